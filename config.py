@@ -1,0 +1,191 @@
+"""Settings: the only reader of the environment.
+
+Every setting is read from the environment or `.env` with the prefix `ACC_ACE_`; blocks nest
+with two underscores (`ACC_ACE_GENERATOR__MODEL`). Google's own variables keep their names.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from core.errors import ConfigError
+from schemas.limits import Limits
+
+EMBEDDED_MODEL = "embedded/rules"
+GEMINI_MODEL = "gemini-3.5-flash"
+"""ADK's own current default; a test compares it with the installed ADK."""
+
+AUTO = "auto"
+"""Model name that means: Gemini where Google credentials exist, else the embedded model."""
+
+Role = Literal["qualifier", "compressor", "generator", "reflector", "curator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+class AgentSettings(BaseModel):
+    """How one agent calls its model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default=AUTO,
+        min_length=1,
+        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'llama-cpp/<path to gguf>', "
+        "'openai/<model>' (an OpenAI-compatible endpoint), or a LiteLLM name.",
+    )
+    temperature: float = Field(default=0.2, ge=0.0, le=2.0, description="Sampling temperature.")
+    max_output_tokens: int = Field(
+        default=2_048, ge=64, le=65_536, description="Upper bound of one reply, in tokens."
+    )
+    timeout_s: float = Field(
+        default=60.0, gt=0, le=3_600, description="Time for one call before it counts as failed."
+    )
+    retries: int = Field(
+        default=3, ge=0, le=10, description="Further tries after 429, 5xx, timeout or no network."
+    )
+    backoff_s: float = Field(
+        default=0.5, ge=0, le=60, description="First wait between tries; doubles, with jitter."
+    )
+    fallback: str | None = Field(
+        default=None, description="Model to use when the first one is given up."
+    )
+
+
+class Settings(BaseSettings):
+    """All settings of the product."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ACC_ACE_",
+        env_nested_delimiter="__",
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+    )
+
+    qualifier: AgentSettings = AgentSettings()
+    compressor: AgentSettings = AgentSettings()
+    generator: AgentSettings = AgentSettings(temperature=0.4, max_output_tokens=4_096)
+    reflector: AgentSettings = AgentSettings()
+    curator: AgentSettings = AgentSettings()
+    limits: Limits = Limits()
+
+    data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
+    store: Literal["sqlite", "memory"] = Field(
+        default="sqlite", description="Where memory is kept; 'memory' forgets at exit."
+    )
+    agent_dir: Path = Field(
+        default=Path(__file__).parent / "agents", description="Directory of the ADK apps."
+    )
+    serve_web_interface: bool = Field(default=True, description="Serve ADK's web UI.")
+    reload_agents: bool = Field(default=False, description="Reload agents when files change.")
+    learning: Literal["inline", "off"] = Field(
+        default="inline", description="Reflect and curate after each turn, or not at all."
+    )
+    host: str = Field(default="127.0.0.1", description="Address to bind.")
+    port: int = Field(default=8000, ge=0, le=65_535, description="Port to bind; 0 = a free one.")
+    allow_remote_without_tokens: bool = Field(
+        default=False, description="Bind a non-loopback address although there are no tokens."
+    )
+    auth_tokens: Annotated[dict[str, SecretStr], NoDecode] = Field(
+        default_factory=dict,
+        description="Bearer tokens: 'user:token,user2:token2'. Empty = no authentication.",
+    )
+    allow_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="CORS origins, comma-separated."
+    )
+    trusted_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Host headers to accept, comma-separated; empty = the bound one."
+    )
+    files_dir: Path | None = Field(
+        default=None, description="Folder that the read_file tool may read; unset = no files."
+    )
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Your own tools, 'package.module:function', comma-separated."
+    )
+    mcp_servers: Path | None = Field(
+        default=None, description="JSON file of MCP servers, as {'mcpServers': {name: {...}}}."
+    )
+    openai_base_url: str = Field(
+        default="http://127.0.0.1:11434/v1", description="Endpoint for 'openai/<model>' names."
+    )
+    openai_api_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="WARNING", description="Least severe log record to print."
+    )
+    log_content: bool = Field(
+        default=False, description="Write texts of users and models into logs and traces."
+    )
+
+    @field_validator("auth_tokens", mode="before")
+    @classmethod
+    def _tokens(cls, value: object) -> object:
+        return _parse_tokens(value) if isinstance(value, str) else value
+
+    @field_validator("allow_origins", "trusted_hosts", "tools", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(item.strip() for item in value.split(",") if item.strip())
+        return value
+
+    def agent(self, role: Role) -> AgentSettings:
+        """The block of one agent."""
+        block: AgentSettings = getattr(self, role)
+        return block
+
+    def model_name(self, role: Role) -> str:
+        """The model that an agent uses, 'auto' resolved."""
+        name = self.agent(role).model
+        if name != AUTO:
+            return name
+        return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
+
+
+def google_credentials() -> str | None:
+    """Which Google credentials are set: 'api_key', 'vertex' or None. Never their value."""
+    if os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY"):
+        return "api_key"
+    vertex = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"1", "true"}
+    return "vertex" if vertex and os.environ.get("GOOGLE_CLOUD_PROJECT") else None
+
+
+def load_settings() -> Settings:
+    """Read the settings; raises ConfigError that names each wrong one and what is allowed."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        problems = "; ".join(
+            f"ACC_ACE_{'__'.join(str(part) for part in item['loc']).upper()}: {item['msg']} "
+            f"(got {_shown(item.get('input'))})"
+            for item in error.errors()
+        )
+        raise ConfigError(f"invalid settings: {problems}. See .env.example.") from error
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()
+
+
+def _parse_tokens(text: str) -> dict[str, str]:
+    tokens: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        user, separator, token = item.partition(":")
+        if not separator or not user or not token:
+            raise ValueError("expected 'user:token' pairs, comma-separated")
+        if user in tokens:
+            raise ValueError("a user is named twice")
+        tokens[user] = token
+    return tokens
+
+
+def _shown(value: object) -> str:
+    """An offending value, short, and never one that may hold a secret."""
+    text = repr(value)
+    return "<hidden>" if ":" in text else text[:80]

@@ -1,0 +1,1 @@
+"""ACC and ACE without an agent framework: domain rules, ports, adapters and wiring."""

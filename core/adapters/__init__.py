@@ -1,0 +1,1 @@
+"""Implementations of the ports, one file per technology."""

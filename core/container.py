@@ -1,0 +1,24 @@
+"""What a process needs to run turns, put together once by `core.bootstrap`."""
+
+from dataclasses import dataclass
+
+from config import Settings
+from core.ports.artifact_store import ArtifactStore
+from core.ports.clock import Clock
+from core.ports.evidence_store import EvidenceStore
+from core.ports.journal import Journal
+from core.ports.playbook_store import PlaybookStore
+from core.ports.session_lock import SessionLock
+
+
+@dataclass(frozen=True)
+class Container:
+    """Settings, clock and stores of one process."""
+
+    settings: Settings
+    clock: Clock
+    artifacts: ArtifactStore
+    evidence: EvidenceStore
+    journal: Journal
+    playbooks: PlaybookStore
+    lock: SessionLock

@@ -1,0 +1,1 @@
+"""Pure functions and rules: no I/O, no clock, no agent framework."""

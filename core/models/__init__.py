@@ -1,0 +1,1 @@
+"""Models: building them from settings, retries and fallback, and the embedded one."""

@@ -1,0 +1,1 @@
+"""Protocols that the turn needs from the outside world."""

@@ -1,0 +1,33 @@
+"""Evidence: every turn's x_t, tool results and decision."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from schemas.interaction import Interaction
+from schemas.tenancy import SessionKey, Tenant
+
+
+class EvidenceStore(Protocol):
+    """Keeps interactions. Raises StoreError when the store cannot be read or written."""
+
+    async def record(self, key: SessionKey, interaction: Interaction) -> None:
+        """Store an interaction; the same (session, invocation_id) again replaces it."""
+        ...
+
+    async def last(self, key: SessionKey) -> Interaction | None:
+        """The newest interaction that was answered and not undone, or None."""
+        ...
+
+    async def list(
+        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+    ) -> Sequence[Interaction]:
+        """A page of interactions, newest first, at most `limit`."""
+        ...
+
+    async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
+        """Mark the answered interactions of turns later than `after_turn` UNDONE; how many."""
+        ...
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the tenant's interactions (of one session); how many."""
+        ...

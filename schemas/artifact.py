@@ -1,0 +1,63 @@
+"""External memory: artifacts, queries over them and what recall returned."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from schemas.authority import Authority
+from schemas.base import SCHEMA_VERSION, Value
+from schemas.tenancy import SessionKey, Tenant
+
+
+class ArtifactKind(StrEnum):
+    """What an artifact is made of."""
+
+    TURN = "turn"
+    TOOL_RESULT = "tool_result"
+    DOCUMENT = "document"
+    NOTE = "note"
+
+
+class Artifact(Value):
+    """A piece of external memory. Its content is data, whatever it says."""
+
+    schema_version: int = SCHEMA_VERSION
+    artifact_id: str
+    content: str
+    source: str = Field(description="Where it came from: 'turn', 'tool:read_file', a URI, ...")
+    created_at: datetime
+    tenant: Tenant
+    kind: ArtifactKind = ArtifactKind.DOCUMENT
+    authority: Authority = Authority.RETRIEVED
+    session: str | None = Field(default=None, description="Session it arose in, if any.")
+    turn: int | None = Field(default=None, description="Turn it arose in, if any.")
+    expires_at: datetime | None = None
+    superseded_by: str | None = None
+
+
+class RecallQuery(Value):
+    """What to look for: x_t and CCS_{t-1} of one session, bounded by count and tokens."""
+
+    key: SessionKey
+    text: str = Field(description="x_t.")
+    state_terms: list[str] = Field(
+        default_factory=list, description="Entities, goal and open questions of CCS_{t-1}."
+    )
+    limit: int = Field(default=8, ge=1, le=100)
+    max_tokens: int = Field(default=4_000, ge=1)
+    before: datetime | None = Field(default=None, description="Only artifacts created before.")
+
+
+class RecalledArtifact(Value):
+    """A candidate with its score (higher is better) and why it matched."""
+
+    artifact: Artifact
+    score: float
+    why: list[str] = Field(default_factory=list)
+
+
+class Recall(Value):
+    """A_t: at most k candidates, best first; the previous turn is always among them."""
+
+    candidates: list[RecalledArtifact] = Field(default_factory=list)

@@ -1,0 +1,61 @@
+"""What came in, what was done, what came out: one turn as evidence."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from schemas.authority import Authority
+from schemas.base import SCHEMA_VERSION, Value
+from schemas.generation import GeneratorOutput
+
+
+class TurnInput(Value):
+    """x_t: what arrives before the agent acts; user text, or a tool's or environment's result."""
+
+    text: str
+    authority: Authority = Authority.USER
+
+
+class ToolCall(Value):
+    """A tool the Generator called."""
+
+    id: str
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolResult(Value):
+    """What a tool returned; `result` is bounded text."""
+
+    tool_call_id: str
+    name: str
+    result: str
+    is_error: bool = False
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    UNDONE = "undone"
+
+
+class Interaction(Value):
+    """One turn: input, tool loop and decision. The evidence that outlives the CCS."""
+
+    schema_version: int = SCHEMA_VERSION
+    turn: int
+    invocation_id: str
+    input: TurnInput
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    tool_results: list[ToolResult] = Field(default_factory=list)
+    decision: GeneratorOutput | None = None
+    outcome: Outcome = Outcome.ANSWERED
+    ccs_version: int = 0
+    playbook_version: int = 0
+    models: dict[str, str] = Field(default_factory=dict)
+    prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    created_at: datetime

@@ -1,0 +1,72 @@
+"""What a running turn tells its listener, in order; the last one is always TurnDone."""
+
+from typing import Any, Literal
+
+from schemas.base import Value
+from schemas.report import TurnReport
+
+Stage = Literal[
+    "initializer", "recaller", "qualifier", "compressor", "generator", "reflector", "curator"
+]
+
+
+class StageStarted(Value):
+    """A stage began."""
+
+    type: Literal["stage_started"] = "stage_started"
+    stage: Stage
+
+
+class StageFinished(Value):
+    """A stage ended."""
+
+    type: Literal["stage_finished"] = "stage_finished"
+    stage: Stage
+    ms: float
+    model: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class AnswerChunk(Value):
+    """The next piece of the answer, as it streams."""
+
+    type: Literal["answer_chunk"] = "answer_chunk"
+    text: str
+
+
+class ToolStarted(Value):
+    """The Generator called a tool."""
+
+    type: Literal["tool_started"] = "tool_started"
+    name: str
+    args: dict[str, Any]
+
+
+class ToolFinished(Value):
+    """A tool returned."""
+
+    type: Literal["tool_finished"] = "tool_finished"
+    name: str
+    is_error: bool = False
+
+
+class Answer(Value):
+    """The whole answer. Reflection and curation run after this event."""
+
+    type: Literal["answer"] = "answer"
+    text: str
+    model: str
+    note: str = ""
+
+
+class TurnDone(Value):
+    """The turn is over, learning included."""
+
+    type: Literal["turn_done"] = "turn_done"
+    report: TurnReport
+
+
+TurnEvent = (
+    StageStarted | StageFinished | AnswerChunk | ToolStarted | ToolFinished | Answer | TurnDone
+)
