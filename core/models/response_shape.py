@@ -7,7 +7,7 @@ with tools, in the parameters of an injected tool named `set_model_response`.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -91,7 +91,7 @@ def _as_json_schema(schema: object) -> dict[str, Any]:
     if isinstance(schema, Mapping):
         return _lower_types(dict(schema))
     # A pydantic class, or a generic such as list[str].
-    adapter: TypeAdapter[object] = TypeAdapter(schema)
+    adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", schema))
     return adapter.json_schema()
 
 
