@@ -1,0 +1,101 @@
+"""A valid, minimal answer for each role; what the fakes say when nothing was scripted."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from google.adk.models.llm_request import LlmRequest
+
+from config import Role
+from schemas.ccs import CCS_FIELDS
+
+_INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
+
+
+def default_reply(role: Role | None, text: str) -> dict[str, Any]:
+    """The answer of a role to a prompt; `text` is all of the prompt, with its tagged inputs.
+
+    The Qualifier calls every candidate relevant, the Compressor carries the previous state over
+    and writes x_t into the trace, the Generator says 'ok', Reflector and Curator learn nothing.
+    """
+    inputs = read_tagged(text)
+    match role:
+        case "qualifier":
+            return {"decisions": [_relevant(item) for item in _list(inputs.get("candidates"))]}
+        case "compressor":
+            return _carried_over(inputs)
+        case "reflector":
+            return {
+                "reasoning": "Nothing went wrong.",
+                "error_identification": "",
+                "root_cause_analysis": "",
+                "correct_approach": "",
+                "key_insight": "",
+                "bullet_tags": [],
+            }
+        case "curator":
+            return {"reasoning": "Nothing to change.", "operations": []}
+        case _:
+            return {"reasoning": ["It was asked."], "bullet_ids": [], "final_answer": "ok"}
+
+
+def read_tagged(text: str) -> dict[str, Any]:
+    """The tagged JSON inputs of a prompt by name; a block that is no JSON is left out."""
+    found: dict[str, Any] = {}
+    for name, body in _INPUT.findall(text):
+        try:
+            found[name] = json.loads(body)
+        except ValueError:
+            continue
+    return found
+
+
+def prompt_text(llm_request: LlmRequest) -> str:
+    """System instruction, texts, tool calls and tool results of a request, in order."""
+    instruction = llm_request.config.system_instruction
+    pieces = [instruction if isinstance(instruction, str) else ""]
+    for content in llm_request.contents:
+        for part in content.parts or []:
+            if part.text:
+                pieces.append(part.text)
+            if part.function_call:
+                pieces.append(_json(part.function_call.args))
+            if part.function_response:
+                pieces.append(_json(part.function_response.response))
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    previous = _dict(inputs.get("previous_state"))
+    trace = str(_dict(inputs.get("current_input")).get("text", ""))[:200]
+    blank = {
+        "episodic_trace": "",
+        "semantic_gist": "A conversation.",
+        "focal_entities": [],
+        "relational_map": [],
+        "goal_orientation": "",
+        "constraints": [],
+        "predictive_cue": None,
+        "uncertainty_signal": "",
+        "retrieved_artifacts": [],
+    }
+    kept = {name: previous[name] for name in CCS_FIELDS if name in previous}
+    return {**blank, **kept, "episodic_trace": trace}
+
+
+def _relevant(candidate: object) -> dict[str, Any]:
+    artifact_id = str(_dict(candidate).get("artifact_id", ""))
+    return {"artifact_id": artifact_id, "relevant": True, "reason": "It is about the question."}
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
