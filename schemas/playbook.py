@@ -7,31 +7,37 @@ never given twice, not even after a removal or a reload.
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from core.errors import PlaybookError
 from schemas.base import SCHEMA_VERSION, Value
+from schemas.bullet import (
+    DEFAULT_SECTION,
+    EPOCH,
+    Bullet,
+    clean_id,
+    id_number,
+    one_line,
+    prompt_line,
+)
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
+from schemas.playbook_draft import PlaybookDraft
 from schemas.reflection import BulletTag, Tag
 
-DEFAULT_SECTION = "strategies"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Bullet(Value):
-    """One lesson, addressable by id, with counters of how it did."""
-
-    id: str
-    section: str
-    content: str
-    helpful: int = Field(default=0, ge=0)
-    harmful: int = Field(default=0, ge=0)
-    neutral: int = Field(default=0, ge=0)
-    created_at: datetime = EPOCH
-    updated_at: datetime = EPOCH
+__all__ = [
+    "DEFAULT_SECTION",
+    "EPOCH",
+    "Added",
+    "Applied",
+    "Bullet",
+    "DeltaRecord",
+    "Playbook",
+    "StoredPlaybook",
+    "one_line",
+]
 
 
 class Added(NamedTuple):
@@ -53,36 +59,49 @@ class Playbook(Value):
 
     schema_version: int = SCHEMA_VERSION
     bullets: tuple[Bullet, ...] = ()
-    next_id: int = Field(default=1, ge=1)
+    next_id: int = Field(default=1, ge=1, description="Number of the next id; only ever grows.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counter_is_ahead(cls, value: object) -> object:
+        """Lift the counter of a playbook stored without one above every id it holds."""
+        if not isinstance(value, dict) or "next_id" in value:
+            return value
+        return {**value, "next_id": _highest(value.get("bullets")) + 1}
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        ids = {bullet.id for bullet in self.bullets}
+        if len(ids) != len(self.bullets):
+            raise ValueError("two bullets have the same id")
+        if any(id_number(bullet_id) >= self.next_id for bullet_id in ids):
+            raise ValueError("next_id is not above the ids in use")
+        return self
 
     def get(self, bullet_id: str) -> Bullet | None:
-        """The bullet, or None."""
-        return next((bullet for bullet in self.bullets if bullet.id == bullet_id), None)
+        """The bullet, or None; the id in any case, with or without brackets."""
+        wanted = clean_id(bullet_id)
+        return next((bullet for bullet in self.bullets if bullet.id == wanted), None)
+
+    def draft(self) -> PlaybookDraft:
+        """A copy to change many times; `with_draft` takes it back."""
+        return PlaybookDraft(self.bullets, self.next_id)
+
+    def with_draft(self, draft: PlaybookDraft) -> Self:
+        """This playbook as a draft of it stands now."""
+        return self.model_copy(update={"bullets": draft.bullets, "next_id": draft.next_id})
 
     def add_bullet(
         self, section: str, content: str, *, bullet_id: str | None = None, at: datetime = EPOCH
     ) -> Added:
-        """Add a bullet; raises PlaybookError for blank content or an id that is taken."""
-        text = one_line(content)
-        if not text:
-            raise PlaybookError("empty")
-        new_id = bullet_id or f"b-{self.next_id:05d}"
-        if self.get(new_id) is not None:
-            raise PlaybookError("id_exists")
-        bullet = Bullet(
-            id=new_id,
-            section=one_line(section) or DEFAULT_SECTION,
-            content=text,
-            created_at=at,
-            updated_at=at,
-        )
-        grown = self.model_copy(
-            update={
-                "bullets": (*self.bullets, bullet),
-                "next_id": max(self.next_id + 1, _number(new_id) + 1),
-            }
-        )
-        return Added(grown, bullet)
+        """Add a bullet at the end; without `bullet_id` the counter names it.
+
+        A given id must be new: its number not below the counter. Raises PlaybookError: 'empty',
+        'id_exists', 'id_used' or 'bad_id'.
+        """
+        draft = self.draft()
+        bullet = draft.add(section, content, bullet_id=bullet_id, at=at)
+        return Added(self.with_draft(draft), bullet)
 
     def update_bullet(
         self,
@@ -92,53 +111,44 @@ class Playbook(Value):
         section: str | None = None,
         at: datetime = EPOCH,
     ) -> Self:
-        """Change content or section; raises PlaybookError for an unknown id or blank content."""
-        bullet = self._require(bullet_id)
-        text = bullet.content if content is None else one_line(content)
-        if not text:
-            raise PlaybookError("empty")
-        return self._replace(
-            bullet.model_copy(
-                update={
-                    "content": text,
-                    "section": one_line(section or "") or bullet.section,
-                    "updated_at": at,
-                }
-            )
-        )
+        """Change content or section; raises PlaybookError 'unknown_id' or 'empty'."""
+        draft = self.draft()
+        draft.update(bullet_id, content=content, section=section, at=at)
+        return self.with_draft(draft)
 
     def remove_bullet(self, bullet_id: str) -> Self:
-        """Remove a bullet; raises PlaybookError for an unknown id."""
-        self._require(bullet_id)
-        kept = tuple(bullet for bullet in self.bullets if bullet.id != bullet_id)
-        return self.model_copy(update={"bullets": kept})
+        """Remove a bullet; raises PlaybookError 'unknown_id'."""
+        draft = self.draft()
+        draft.remove(bullet_id)
+        return self.with_draft(draft)
 
     def update_bullet_tag(
         self, bullet_id: str, tag: Tag, *, increment: int = 1, at: datetime = EPOCH
     ) -> Self:
-        """Count a tag on a bullet; raises PlaybookError for an unknown id."""
-        bullet = self._require(bullet_id)
-        count = getattr(bullet, tag) + increment
-        return self._replace(bullet.model_copy(update={tag: count, "updated_at": at}))
+        """Count a tag; raises PlaybookError 'unknown_id', 'unknown_tag' or 'negative_count'."""
+        draft = self.draft()
+        draft.tag(bullet_id, tag, increment=increment, at=at)
+        return self.with_draft(draft)
 
     def apply_tags(self, tags: Iterable[BulletTag], *, at: datetime = EPOCH) -> Self:
         """Count every tag whose bullet exists; unknown ids are left out."""
-        playbook = self
+        draft = self.draft()
         for tag in tags:
-            if playbook.get(tag.id) is not None:
-                playbook = playbook.update_bullet_tag(tag.id, tag.tag, at=at)
-        return playbook
+            if draft.get(tag.id) is not None:
+                draft.tag(tag.id, tag.tag, increment=1, at=at)
+        return self.with_draft(draft)
 
     def apply_delta(self, batch: DeltaBatch, *, at: datetime = EPOCH) -> Applied:
-        """Apply each operation on its own: a bad one is rejected, the others still count."""
-        playbook, results = self, []
-        for operation in batch.operations:
-            playbook, result = playbook._apply_one(operation, at)
-            results.append(result)
-        return Applied(playbook, results)
+        """Apply each operation on its own: a bad one is rejected, the others still count.
+
+        Never raises. Takes time in proportion to bullets plus operations.
+        """
+        draft = self.draft()
+        results = [_apply(draft, operation, at) for operation in batch.operations]
+        return Applied(self.with_draft(draft), results)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe dict, with sections as an index and statistics left out."""
+        """The playbook as a JSON-safe dict; `from_dict` reads it."""
         return self.model_dump(mode="json")
 
     @classmethod
@@ -147,29 +157,29 @@ class Playbook(Value):
 
         Raises PlaybookError for a newer version, or for what is no playbook.
         """
+        version = value.get("schema_version", SCHEMA_VERSION)
+        if not isinstance(version, int):
+            raise PlaybookError("not a playbook: schema_version is not a number")
+        if version > SCHEMA_VERSION:
+            raise PlaybookError(
+                f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
+                "upgrade acc-ace to read it"
+            )
         try:
-            playbook = cls.model_validate(value)
+            return cls.model_validate({**value, "schema_version": SCHEMA_VERSION})
         except ValueError as error:
             raise PlaybookError(f"not a playbook: {error}") from error
-        if playbook.schema_version > SCHEMA_VERSION:
-            raise PlaybookError(
-                f"playbook schema_version {playbook.schema_version} is newer than {SCHEMA_VERSION}; "
-                "upgrade to read it"
-            )
-        return playbook.model_copy(update={"schema_version": SCHEMA_VERSION})
 
     def dumps(self) -> str:
         """Canonical JSON: the same playbook always gives the same bytes."""
-        return json.dumps(
-            self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":")
-        )
+        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def loads(cls, text: str) -> Self:
         """Read what `dumps` wrote; raises PlaybookError otherwise."""
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise PlaybookError(f"not JSON: {error}") from error
         if not isinstance(value, dict):
             raise PlaybookError("not a playbook: a JSON object is expected")
@@ -177,12 +187,12 @@ class Playbook(Value):
 
     def as_prompt(self, bullets: Iterable[Bullet] | None = None) -> str:
         """Bullets for a prompt, by section: '[b-00001] helpful=2 harmful=0 :: content'."""
-        chosen = list(self.bullets if bullets is None else bullets)
-        lines: list[str] = []
-        for section in dict.fromkeys(bullet.section for bullet in chosen):
-            lines.append(f"## {section}")
-            lines.extend(_line(bullet) for bullet in chosen if bullet.section == section)
-        return "\n".join(lines)
+        by_section: dict[str, list[str]] = {}
+        for bullet in self.bullets if bullets is None else bullets:
+            by_section.setdefault(bullet.section, []).append(prompt_line(bullet))
+        return "\n".join(
+            line for section, lines in by_section.items() for line in (f"## {section}", *lines)
+        )
 
     def stats(self) -> dict[str, int]:
         """Counts: bullets, sections, and tags by kind."""
@@ -194,45 +204,43 @@ class Playbook(Value):
             "neutral": sum(bullet.neutral for bullet in self.bullets),
         }
 
-    def _require(self, bullet_id: str) -> Bullet:
-        bullet = self.get(bullet_id)
-        if bullet is None:
-            raise PlaybookError("unknown_id")
-        return bullet
 
-    def _replace(self, changed: Bullet) -> Self:
-        bullets = tuple(changed if bullet.id == changed.id else bullet for bullet in self.bullets)
-        return self.model_copy(update={"bullets": bullets})
-
-    def _apply_one(self, operation: DeltaOperation, at: datetime) -> tuple["Playbook", DeltaResult]:
-        bullet_id = operation.bullet_id
-        try:
-            match operation.type:
-                case DeltaType.ADD:
-                    added = self.add_bullet(
-                        operation.section, operation.content or "", bullet_id=bullet_id, at=at
-                    )
-                    playbook: Playbook = added.playbook
-                    bullet_id = added.bullet.id
-                case DeltaType.UPDATE:
-                    playbook = self.update_bullet(
-                        bullet_id or "",
-                        content=operation.content or "",
-                        section=operation.section,
-                        at=at,
-                    )
-                case DeltaType.REMOVE:
-                    playbook = self.remove_bullet(bullet_id or "")
-        except PlaybookError as error:
-            return self, DeltaResult(
-                type=operation.type,
-                bullet_id=bullet_id,
-                status=DeltaStatus.REJECTED,
-                reason=str(error),
-            )
-        return playbook, DeltaResult(
-            type=operation.type, bullet_id=bullet_id, status=DeltaStatus.APPLIED, reason="ok"
+def _apply(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> DeltaResult:
+    """Apply one operation to the draft, or say why not."""
+    wanted = operation.bullet_id
+    try:
+        bullet = _change(draft, operation, at)
+    except PlaybookError as error:
+        return DeltaResult(
+            type=operation.type,
+            bullet_id=wanted,
+            status=DeltaStatus.REJECTED,
+            reason=str(error),
         )
+    return DeltaResult(
+        type=operation.type, bullet_id=bullet.id, status=DeltaStatus.APPLIED, reason="ok"
+    )
+
+
+def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bullet:
+    wanted, content = operation.bullet_id or "", operation.content or ""
+    match operation.type:
+        case DeltaType.ADD:
+            return draft.add(operation.section, content, bullet_id=operation.bullet_id, at=at)
+        case DeltaType.UPDATE:
+            return draft.update(wanted, content=content, section=operation.section, at=at)
+        case DeltaType.REMOVE:
+            return draft.remove(wanted)
+
+
+def _highest(bullets: object) -> int:
+    """The largest number among the ids of stored bullets."""
+    if not isinstance(bullets, list | tuple):
+        return 0
+    ids = (
+        item.get("id") if isinstance(item, dict) else getattr(item, "id", "") for item in bullets
+    )
+    return max((id_number(clean_id(str(item))) for item in ids), default=0)
 
 
 class StoredPlaybook(Value):
@@ -258,21 +266,16 @@ class DeltaRecord(Value):
     reason: str
     before: Bullet | None = None
     after: Bullet | None = None
+    proposed: str | None = Field(
+        default=None, description="What a held or rejected operation would have written, redacted."
+    )
+    next_id: int | None = Field(
+        default=None, description="The counter after it where adding alone would not give it."
+    )
+    order: list[str] | None = Field(
+        default=None, description="Ids in order after it where appending alone would not give it."
+    )
     user: str = ""
     session: str = ""
     turn: int = 0
     created_at: datetime
-
-
-def one_line(text: str) -> str:
-    """Text without control characters or line breaks, so that it cannot forge other bullets."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _line(bullet: Bullet) -> str:
-    return f"[{bullet.id}] helpful={bullet.helpful} harmful={bullet.harmful} :: {bullet.content}"
-
-
-def _number(bullet_id: str) -> int:
-    tail = bullet_id.rpartition("-")[2]
-    return int(tail) if tail.isascii() and tail.isdigit() else 0
