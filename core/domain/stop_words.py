@@ -1,0 +1,22 @@
+"""Words and bigrams that are in every text and so find nothing."""
+
+_ENGLISH = """
+a about after again all also am an and any are arent as at be because been before being but by
+can cant could couldnt did didnt do does doesnt doing dont for from further get got had has have
+having he her here hers him his how i if ill im in into is isnt it its ive just let lets like me
+more most my no nor not now of off ok okay on once only or other our ours out over own please same
+she should shouldnt so some such than thank thanks that thats the their theirs them then there
+these they this those through to too under until up us very was wasnt we well were werent what
+whats when where which while who whom why will with wont would wouldnt yes you your yours youre
+s t d ll m re ve
+"""
+
+_JAPANESE = """
+です ます した して する から まで ない ある いる こと もの これ それ あれ この その あの
+って った ても でも ので のに には では とは ため よう さい くだ ださ ませ せん まし たい
+てい いま いて あり なり なる なっ れる られ せる させ など けど だけ ここ そこ どこ どの
+なに 何か いい しま すか ます ょう しょ でし いた いか うか ない
+"""
+
+STOP_WORDS = frozenset(_ENGLISH.split())
+STOP_BIGRAMS = frozenset(_JAPANESE.split())
