@@ -1,0 +1,118 @@
+"""`acc-ace`: the commands and their options."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from cli.failure import ExitCode, exit_code, told
+from cli.output import stderr_console, use_utf8
+from core.errors import AccAceError
+
+app = typer.Typer(
+    name="acc-ace",
+    help="Conversations whose memory is bounded and whose playbook grows.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+playbook = typer.Typer(help="The playbook: lessons that the app keeps.", no_args_is_help=True)
+memory = typer.Typer(help="What is stored about a user.", no_args_is_help=True)
+app.add_typer(playbook, name="playbook")
+app.add_typer(memory, name="memory")
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
+
+
+def main() -> None:
+    """Run a command. Exit codes: 0 ok, 1 a model failed or doctor has findings, 2 bad input."""
+    use_utf8()
+    try:
+        app()
+    except AccAceError as error:
+        stderr_console().print(told(error), style="red", soft_wrap=True)
+        sys.exit(exit_code(error))
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"acc-ace {version('acc-ace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Read the options that stand before the command."""
+
+
+@app.command()
+def chat(
+    session: Annotated[
+        str | None, typer.Option(help="Session to resume or to start; a new id if left out.")
+    ] = None,
+    user: Annotated[str, typer.Option(help="Whose memory it is.")] = "user",
+    script: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-",
+            help="Play inputs: a text file (one a line; # comments), a YAML file, or - for stdin.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per turn on stdout.")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option(help="In a script, go on after a turn that failed.")
+    ] = False,
+) -> None:
+    """Talk with the agent; /help inside lists the commands."""
+    from cli.chat_command import ChatOptions  # noqa: PLC0415 — keeps --help quick
+    from cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
+
+    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going)))
+
+
+@app.command()
+def serve() -> None:
+    """Serve the web UI and the HTTP API, as `python main.py` does."""
+    from main import main as run  # noqa: PLC0415 — keeps --help quick
+
+    run()
+
+
+@app.command()
+def doctor(
+    as_json: _Json = False,
+    online: Annotated[bool, typer.Option(help="Also ask Gemini whether it answers.")] = False,
+) -> None:
+    """Check settings, keys, database and models, and say how to fix each finding."""
+    from cli.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick
+
+    raise typer.Exit(run_doctor(as_json=as_json, online=online))
+
+
+@playbook.command("show")
+def playbook_show(as_json: _Json = False) -> None:
+    """Show the current playbook."""
+    from cli.manage import show_playbook  # noqa: PLC0415 — keeps --help quick
+
+    show_playbook(as_json=as_json)
+
+
+@memory.command("erase")
+def memory_erase(
+    user: Annotated[str, typer.Option(help="Whose memory to delete.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Delete everything stored about a user: sessions, states, evidence, artifacts."""
+    from cli.manage import erase_user  # noqa: PLC0415 — keeps --help quick
+
+    erase_user(user, yes=yes, as_json=as_json)

@@ -1,0 +1,128 @@
+"""`acc-ace chat`: a conversation at the prompt, or played from a script."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from cli.failure import ExitCode, exit_code
+from cli.screen import Screen
+from cli.script import Script, ScriptedTurn
+from cli.slash import Place, parse_command, plain_text, run_command
+from cli.turn_api import TurnApi
+from core.errors import AccAceError, InputError
+from schemas.artifact import Artifact
+from schemas.authority import Authority
+from schemas.tenancy import SessionKey
+
+
+class Chat:
+    """One session on one screen."""
+
+    def __init__(self, turns: TurnApi, key: SessionKey, screen: Screen) -> None:
+        self._turns = turns
+        self._key = key
+        self._screen = screen
+
+    async def say(self, line: str, authority: Authority = Authority.USER) -> bool:
+        """Run a line, a turn or a slash command; False when it asks to leave.
+
+        Raises AccAceError, which has been shown, when it failed.
+        """
+        spoken = parse_command(line)
+        if spoken is None:
+            await self._turn(plain_text(line), authority)
+            return True
+        try:
+            return await run_command(spoken, Place(self._turns, self._key, self._screen))
+        except AccAceError as error:
+            self._screen.failed(error, turn=None, text=line)
+            raise
+
+    async def remember(self, documents: Sequence[Artifact]) -> None:
+        """Put documents into external memory."""
+        if documents:
+            await self._turns.remember(self._key.tenant, documents)
+
+    async def completed(self) -> int:
+        """Turns that the session has completed, undone ones not counted."""
+        state = await self._turns.state(self._key)
+        return state.turn if state else 0
+
+    async def _turn(self, text: str, authority: Authority) -> None:
+        self._screen.begin(text)
+        try:
+            await self._follow(text, authority)
+        except AccAceError as error:
+            self._screen.failed(error, turn=await self._next_turn(), text=text)
+            raise
+        finally:
+            self._screen.end()
+
+    async def _follow(self, text: str, authority: Authority) -> None:
+        events = self._turns.stream(self._key, text, authority=authority)
+        try:
+            async for event in events:
+                self._screen.event(event)
+        finally:
+            # When the screen broke (a closed pipe), the turn must end before the loop does.
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+
+    async def _next_turn(self) -> int:
+        """The number that the failed turn would have had; 0 when the store cannot tell."""
+        try:
+            return await self.completed() + 1
+        except AccAceError:
+            return 0
+
+
+def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool) -> ExitCode:
+    """Play a script; the exit code of its first error. Stops there unless `keep_going`.
+
+    Raises InputError for a script without inputs or, from standard input, one that breaks off.
+    """
+    code, played = ExitCode.OK, 0
+    for turn in script.turns:
+        played += 1
+        try:
+            if not runner.run(chat.say(turn.input, turn.authority)):
+                break
+        except AccAceError as error:
+            code = code or exit_code(error)
+            if not keep_going:
+                break
+    if not played:
+        raise InputError("the script has no inputs; give one input a line")
+    return code
+
+
+def converse(
+    chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
+) -> ExitCode:
+    """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
+    while (line := read_line()) is not None:
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            if not runner.run(_say_or_cancel(chat, text, screen)):
+                break
+        except KeyboardInterrupt:
+            continue  # The turn was cancelled, and said so.
+        except AccAceError:
+            continue  # Shown by the chat; the prompt comes back.
+    return ExitCode.OK
+
+
+async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
+    """Run a line; when it is cancelled, tell what is left of it."""
+    before = await chat.completed()
+    try:
+        return await chat.say(text)
+    except asyncio.CancelledError:
+        committed = await chat.completed() != before
+        screen.notice(
+            "cancelled after the answer was committed; /undo takes the turn back"
+            if committed
+            else "cancelled; nothing of this turn was kept"
+        )
+        raise

@@ -1,0 +1,48 @@
+"""The prompt: a line from the keyboard, with editing and a history where readline exists."""
+
+import hashlib
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+MAX_LINES = 1_000
+"""Lines that a history file keeps."""
+
+
+def read_line() -> str | None:
+    """The next line; '' after Ctrl-C, None after Ctrl-D."""
+    try:
+        line = input("> ")
+    except EOFError:
+        print()
+        return None
+    except KeyboardInterrupt:
+        print()
+        return ""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def history_path(data_dir: Path, user: str) -> Path:
+    """The history file of a user; the name does not tell who."""
+    return data_dir / "history" / f"{hashlib.sha256(user.encode()).hexdigest()[:16]}.txt"
+
+
+@contextmanager
+def line_history(path: Path) -> Iterator[None]:
+    """Read the history, and keep what is typed from here on; readable by the owner only."""
+    if find_spec("readline") is None:  # Windows: input() works, without a history.
+        yield
+        return
+    readline: Any = importlib.import_module("readline")
+    readline.set_history_length(MAX_LINES)
+    if path.exists():
+        readline.read_history_file(path)
+    try:
+        yield
+    finally:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        readline.write_history_file(path)

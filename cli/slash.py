@@ -1,0 +1,123 @@
+"""Slash commands: `/ccs`, `/diff`, `/playbook`, `/undo`, `/reset`, `/help`, `/quit`."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from cli.screen import Screen
+from cli.turn_api import TurnApi
+from cli.view import ccs_view, diff_view, playbook_view
+from core.errors import InputError
+from schemas.tenancy import SessionKey
+
+_COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
+"""A path such as '/etc/hosts' has a second slash, so it is text and no command."""
+
+
+class Spoken(NamedTuple):
+    """A slash command as it was typed."""
+
+    name: str
+    argument: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command works."""
+
+    turns: TurnApi
+    key: SessionKey
+    screen: Screen
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command does and how `/help` tells it."""
+
+    help: str
+    run: Callable[[Place], Awaitable[None]] | None = None
+
+
+def parse_command(line: str) -> Spoken | None:
+    """The command of a line, or None when the line is text for the agent."""
+    match = _COMMAND.fullmatch(line.strip())
+    return Spoken(match[1].lower(), (match[2] or "").strip()) if match else None
+
+
+def plain_text(line: str) -> str:
+    """The text for the agent; a first '//' stands for '/', so that '//ccs' can be said."""
+    return line[1:] if line.startswith("//") else line
+
+
+async def run_command(spoken: Spoken, place: Place) -> bool:
+    """Run a command; False when it asks to leave. Raises InputError for an unknown one."""
+    command = COMMANDS.get(spoken.name)
+    if command is None:
+        raise InputError(_unknown(spoken.name))
+    if spoken.argument:
+        raise InputError(
+            f"/{spoken.name} takes no argument; to send this line as text, start it with //"
+        )
+    if command.run is not None:
+        await command.run(place)
+    return command.run is not None
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean /{near[0]}?" if near else "/help lists the commands."
+    return f"/{name} is not a command; {hint} To send it as text, start it with //"
+
+
+async def _ccs(place: Place) -> None:
+    state = await place.turns.state(place.key)
+    if state is None:
+        place.screen.notice("nothing yet: the state is empty before the first turn")
+    else:
+        place.screen.view(ccs_view(state))
+
+
+async def _diff(place: Place) -> None:
+    entries = await place.turns.history(place.key, limit=1)
+    if entries:
+        place.screen.view(diff_view(entries[0]))
+    else:
+        place.screen.notice("nothing yet: no turn has changed the state")
+
+
+async def _playbook(place: Place) -> None:
+    place.screen.view(playbook_view(await place.turns.playbook()))
+
+
+async def _undo(place: Place) -> None:
+    state = await place.turns.undo(place.key)
+    place.screen.notice(f"undone; the state is that of turn {state.turn} again")
+
+
+async def _reset(place: Place) -> None:
+    await place.turns.reset(place.key)
+    place.screen.notice("the state is empty again; evidence and playbook are kept")
+
+
+async def _help(place: Place) -> None:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, command in COMMANDS.items():
+        table.add_row(Text(f"/{name}", style="bold"), Text(command.help))
+    place.screen.view(table)
+
+
+COMMANDS: dict[str, Command] = {
+    "ccs": Command("show the compressed cognitive state", _ccs),
+    "diff": Command("show what the last turn changed in it", _diff),
+    "playbook": Command("show the playbook", _playbook),
+    "undo": Command("take the last turn back", _undo),
+    "reset": Command("empty the state of this session", _reset),
+    "help": Command("show this", _help),
+    "quit": Command("leave (also Ctrl-D); the session is kept"),
+}
+"""All commands, in the order of `/help`. One without `run` leaves."""

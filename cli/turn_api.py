@@ -1,0 +1,55 @@
+"""What the terminal needs of the app: the part of its Conversation that is used here."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from schemas.artifact import Artifact
+from schemas.authority import Authority
+from schemas.commit import CommittedState, JournalEntry
+from schemas.playbook import StoredPlaybook
+from schemas.tenancy import SessionKey, Tenant
+from schemas.turn_event import TurnEvent
+
+
+class TurnApi(Protocol):
+    """Runs turns and reads memory. Every method raises subclasses of AccAceError."""
+
+    def stream(
+        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+    ) -> AsyncIterator[TurnEvent]:
+        """Run a turn; a cancelled one is wholly undone."""
+        ...
+
+    async def state(self, key: SessionKey) -> CommittedState | None:
+        """The session's state, or None when it is new."""
+        ...
+
+    async def history(
+        self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
+    ) -> Sequence[JournalEntry]:
+        """Journal entries, newest first."""
+        ...
+
+    async def undo(self, key: SessionKey) -> CommittedState:
+        """Take the last turn back."""
+        ...
+
+    async def reset(self, key: SessionKey) -> None:
+        """Empty the session's state; evidence stays."""
+        ...
+
+    async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
+        """Add documents to external memory."""
+        ...
+
+    async def erase(self, tenant: Tenant) -> dict[str, int]:
+        """Delete everything of a user; rows by store."""
+        ...
+
+    async def playbook(self) -> StoredPlaybook:
+        """The current playbook."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of stores and connections."""
+        ...
