@@ -1,0 +1,84 @@
+# `make run` and `make test` set up everything by themselves; `make help` lists the rest.
+# Needs make and Python 3.11 or newer. Works with GNU make 3.81 and any POSIX shell.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run chat test lint format lock bench env-example clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet
+# Another name here means another lock file, another pyproject.toml or another folder.
+STAMP := $(VENV)/.installed-$(shell { pwd; cat requirements.lock pyproject.toml; } | cksum | tr -d ' ')
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## Create .venv and install what requirements.lock names
+
+run: $(STAMP) ## Serve the web UI and the API on http://127.0.0.1:8000
+	@exec $(PY) main.py $(ARGS)
+
+chat: $(STAMP) ## Talk in the terminal
+	@exec $(VENV)/bin/acc-ace chat $(ARGS)
+
+test: lint ## Lint, type-check and run every test
+	$(PY) -m pytest -q $(ARGS)
+
+lint: $(STAMP) ## Lint and type-check
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+format: $(STAMP) ## Format the code and sort its imports
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: $(STAMP) ## Measure overhead and prompt sizes
+	$(PY) -m bench $(ARGS)
+
+env-example: $(STAMP) ## Write .env.example from the settings
+	$(PY) -m docs.env_example > .env.example.new
+	mv .env.example.new .env.example
+
+lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
+	$(PY) -m uv --version >/dev/null 2>&1 || $(PIP) uv
+	$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --upgrade \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
+	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+	@! grep -nE '://|^-|file:' requirements.lock || \
+	  { echo 'requirements.lock must name no place, see the lines above' >&2; exit 1; }
+
+clean: ## Remove the environment and the caches; stored conversations stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A quick path when nothing changed: make finds the stamp and does nothing.
+$(STAMP):
+	@python=; old=; \
+	for name in $(PYTHON) python3 python3.13 python3.12 python3.11 python; do \
+	  command -v "$$name" >/dev/null 2>&1 || continue; \
+	  if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    python="$$name"; \
+	    "$$name" -c 'import ensurepip, venv' >/dev/null 2>&1 && break; \
+	  else old="$$old $$name"; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "error: Python 3.11 or newer is needed (found only older:$${old:- none})." >&2; \
+	  echo "Install it, or name it: make $(firstword $(MAKECMDGOALS)) PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; \
+	fi; \
+	if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	  echo "error: $$python cannot create virtual environments: venv or ensurepip is missing." >&2; \
+	  echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; \
+	  exit 1; \
+	fi; \
+	if ! $(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	  echo "Creating $(VENV) with $$python ..."; \
+	  "$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "Installing the locked dependencies (the first time takes a minute or two) ..."
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.installed-*
+	@touch $@
