@@ -1,0 +1,1 @@
+"""Rules of language: what a sentence says about rules, releases, goals and orders (EN and JA)."""
