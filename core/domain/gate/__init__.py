@@ -1,0 +1,1 @@
+"""The rules behind the commit gate and the qualification gate, one idea per file."""

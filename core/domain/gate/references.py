@@ -1,0 +1,86 @@
+"""Keep `retrieved_artifacts` to references with gist: known ids, never the content."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from core.domain.ccs_budget import append_fitting, fit_text
+from core.domain.plain_text import one_line
+from core.domain.tokens import clip_tokens, estimate_tokens
+from schemas.commit import Repair
+from schemas.limits import Limits
+
+ARTIFACT_UNKNOWN = "artifact_unknown"
+
+GIST_TOKENS = 32
+"""A longer gist is content that was copied; it is cut."""
+
+_FIELD = "retrieved_artifacts"
+_REFERENCE = re.compile(r"\[([^\[\]]{1,256})\][\s:：-]*(.*)")
+_BARE = re.compile(r"([^\s\[\]：]{1,256}?)[:：]?(?:\s+(.*)|$)")
+_SCANNED_ITEMS = 256
+_DETAIL_TOKENS = 16
+
+
+class Reference(NamedTuple):
+    """An artifact's id with the gist of what it holds."""
+
+    artifact_id: str
+    gist: str
+
+
+class References(NamedTuple):
+    """The references of a state, and what was mended."""
+
+    items: list[str]
+    repairs: list[Repair]
+
+
+def artifact_ids(items: Sequence[str]) -> frozenset[str]:
+    """The ids that well-formed references name."""
+    found = (_REFERENCE.match(item) for item in items)
+    return frozenset(match[1].strip() for match in found if match)
+
+
+def merge_references(
+    proposed: Sequence[str], previous: Sequence[str], known: Collection[str], *, limits: Limits
+) -> References:
+    """The CCM's references to known artifacts, then the previous ones that still fit."""
+    known = frozenset(known) | artifact_ids(previous)
+    budget, repairs = limits.retrieved_artifacts_tokens, list[Repair]()
+    items: dict[str, str] = {}
+    for reference in _read(proposed, known, repairs):
+        items.setdefault(reference.artifact_id, _written(reference))
+    kept = append_fitting([], items.values(), budget=budget, max_items=limits.list_items)
+    if len(kept) < len(items):
+        dropped = f"{len(items) - len(kept)} references dropped"
+        repairs.append(Repair(field=_FIELD, reason="over_budget", detail=dropped))
+    older = [item for item in previous if not artifact_ids([item]) & items.keys()]
+    merged = append_fitting(kept, older, budget=budget, max_items=limits.list_items)
+    return References(merged, repairs)
+
+
+def _read(
+    proposed: Sequence[str], known: Collection[str], repairs: list[Repair]
+) -> Iterator[Reference]:
+    for item in proposed[:_SCANNED_ITEMS]:
+        line = one_line(item[:4_096])
+        match = _REFERENCE.fullmatch(line) or _BARE.fullmatch(line)
+        artifact_id = match[1].strip() if match else ""
+        if match and artifact_id in known:
+            yield Reference(artifact_id, _gist(match[2] or "", repairs))
+        elif line:
+            detail = clip_tokens(line, _DETAIL_TOKENS)
+            repairs.append(Repair(field=_FIELD, reason=ARTIFACT_UNKNOWN, detail=detail))
+
+
+def _gist(text: str, repairs: list[Repair]) -> str:
+    fitted = fit_text(text, GIST_TOKENS)
+    if fitted.cut:
+        detail = f"gist cut to {estimate_tokens(fitted.text)} tokens"
+        repairs.append(Repair(field=_FIELD, reason="over_budget", detail=detail))
+    return fitted.text
+
+
+def _written(reference: Reference) -> str:
+    return f"[{reference.artifact_id}] {reference.gist}".rstrip()

@@ -1,0 +1,42 @@
+"""Compare two texts: the same words, or nearly the same text."""
+
+import re
+import unicodedata
+
+from core.domain.gate.language_standin import negated
+
+_COMPARED_CHARS = 8_000
+"""Characters of a text that a comparison looks at."""
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_NUMBER = re.compile(r"\d+")
+_SAME_TEXT = 0.9
+"""Shared part of character trigrams from which two texts count as one."""
+
+
+def normalised(text: str) -> str:
+    """The text for comparison: compatibility forms folded, case and punctuation gone."""
+    folded = unicodedata.normalize("NFKC", text[:_COMPARED_CHARS]).casefold()
+    return _NOT_WORD.sub(" ", folded).strip()
+
+
+def near_duplicate(first: str, second: str) -> bool:
+    """Whether two texts say the same in almost the same words.
+
+    Texts with different numbers or opposite polarity are never duplicates, however alike.
+    """
+    one, other = normalised(first), normalised(second)
+    if one == other:
+        return True
+    if _NUMBER.findall(one) != _NUMBER.findall(other) or negated(first) != negated(second):
+        return False
+    return _shared(_trigrams(one), _trigrams(other)) >= _SAME_TEXT
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    return frozenset(text[i : i + 3] for i in range(max(1, len(text) - 2)))
+
+
+def _shared(first: frozenset[str], second: frozenset[str]) -> float:
+    """Jaccard index, 0 to 1."""
+    return len(first & second) / max(1, len(first | second))
