@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from core.domain.gate.contradiction import contradiction
 from core.domain.gate.impersonation import impersonates
-from core.domain.gate.language_standin import instruction_like
+from core.domain.language.injection import instruction_like
 from core.domain.plain_text import one_line
 from core.domain.similarity import near_duplicate
 from core.domain.tokens import clip_tokens, estimate_tokens

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from core.domain.gate.language_standin import negated
+from core.domain.language.words import negated
 
 _COMPARED_CHARS = 8_000
 """Characters of a text that a comparison looks at."""

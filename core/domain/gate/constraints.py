@@ -7,15 +7,15 @@ pinned as the clause of x_t that bears it out, and what it drops or rewords is p
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.domain.gate.language_standin import (
+from core.domain.gate.support import Clause, best_support, shared, statements, within_any
+from core.domain.language.rule_changes import (
     ChangeKind,
     RuleChange,
-    content_words,
     detect_changes,
-    detect_rules,
     unmatched_release,
 )
-from core.domain.gate.support import Clause, best_support, shared, statements, within_any
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.words import content_words
 from core.domain.plain_text import one_line
 from core.domain.similarity import normalised
 from core.domain.tokens import clip_tokens

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.domain.gate.language_standin import content_words, negated, split_sentences
 from core.domain.gate.support import shared
+from core.domain.language.sentences import split_sentences
+from core.domain.language.words import content_words, negated
 from schemas.commit import ConstraintPin
 
 _MAX_SENTENCES = 512

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from core.domain.gate.language_standin import detect_goal
 from core.domain.gate.support import best_support, is_greeting, statements
+from core.domain.language.goal_detection import detect_goal
 from core.domain.plain_text import one_line
 from core.domain.tokens import clip_tokens
 from schemas.commit import CommittedState, GoalPin, Repair

@@ -4,12 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from core.domain.gate.language_standin import (
-    content_words,
-    negated,
-    split_clauses,
-    split_sentences,
-)
+from core.domain.language.sentences import split_clauses, split_sentences
+from core.domain.language.words import content_words, negated
 from core.domain.plain_text import one_line
 
 _SUPPORT = 0.5
