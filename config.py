@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -152,6 +153,13 @@ def google_credentials() -> str | None:
         return "api_key"
     vertex = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"1", "true"}
     return "vertex" if vertex and os.environ.get("GOOGLE_CLOUD_PROJECT") else None
+
+
+def names_set() -> tuple[str, ...]:
+    """Names with our prefix that the environment or `.env` sets; never their values."""
+    prefix = Settings.model_config.get("env_prefix", "")
+    names = (*os.environ, *dotenv_values(".env", encoding="utf-8"))
+    return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
 
 
 def load_settings() -> Settings:

@@ -35,7 +35,7 @@ def banner(
 
 
 def model_lines(models: Sequence[ModelUse]) -> tuple[str, ...]:
-    """One line a model, naming its agents: 'embedded/rules (extractive, not an LLM): all agents'."""
+    """One line a model, for example 'embedded/rules (extractive, not an LLM): all agents'."""
     agents: dict[tuple[str, str], list[str]] = {}
     for use in models:
         agents.setdefault((use.name, use.note), []).append(use.role)

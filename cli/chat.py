@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 
 from cli.failure import ExitCode, exit_code
 from cli.screen import Screen
-from cli.script import Script, ScriptedTurn
+from cli.script import Script
 from cli.slash import Place, parse_command, plain_text, run_command
 from cli.turn_api import TurnApi
 from core.errors import AccAceError, InputError

@@ -17,7 +17,7 @@ from cli.opening import Opened, models_in_use, open_app
 from cli.output import stderr_console, stdout_console
 from cli.prompt import history_path, line_history, read_line
 from cli.screen import JsonScreen, Screen
-from cli.script import STDIN, Script, ScriptedDocument, load_script
+from cli.script import STDIN, ScriptedDocument, load_script
 from cli.terminal import TerminalScreen
 from config import Settings, load_settings
 from core.errors import InputError

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from cli.chat_command import APP_NAME, checked_name
 from cli.opening import open_app
-from cli.output import json_line, stdout_console
+from cli.output import stdout_console
 from cli.prompt import history_path
+from cli.streams import json_line
 from cli.turn_api import TurnApi
 from cli.view import playbook_view
 from config import Settings, load_settings

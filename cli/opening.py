@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from acc_ace.conversation import Conversation
+
 from cli.banner import ModelUse
 from cli.turn_api import TurnApi
-from config import ROLES, Settings
+from config import ROLES, Role, Settings
 from core.bootstrap import build_container
+from core.errors import ConfigError
 from core.models.factory import describe
 from core.ports.clock import Clock
 
@@ -26,6 +28,13 @@ def open_app(settings: Settings) -> Opened:
 
 
 def models_in_use(settings: Settings) -> tuple[ModelUse, ...]:
-    """The model of each agent; raises ConfigError for a name that is not known."""
-    infos = [describe(role, settings) for role in ROLES]
-    return tuple(ModelUse(info.role, info.name, info.note) for info in infos)
+    """The model of each agent; raises ConfigError that names the setting of an unknown one."""
+    return tuple(_model_use(role, settings) for role in ROLES)
+
+
+def _model_use(role: Role, settings: Settings) -> ModelUse:
+    try:
+        info = describe(role, settings)
+    except ConfigError as error:
+        raise ConfigError(f"ACC_ACE_{role.upper()}__MODEL: {error}") from error
+    return ModelUse(info.role, info.name, info.note)

@@ -5,7 +5,7 @@ from typing import Protocol, TextIO
 from rich.console import Console, RenderableType
 
 from cli.failure import told
-from cli.output import json_line
+from cli.streams import json_line
 from core.errors import AccAceError
 from schemas.turn_event import TurnDone, TurnEvent
 

@@ -1,0 +1,1 @@
+"""The checks of `acc-ace doctor`, by subject."""

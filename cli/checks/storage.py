@@ -1,0 +1,84 @@
+"""The data directory, the disk and the databases. Nothing is created or changed."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from cli.checks.finding import Finding, note, ok, problem
+from config import Settings
+
+ENOUGH_BYTES = 200 * 1024 * 1024
+"""Free disk space below which doctor complains."""
+
+
+def check_data_dir(settings: Settings) -> Finding:
+    """Whether the data directory can be written, or created."""
+    if settings.store == "memory":
+        return note(
+            "data_dir",
+            "nothing is kept: ACC_ACE_STORE=memory",
+            "set ACC_ACE_STORE=sqlite to keep memory",
+        )
+    path = settings.data_dir.absolute()
+    nearest = _nearest(path)
+    fix = "make it writable for this user, or change ACC_ACE_DATA_DIR"
+    if not nearest.is_dir():
+        return problem("data_dir", f"{nearest} is not a folder", "change ACC_ACE_DATA_DIR")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return problem("data_dir", f"{nearest} is not writable", fix)
+    return ok("data_dir", str(path) if nearest == path else f"{path}, created at the first turn")
+
+
+def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
+    """Whether there is space left where data goes."""
+    free = shutil.disk_usage(_nearest(settings.data_dir.absolute())).free
+    shown = f"{free / 1024**2:,.0f} MiB free"
+    if free >= enough:
+        return ok("disk", shown)
+    return problem(
+        "disk",
+        f"only {shown}",
+        f"free {enough / 1024**2:,.0f} MiB, or move ACC_ACE_DATA_DIR to another disk",
+    )
+
+
+def check_databases(settings: Settings) -> Iterator[Finding]:
+    """Whether the databases open and are whole."""
+    if settings.store == "memory":
+        return
+    paths = sorted(settings.data_dir.glob("*.db")) if settings.data_dir.is_dir() else []
+    if not paths:
+        yield ok("database", "not created yet")
+    for path in paths:
+        yield _check_database(path)
+
+
+def _check_database(path: Path) -> Finding:
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=2.0)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            complaints = connection.execute("PRAGMA quick_check(3)").fetchall()
+    except sqlite3.OperationalError as error:
+        return problem(
+            "database",
+            f"{path}: {error}",
+            "stop other programs that use it, check its permissions, then try again",
+        )
+    except sqlite3.DatabaseError as error:
+        return problem("database", f"{path}: {error}", _RESTORE)
+    if complaints != [("ok",)]:
+        return problem("database", f"{path}: {complaints[0][0]}", _RESTORE)
+    return ok("database", f"{path.name} is whole, schema version {version}")
+
+
+_RESTORE = "restore it from a backup, or move it away to start with an empty memory"
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the nearest parent that exists."""
+    return next((each for each in (path, *path.parents) if each.exists()), path)
