@@ -1,0 +1,67 @@
+"""Check what ADK's own run routes would only find out in the middle of a turn."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from core.domain.tokens import estimate_tokens
+from schemas.limits import Limits
+from server.access import json_object
+from server.problems import Problem, problem, problem_response
+
+_RUN: Final = frozenset({"/run", "/run_sse"})
+_BINARY: Final = ("inlineData", "inline_data", "fileData", "file_data")
+_REPLY: Final = ("functionResponse", "function_response")
+
+
+class AdkInputGuard:
+    """ASGI middleware: binary parts, empty and oversized text on `/run` and `/run_sse`."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection, as ASGI asks."""
+        refusal = None
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in _RUN:
+            refusal = _check(scope, self._limits)
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await problem_response(refusal)(scope, receive, send)
+
+
+def _check(scope: Scope, limits: Limits) -> Problem | None:
+    fields = json_object(scope)
+    message = fields.get("newMessage", fields.get("new_message"))
+    if not isinstance(message, dict):
+        # No message resumes a paused run; anything else is for ADK's own validation.
+        return None
+    parts = list(_parts(message))
+    path = scope["path"]
+    if any(name in part for part in parts for name in _BINARY):
+        return problem(
+            415, "binary_input", "only text is taken; send the text of the file", instance=path
+        )
+    if any(name in part for part in parts for name in _REPLY):
+        return None
+    text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    if not text.strip():
+        return problem(422, "invalid_input", "the input is empty", instance=path)
+    if (tokens := estimate_tokens(text)) > limits.input_tokens:
+        return problem(
+            413,
+            "input_too_large",
+            f"the input has {tokens} tokens, at most {limits.input_tokens} are taken; shorten it, "
+            "or raise ACC_ACE_LIMITS__INPUT_TOKENS",
+            instance=path,
+        )
+    return None
+
+
+def _parts(message: dict[str, object]) -> Iterator[dict[str, str]]:
+    parts = message.get("parts")
+    if isinstance(parts, list):
+        yield from (part for part in parts if isinstance(part, dict))

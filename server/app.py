@@ -1,0 +1,122 @@
+"""Put the server together: ADK's routes and ours, behind the same guards."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Final
+
+from acc_ace.conversation import Conversation
+from fastapi import FastAPI
+from google.adk.cli.fast_api import get_fast_api_app
+from google.adk.models.base_llm import BaseLlm
+from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
+from starlette.types import Lifespan
+
+from config import ROLES, Role, Settings
+from core.container import Container
+from core.models.factory import describe
+from server import health, memory, models, playbook, sessions, turns
+from server.adk_guard import AdkInputGuard
+from server.auth import TokenGuard, login_router
+from server.body import BodyLimit, body_limit
+from server.context import ServerContext
+from server.headers import SecurityHeaders
+from server.hosts import TrustedHosts
+from server.identity import Identities
+from server.openapi import describe_problems
+from server.problems import install_problem_handlers
+from server.turn_gate import TurnGate, TurnGuard
+
+SESSION_SCHEME: Final = "accace"
+"""Scheme of our session service; `agents/services.py` registers it with ADK."""
+
+_ROUTERS: Final = (
+    turns.router,
+    sessions.router,
+    playbook.router,
+    memory.router,
+    models.router,
+    health.router,
+)
+
+
+def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = None) -> FastAPI:
+    """Build the server over a process's stores; `models` replaces models in tests.
+
+    Raises ConfigError for an unknown model name, before anything is served.
+    """
+    settings = container.settings
+    for role in ROLES:
+        describe(role, settings)
+    context = ServerContext(container, Conversation(container, models=models), TurnGate())
+    identities = Identities(settings.auth_tokens)
+    app = _adk_app(settings, context)
+    app.title, app.version = "ACC×ACE", version("acc-ace")
+    app.description = "Bounded memory (ACC) and a self-improving playbook (ACE), by turn."
+    app.state.acc_ace = context
+    for router in (*_ROUTERS, login_router(identities)):
+        app.include_router(router)
+    if not settings.serve_web_interface:
+        app.add_api_route("/", _to_docs, include_in_schema=False)
+    _guard(app, settings, identities, context.gate)
+    install_problem_handlers(app, data_dir=settings.data_dir)
+    describe_problems(app)
+    return app
+
+
+def _adk_app(settings: Settings, context: ServerContext) -> FastAPI:
+    return get_fast_api_app(
+        agents_dir=str(settings.agent_dir),
+        session_service_uri=f"{SESSION_SCHEME}://",
+        allow_origins=_origins(settings) or None,
+        web=settings.serve_web_interface,
+        # Without a known bind ADK keeps its code-writing agent builder closed, which is what
+        # a server with tokens wants; our own guard checks the Host either way.
+        bind_host=None if settings.auth_tokens else settings.host,
+        port=settings.port,
+        reload_agents=settings.reload_agents,
+        lifespan=_lifespan(context),
+    )
+
+
+def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await context.gate.drain(context.container.settings.limits.shutdown_grace_s)
+        await context.conversation.drain(0)
+        await context.conversation.close()
+
+    return lifespan
+
+
+def _guard(app: FastAPI, settings: Settings, identities: Identities, gate: TurnGate) -> None:
+    """Wrap the routes. The first guard of the list is asked first."""
+    # Inside ADK's CORS and origin checks, so that preflights need no token and refusals can be
+    # read by the page that caused them.
+    app.user_middleware.extend(
+        [
+            Middleware(BodyLimit, limit=body_limit(settings.limits)),
+            Middleware(TokenGuard, identities=identities),
+            Middleware(AdkInputGuard, limits=settings.limits),
+            Middleware(TurnGuard, gate=gate),
+        ]
+    )
+    app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)
+    app.add_middleware(SecurityHeaders)
+
+
+def _origins(settings: Settings) -> list[str]:
+    """CORS origins: those allowed, and our own names, which ADK would not know behind a proxy."""
+    own = [
+        f"{scheme}://{host}"
+        for host in settings.trusted_hosts
+        if "*" not in host
+        for scheme in ("http", "https")
+    ]
+    return [*settings.allow_origins, *own]
+
+
+async def _to_docs() -> RedirectResponse:
+    return RedirectResponse("/docs")

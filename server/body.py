@@ -1,0 +1,113 @@
+"""Read a request's body once, bounded in size and time, before anything parses it."""
+
+import asyncio
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schemas.limits import Limits
+from server.problems import Problem, problem, problem_response
+
+BODY: Final = "acc_ace.body"
+"""Key of the request scope under which the guards find the whole body (bytes)."""
+
+MIN_LIMIT: Final = 2 * 1024 * 1024
+"""Bytes that a body may always have."""
+
+BYTES_PER_TOKEN: Final = 16
+"""More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""
+
+READ_SECONDS: Final = 30.0
+"""Time for a client to send its body."""
+
+_BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+def body_limit(limits: Limits) -> int:
+    """Bytes of the largest body: room for the largest x_t, and never below 2 MiB."""
+    return max(MIN_LIMIT, BYTES_PER_TOKEN * limits.input_tokens)
+
+
+class BodyLimit:
+    """ASGI middleware: 413 for a body over the limit, 408 for one that does not arrive."""
+
+    def __init__(self, app: ASGIApp, *, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection, as ASGI asks."""
+        if scope["type"] != "http" or scope["method"] in _BODILESS:
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            late = problem(
+                408,
+                "body_timeout",
+                f"the body did not arrive within {READ_SECONDS:g} seconds",
+                instance=scope["path"],
+            )
+            await _refuse(late, scope, receive, send)
+            return
+        if body is None:
+            await _refuse(self._too_large(scope), scope, receive, send)
+            return
+        await self._app({**scope, BODY: body}, _replay(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body, or None when it is over the limit."""
+        if _declared_length(scope) > self._limit:
+            return None
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                break
+            chunk: bytes = message.get("body", b"")
+            size += len(chunk)
+            if size > self._limit:
+                return None
+            chunks.append(chunk)
+            if not message.get("more_body", False):
+                break
+        return b"".join(chunks)
+
+    def _too_large(self, scope: Scope) -> Problem:
+        return problem(
+            413,
+            "input_too_large",
+            f"the body is over {self._limit} bytes; send less, or raise "
+            "ACC_ACE_LIMITS__INPUT_TOKENS",
+            instance=scope["path"],
+        )
+
+
+def _declared_length(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return 0
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the body once, then whatever the client does next (that is, its disconnect)."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+async def _refuse(value: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    # The rest of the body is never read, so the connection cannot be used again.
+    response = problem_response(value, headers={"Connection": "close"})
+    await response(scope, receive, send)

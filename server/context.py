@@ -1,0 +1,95 @@
+"""What the routes need, and who is asking: the dependencies of every `/v1` route."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from acc_ace.conversation import APP_NAME, Conversation
+from fastapi import Depends, Header, Path, Query, Request
+
+from core.container import Container
+from core.errors import InputError
+from schemas.tenancy import SessionKey, Tenant
+from server.identity import DEFAULT_USER, USER
+from server.turn_gate import TurnGate
+
+NAME_PATTERN = r"^[^\x00-\x1f\x7f/]+$"
+"""Names of users and sessions: printable, and one segment of a path."""
+
+NAME_LENGTH = 128
+
+
+@dataclass(frozen=True)
+class ServerContext:
+    """The stores, the conversation over them, and the gate that counts turns."""
+
+    container: Container
+    conversation: Conversation
+    gate: TurnGate
+
+
+def get_context(request: Request) -> ServerContext:
+    """The context that `create_app` put on the app."""
+    context: ServerContext = request.app.state.acc_ace
+    return context
+
+
+Context = Annotated[ServerContext, Depends(get_context)]
+
+
+def get_user(
+    request: Request,
+    user: Annotated[
+        str | None,
+        Query(
+            max_length=NAME_LENGTH,
+            pattern=NAME_PATTERN,
+            description="Who is asking, while no tokens are set; see also `X-User`.",
+        ),
+    ] = None,
+    x_user: Annotated[
+        str | None,
+        Header(
+            max_length=NAME_LENGTH,
+            pattern=NAME_PATTERN,
+            description="Who is asking, while no tokens are set. With tokens, the token decides.",
+        ),
+    ] = None,
+) -> str:
+    """The user: the token's, else the one named by header or query, else 'user'."""
+    proven: str | None = request.scope.get(USER)
+    if proven is not None:
+        return proven
+    if user is not None and x_user is not None and user != x_user:
+        raise InputError("header X-User and query 'user' name different users; send one of them")
+    return x_user or user or DEFAULT_USER
+
+
+User = Annotated[str, Depends(get_user)]
+
+
+def get_tenant(user: User) -> Tenant:
+    """The user of our app."""
+    return Tenant(APP_NAME, user)
+
+
+CurrentTenant = Annotated[Tenant, Depends(get_tenant)]
+
+SessionName = Annotated[
+    str,
+    Path(
+        alias="session",
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Id of the session; any name of yours.",
+        examples=["incident-42"],
+    ),
+]
+
+
+def get_key(tenant: CurrentTenant, session: SessionName) -> SessionKey:
+    """The session of the path, of the user who asks."""
+    return SessionKey(tenant.app, tenant.user, session)
+
+
+Key = Annotated[SessionKey, Depends(get_key)]

@@ -1,0 +1,62 @@
+"""Probes: is the process alive, and can it take a turn."""
+
+import importlib
+from typing import Final
+
+from acc_ace.conversation import APP_NAME
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.responses import JSONResponse, Response
+
+from core.errors import AccAceError
+from schemas.tenancy import PlaybookScope, SessionKey
+from server.context import Context, ServerContext
+from server.problems import documented, problem, problem_of, problem_response
+
+router = APIRouter(tags=["health"])
+
+_PROBE: Final = SessionKey(APP_NAME, "readyz", "readyz")
+"""A session that never exists: asking for it makes the stores answer."""
+
+
+class Health(BaseModel):
+    """The answer of a probe that is well."""
+
+    status: str = "ok"
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def alive() -> Health:
+    """Always 200 while the process answers."""
+    return Health()
+
+
+@router.get(
+    "/readyz", summary="Can it take a turn?", response_model=Health, responses=documented(503)
+)
+async def ready(request: Request, context: Context) -> Response:
+    """200 when stores and agents answer; 503 with the reason when not, or when shutting down."""
+    path = request.url.path
+    if context.gate.closed:
+        return problem_response(
+            problem(503, "shutting_down", "the server is shutting down", instance=path)
+        )
+    try:
+        await _ask_stores(context)
+        importlib.import_module(f"{APP_NAME}.agent")
+    except AccAceError as error:
+        settings = context.container.settings
+        value = problem_of(error, instance=path, data_dir=settings.data_dir)
+        return problem_response(value.model_copy(update={"status": 503, "title": _UNREADY}))
+    return JSONResponse({"status": "ready"})
+
+
+_UNREADY: Final = "Service Unavailable"
+
+
+async def _ask_stores(context: ServerContext) -> None:
+    container = context.container
+    await container.journal.head(_PROBE)
+    await container.evidence.last(_PROBE)
+    await container.artifacts.count(_PROBE.tenant)
+    await container.playbooks.load(PlaybookScope(APP_NAME))

@@ -1,0 +1,102 @@
+"""Routes that add documents to a user's memory, and that erase a user."""
+
+import hashlib
+from datetime import datetime
+from typing import Annotated
+
+from acc_ace.conversation import APP_NAME
+from fastapi import APIRouter, Path
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from schemas.artifact import Artifact, ArtifactKind
+from schemas.authority import Authority
+from schemas.tenancy import Tenant
+from server.context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
+from server.problems import documented
+
+router = APIRouter(prefix="/v1", tags=["memory"])
+
+
+class Document(BaseModel):
+    """A text to recall from. It is data, whatever it says; it can set no rule."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"content": "Fail over with `pg_ctl promote`.", "source": "runbook.md"}]
+        },
+    )
+
+    content: str = Field(min_length=1, description="The text.")
+    source: str = Field(min_length=1, max_length=1_024, description="Where it comes from.")
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Name of yours; the same one again replaces the document.",
+    )
+    expires_at: AwareDatetime | None = Field(
+        default=None, description="When it counts as stale, with time zone."
+    )
+
+
+class DocumentsRequest(BaseModel):
+    """Documents to add, all or none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    documents: list[Document] = Field(min_length=1, max_length=100)
+
+
+class DocumentsAdded(BaseModel):
+    """Ids of the artifacts, in the order of the documents."""
+
+    artifact_ids: list[str]
+
+
+class Erased(BaseModel):
+    """How many rows of each store were deleted."""
+
+    deleted: dict[str, int]
+
+
+@router.post(
+    "/documents",
+    status_code=201,
+    summary="Add documents",
+    responses=documented(400, 401, 403, 413, 422, 503),
+)
+async def add_documents(
+    context: Context, tenant: CurrentTenant, body: DocumentsRequest
+) -> DocumentsAdded:
+    """Add documents to your external memory; every session of yours may recall them."""
+    now = context.container.clock.now()
+    artifacts = [_artifact(document, tenant, now) for document in body.documents]
+    await context.conversation.remember(tenant, artifacts)
+    return DocumentsAdded(artifact_ids=[artifact.artifact_id for artifact in artifacts])
+
+
+@router.delete("/users/{user}", summary="Erase a user", responses=documented(401, 403, 409, 503))
+async def erase_user(
+    context: Context,
+    user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+) -> Erased:
+    """Delete everything kept about a user. This cannot be undone."""
+    # With tokens, the guard has made sure that the user of the path is the token's.
+    return Erased(deleted=await context.conversation.erase(Tenant(APP_NAME, user)))
+
+
+def _artifact(document: Document, tenant: Tenant, now: datetime) -> Artifact:
+    # The prefix keeps clients from replacing the artifacts of turns and tools.
+    name = document.id or hashlib.sha256(document.content.encode()).hexdigest()[:16]
+    return Artifact(
+        artifact_id=f"doc:{name}",
+        content=document.content,
+        source=document.source,
+        created_at=now,
+        tenant=tenant,
+        kind=ArtifactKind.DOCUMENT,
+        authority=Authority.RETRIEVED,
+        expires_at=document.expires_at,
+    )

@@ -1,0 +1,131 @@
+"""Routes that take a turn, as one JSON report or as a stream of events."""
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from schemas.authority import Authority
+from schemas.report import TurnReport
+from schemas.tenancy import SessionKey
+from schemas.turn_event import TurnEvent
+from server.context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant, Key, ServerContext
+from server.problems import documented
+from server.turn_stream import (
+    MEDIA_TYPE,
+    ClientGone,
+    EventStream,
+    EventStreamResponse,
+    report_of,
+    unless_disconnected,
+)
+
+router = APIRouter(prefix="/v1", tags=["turns"])
+
+_CLIENT_CLOSED: Final = 499
+
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The turn's report; or, for `Accept: text/event-stream` or `stream=true`, "
+        "its events as they happen: `stage_started`, `stage_finished`, `answer_chunk`, "
+        "`tool_started`, `tool_finished`, `answer`, and last `turn_done` or `error`.",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+    },
+    **documented(400, 401, 403, 409, 413, 422, 502, 503),
+}
+
+
+class TurnRequest(BaseModel):
+    """What arrives before the agent acts: x_t."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"input": "db-01 is down. Never restart it by day."}]},
+    )
+
+    input: str = Field(description="The text of x_t.")
+    source: Literal["user", "tool", "retrieved"] = Field(
+        default="user",
+        description="Who says it. Only a user's words can set or release constraints and goal.",
+    )
+
+
+class ChatRequest(TurnRequest):
+    """A turn that may begin a new session."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Session to continue; absent, a new one begins.",
+    )
+
+
+Stream = Annotated[bool, Query(description="Stream events, as `Accept: text/event-stream` does.")]
+
+
+@router.post(
+    "/sessions/{session}/turns",
+    response_model=TurnReport,
+    responses=_ANSWERS,
+    summary="Take a turn",
+)
+async def take_turn(
+    request: Request, context: Context, key: Key, body: TurnRequest, *, stream: Stream = False
+) -> Response:
+    """Run one turn of a session, which begins when it is new.
+
+    A session takes one turn at a time; a second one waits, then gets 409. When the client
+    goes away the turn is undone wholly.
+    """
+    return await _answer(request, context, key, body, stream=stream)
+
+
+@router.post("/chat", response_model=TurnReport, responses=_ANSWERS, summary="Chat")
+async def chat(
+    request: Request,
+    context: Context,
+    tenant: CurrentTenant,
+    body: ChatRequest,
+    *,
+    stream: Stream = False,
+) -> Response:
+    """Take a turn without naming a session first; the report says which one it was."""
+    session = body.session or f"s-{uuid.uuid4()}"
+    key = SessionKey(tenant.app, tenant.user, session)
+    return await _answer(request, context, key, body, stream=stream)
+
+
+async def _answer(
+    request: Request, context: ServerContext, key: SessionKey, body: TurnRequest, *, stream: bool
+) -> Response:
+    events = _events(context, key, body)
+    try:
+        if stream or MEDIA_TYPE in request.headers.get("accept", ""):
+            return await _streamed(request, context, events)
+        report = await unless_disconnected(request, report_of(events))
+    except ClientGone:
+        return Response(status_code=_CLIENT_CLOSED)
+    return Response(report.model_dump_json(), media_type="application/json")
+
+
+def _events(context: ServerContext, key: SessionKey, body: TurnRequest) -> AsyncIterator[TurnEvent]:
+    return context.conversation.stream(key, body.input, authority=Authority(body.source))
+
+
+async def _streamed(
+    request: Request, context: ServerContext, events: AsyncIterator[TurnEvent]
+) -> Response:
+    stream = EventStream(
+        events, path=request.url.path, data_dir=context.container.settings.data_dir
+    )
+    try:
+        await unless_disconnected(request, stream.start())
+    except BaseException:
+        await stream.aclose()
+        raise
+    return EventStreamResponse(stream)
