@@ -4,6 +4,7 @@ Deterministic rules come first, each with a reason code; only what they leave go
 which judges relevance and nothing else (step 3 of Algorithm 1, A_t to A_t+).
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +29,13 @@ from schemas.qualification import (
 from schemas.tenancy import SessionKey
 
 _DETAIL_TOKENS = 40
+
+_HARD_INJECTION = re.compile(
+    r"(previous|prior|earlier|above|preceding|system)\W+(\w+\W+)?(instructions?|prompts?)"
+    r"|you\s+are\s+now|(以前|これまで|上記|従来|全て|すべて)の?(指示|命令|プロンプト)",
+    re.IGNORECASE,
+)
+"""What not even a quoted turn may say; to name a rule or a ban is a user's right."""
 
 _CEILING: dict[ArtifactKind, Authority] = {
     ArtifactKind.TURN: Authority.USER,
@@ -80,7 +88,7 @@ class _Rules:
         if imitated:
             return QualificationReason.IMPERSONATION, f"imitates a {imitated}"
         phrase = instruction_like(text)
-        if phrase:
+        if phrase and (artifact.kind is not ArtifactKind.TURN or _HARD_INJECTION.search(phrase)):
             return QualificationReason.INSTRUCTION_LIKE, phrase
         # A turn quotes what the user said then; to ask for something is not to contradict.
         if artifact.kind is ArtifactKind.TURN:

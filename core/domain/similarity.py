@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from core.domain.language.words import negated
+from core.domain.plain_text import one_line
 
 _COMPARED_CHARS = 8_000
 """Characters of a text that a comparison looks at."""
@@ -18,6 +19,19 @@ def normalised(text: str) -> str:
     """The text for comparison: compatibility forms folded, case and punctuation gone."""
     folded = unicodedata.normalize("NFKC", text[:_COMPARED_CHARS]).casefold()
     return _NOT_WORD.sub(" ", folded).strip()
+
+
+def same_wording(text: str) -> str:
+    """A key that two texts share when they differ in case, width and end mark only.
+
+    Signs inside count: 'cap is $500' and 'cap is €500' are different rules.
+    """
+    return unicodedata.normalize("NFKC", one_line(text)).casefold().strip(" .!。．！")
+
+
+def has_words(text: str) -> bool:
+    """Whether a text holds anything but marks and white space."""
+    return any(char.isalnum() for char in text)
 
 
 def near_duplicate(first: str, second: str) -> bool:

@@ -7,7 +7,7 @@ pinned as the clause of x_t that bears it out, and what it drops or rewords is p
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.domain.gate.support import Clause, best_support, shared, statements, within_any
+from core.domain.gate.support import Clause, Support, best_support, shared, statements, within_any
 from core.domain.language.rule_changes import (
     ChangeKind,
     RuleChange,
@@ -17,7 +17,7 @@ from core.domain.language.rule_changes import (
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.words import content_words
 from core.domain.plain_text import one_line
-from core.domain.similarity import normalised
+from core.domain.similarity import has_words, same_wording
 from core.domain.tokens import clip_tokens
 from schemas.commit import CommittedState, ConstraintPin, Release, Repair
 from schemas.interaction import TurnInput
@@ -45,12 +45,15 @@ class ConstraintRuling:
     released: list[Release] = field(default_factory=list)
     repairs: list[Repair] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    _ids: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ids = {same_wording(pin.text): pin.id for pin in self.pins}
 
     def pin(self, text: str, quote: str, turn_input: TurnInput, *, turn: int) -> str | None:
         """Add a constraint unless it stands already; its id, or None."""
         plain = one_line(text)
-        key = normalised(plain)
-        if not key or any(normalised(pin.text) == key for pin in self.pins):
+        if not has_words(plain) or self.standing(plain) is not None:
             return None
         pin = ConstraintPin(
             id=f"c-{self.next_pin:04d}",
@@ -62,11 +65,17 @@ class ConstraintRuling:
         self.next_pin += 1
         self.pins.append(pin)
         self.added.append(pin)
+        self._ids[same_wording(plain)] = pin.id
         return pin.id
+
+    def standing(self, text: str) -> str | None:
+        """The id of the active constraint in these words, or None."""
+        return self._ids.get(same_wording(text))
 
     def release(self, pin: ConstraintPin, quote: str, *, replaced_by: str | None = None) -> None:
         """Take a constraint out, recording the words that did it."""
         self.pins.remove(pin)
+        self._ids.pop(same_wording(pin.text), None)
         said = clip_tokens(one_line(quote), _QUOTE_TOKENS)
         self.released.append(Release(id=pin.id, text=pin.text, quote=said, replaced_by=replaced_by))
 
@@ -123,19 +132,14 @@ def _change(
     if change.kind is ChangeKind.RELEASE:
         ruling.release(pin, change.quote)
         return
-    if not change.new_text or normalised(change.new_text) == normalised(pin.text):
+    if not change.new_text or same_wording(change.new_text) == same_wording(pin.text):
         return
     successor = ruling.pin(change.new_text, change.quote, turn_input, turn=turn)
     if successor is None:
         # The new wording stands already as another constraint, or says nothing.
-        successor = _standing(ruling, change.new_text)
+        successor = ruling.standing(change.new_text)
     if successor is not None:
         ruling.release(pin, change.quote, replaced_by=successor)
-
-
-def _standing(ruling: ConstraintRuling, text: str) -> str | None:
-    key = normalised(text)
-    return next((pin.id for pin in ruling.pins if key and normalised(pin.text) == key), None)
 
 
 def _pin_rules(ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int) -> None:
@@ -148,14 +152,18 @@ def _pin_rules(ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int) ->
 def _spoken_of(text: str, ruling: ConstraintRuling) -> bool:
     """Whether a text is how x_t names a constraint that it releases or amends."""
     plain = one_line(text)
-    words = content_words(plain)
-    for release in ruling.released:
-        if not within_any(plain, [release.quote]):
-            continue
-        if release.quote in plain or shared(content_words(release.text), words) >= _SAME_RULE:
-            return True
-    amended = {release.replaced_by for release in ruling.released}
-    return any(within_any(plain, [pin.text]) for pin in ruling.added if pin.id in amended)
+    if any(_names_released(plain, release) for release in ruling.released):
+        return True
+    amending = {release.replaced_by for release in ruling.released}
+    return any(within_any(plain, [pin.text]) for pin in ruling.added if pin.id in amending)
+
+
+def _names_released(plain: str, release: Release) -> bool:
+    if plain != release.quote and release.quote in plain:
+        # The sentence goes on after the release; what it goes on with may be a rule of its own.
+        return not detect_rules(plain.replace(release.quote, " "))
+    likeness = shared(content_words(release.text), content_words(plain))
+    return plain == release.quote or (plain in release.quote and likeness >= _SAME_RULE)
 
 
 def _unclaimed(clauses: Sequence[Clause], ruling: ConstraintRuling) -> tuple[Clause, ...]:
@@ -165,10 +173,13 @@ def _unclaimed(clauses: Sequence[Clause], ruling: ConstraintRuling) -> tuple[Cla
     return tuple(
         clause
         for clause in clauses
-        if not within_any(clause.text, pinned)
-        and not within_any(clause.text, quotes)
-        and unmatched_release(clause.text, ruling.pins) is None
+        if not within_any(clause.text, pinned) and not within_any(clause.text, quotes)
     )
+
+
+def _asks_release(support: Support, ruling: ConstraintRuling) -> bool:
+    """Whether the clause would end some rule rather than set one."""
+    return unmatched_release(support.clause, ruling.pins) is not None
 
 
 def _judge_proposals(
@@ -182,14 +193,14 @@ def _judge_proposals(
     """Pin the user's clause behind each new proposal; drop proposals that have none."""
     for item in proposed[:_MAX_PROPOSED]:
         text = one_line(item[:_PROPOSED_CHARS])
-        if not text or _standing(ruling, text) is not None:
+        if not text or ruling.standing(text) is not None:
             continue
         support = best_support(text, clauses)
         likeness = max(
             (shared(content_words(text), content_words(pin.text)) for pin in ruling.pins),
             default=0.0,
         )
-        if support is not None and support.share > likeness:
+        if support is not None and support.share > likeness and not _asks_release(support, ruling):
             ruling.pin(support.clause, support.clause, turn_input, turn=turn)
         elif likeness < _SAME_RULE:
             detail = clip_tokens(text, _DETAIL_TOKENS)

@@ -16,24 +16,37 @@ _SAME_TOPIC = 0.5
 """Share of the smaller set of content words from which two texts are about the same thing."""
 
 _RELEASE = re.compile(
-    r"\b(no longer (applies|in force|valid|required|needed)|does(n't| not) apply|is (over|void|lifted)"
-    r"|(been|is|are|was) (lifted|revoked|rescinded|waived|cancell?ed|suspended)|exempt(ed)?|waive[ds]?"
-    r"|overrid(e|es|den)|bypass|disregard|ignore|lift(ed|s)?)\b"
+    r"\b(no longer (applies|in force|valid|required|needed)|does(n't| not) apply|exempt(ed)?"
+    r"|(has been|have been|been|is|are|was|were) (over|void|lifted|revoked|rescinded|waived"
+    r"|cancell?ed|suspended)|waive[ds]?|overrid(e|es|den)|bypass(es|ed)?|disregard|ignore"
+    r"|lift(ed|s)?)\b"
     r"|解除|撤廃|廃止|無効|無視|適用され(ない|ません)|適用外|対象外|例外|解禁|不要",
     re.IGNORECASE,
 )
+_UPHELD = re.compile(
+    r"\b(do not|don't|never|must not|may not|cannot|can't|no one may|nobody may)\s+(\w+\s+){0,2}"
+    r"(waive|override|bypass|disregard|ignore|lift)\b"
+    r"|\b(is|are|was|were|has|have) not (been )?(over|void|lifted|revoked|waived|suspended)\b"
+    r"|(解除|撤廃|廃止|無視|解禁)(は|を|も)?(し(ない|ません|てはいけ|てはなら)|でき(ない|ません)"
+    r"|され(ていない|ていません|ない|ません)|禁止|不可)|例外(は|も)?(なく|ない|なし|ありません|認め(ない|ません))",
+    re.IGNORECASE,
+)
+"""The constraint's end or exception, denied."""
+
 _PERMISSION = re.compile(
-    r"\b(may|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted|okay|ok|fine"
-    r"|safe|required|mandatory|always|please)\b"
-    r"|してよい|してもよい|して構|しても構|してください|すること|すべき|せよ|できます|できる|可能|許可|必ず|しましょう"
-    r"|て(も)?(よい|いい|構いません|かまわない)|て(ください|下さい)|(する|行う|します|実施|実行)[。．]?\s*$",
+    r"\b(may|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted"
+    r"|okay|ok|fine|safe|required|mandatory|always|please)\b"
+    r"|すること|すべき|せよ|でき(ます|る)|可能|許可|必ず|しましょう"
+    r"|て(も)?(よい|よく|いい|良い|構わない|構いません|かまわない|かまいません)|て(ください|下さい)"
+    r"|(する|行う|します|行います|実施|実行)[。．]?\s*$",
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
-    r"^[\s\-*•>]*((step\s*)?\d+\s*[.):：]?\s*)?((then|now|first|next|finally|also|immediately|just)[,\s]+)*",
+    r"[\s\-*•>]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
+    r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)",
     re.IGNORECASE,
 )
-_FIRST_WORD = re.compile(r"[A-Za-z][A-Za-z-]*")
+"""What may stand before the first word of an order, and that word."""
 
 
 class Contradiction(NamedTuple):
@@ -66,10 +79,15 @@ def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
     return len(first & second) >= min(2, len(smaller)) and shared(smaller, larger) >= _SAME_TOPIC
 
 
+def _lifts(sentence: str) -> bool:
+    """Whether a sentence speaks of the end of a rule, or of an exception to it."""
+    return _RELEASE.search(sentence) is not None and _UPHELD.search(sentence) is None
+
+
 def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
     """Whether a sentence permits or orders, rather than reports."""
     if _PERMISSION.search(sentence):
         return True
     # An English order opens with its verb; if the constraint has the verb too, it is about it.
-    first = _FIRST_WORD.match(sentence, _LEAD_IN.match(sentence).end())  # type: ignore[union-attr]
-    return first is not None and bool(content_words(first[0]) & pin_words)
+    opening = _LEAD_IN.match(sentence)
+    return opening is not None and bool(content_words(opening[1]) & pin_words)

@@ -1,31 +1,35 @@
-"""Find recalled text that poses as part of our prompts, as a role or as one of our schemas."""
+"""Find recalled text that poses as part of our prompts, as a role or as one of our schemas.
+
+Rendering escapes every delimiter, so such text could not break out anyway. Whoever writes it
+means to; it is left out and the reason is shown.
+"""
 
 import re
 
 from schemas.artifact import ArtifactKind
 
-_BLOCK_MARK = re.compile(
-    r"[<＜]\s*[/／]?\s*(artifact|input|state|ccs|system|assistant|tool_call|tool_result|function_call"
-    r"|instructions?)\b[^<>\n]{0,200}[>＞]"
+_DELIMITER = re.compile(
+    r"[<＜]\s*[/／]?\s*(system|assistant|tool_call|tool_result|function_calls?|instructions?)\b"
+    r"[^<>\n]{0,200}[>＞]"
+    r"|[<＜]\s*artifact\s+id\s*=|[<＜]\s*[/／]\s*(artifact|input)\s*[>＞]"
+    r"|[<＜]\s*input\s+name\s*=\s*\W?(current_input|previous_state|state|artifacts|candidates"
+    r"|playbook|warnings|reflection|generation)\b"
     r"|[<＜][|｜]\s*(im_start|im_end|system|user|assistant|endoftext|eot_id)\b"
     r"|\[/?INST\]|<<SYS>>",
     re.IGNORECASE,
 )
-"""Tags of our prompts and chat templates of models."""
+"""Tags of our prompts, and chat templates of models."""
 
 _SECTION = re.compile(
-    r"^\s{0,3}[#＃]{1,4}\s*(constraints|system prompt|system|new instructions?)\s*:?\s*$"
+    r"^\s{0,3}[#＃]{1,4}\s*(constraints|system prompt|new instructions?)\s*[:：]?\s*$"
     r"|^\s*-?\s*\[c-\d{4,}\]\s",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A heading or a line that only our rendering of a state writes."""
+"""A heading or a line as our rendering of a state writes them."""
 
-_SYSTEM_HEADER = re.compile(
-    r"^[\s>*_\"'\-]{0,8}(system|developer|システム)( (prompt|message|プロンプト))?[\s*_]{0,4}[:：]\s*\S",
-    re.IGNORECASE | re.MULTILINE,
-)
-_SPEAKER_HEADER = re.compile(
-    r"^[\s>*_\"'\-]{0,8}(assistant|user|human|model|tool)[\s*_]{0,4}[:：]\s*\S",
+_ROLE = re.compile(
+    r"^[\s>*_\"'\-]{0,8}(system|developer|assistant|システム)( (prompt|message|プロンプト))?"
+    r"[\s*_]{0,4}[:：]\s*\S",
     re.IGNORECASE | re.MULTILINE,
 )
 _SCHEMA_KEY = re.compile(
@@ -40,18 +44,17 @@ _SCHEMA_KEYS = 2
 def impersonates(text: str, kind: ArtifactKind) -> str | None:
     """What a text imitates, in a few words, or None.
 
-    A turn or note may quote who said what ('user:', 'assistant:'); nothing else may.
+    A turn is this user's own exchange: it names speakers and cites constraints by right, so only
+    a forged delimiter counts there.
     """
-    for pattern, name in ((_BLOCK_MARK, "prompt delimiter"), (_SECTION, "section of the state")):
-        if pattern.search(text):
-            return name
-    if _SYSTEM_HEADER.search(text):
-        return "system role header"
-    if kind not in _MAY_QUOTE_SPEAKERS and len(_SPEAKER_HEADER.findall(text)) > 0:
+    if _DELIMITER.search(text):
+        return "prompt delimiter"
+    if kind is ArtifactKind.TURN:
+        return None
+    if _SECTION.search(text):
+        return "section of the state"
+    if _ROLE.search(text):
         return "role header"
     if len({match[1] for match in _SCHEMA_KEY.finditer(text)}) >= _SCHEMA_KEYS:
-        return "one of our schemas"
+        return "schema of ours"
     return None
-
-
-_MAY_QUOTE_SPEAKERS = frozenset({ArtifactKind.TURN, ArtifactKind.NOTE})

@@ -16,9 +16,12 @@ GIST_TOKENS = 32
 """A longer gist is content that was copied; it is cut."""
 
 _FIELD = "retrieved_artifacts"
-_REFERENCE = re.compile(r"\[([^\[\]]{1,256})\][\s:：-]*(.*)")
-_BARE = re.compile(r"([^\s\[\]：]{1,256}?)[:：]?(?:\s+(.*)|$)")
+_ID = re.compile(r"\[(.{1,256}?)\](?=\s|$)")
+"""The id at the start of a reference that this gate wrote."""
+
+_BOUNDARY = re.compile(r"\]?(?:$|[\s:：—–-]+)")
 _SCANNED_ITEMS = 256
+_SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16
 
 
@@ -38,8 +41,8 @@ class References(NamedTuple):
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:
     """The ids that well-formed references name."""
-    found = (_REFERENCE.match(item) for item in items)
-    return frozenset(match[1].strip() for match in found if match)
+    found = (_ID.match(item) for item in items)
+    return frozenset(match[1] for match in found if match)
 
 
 def merge_references(
@@ -63,15 +66,28 @@ def merge_references(
 def _read(
     proposed: Sequence[str], known: Collection[str], repairs: list[Repair]
 ) -> Iterator[Reference]:
+    # Longest first, so that an id is never taken for another one that begins it.
+    ids = sorted(known, key=len, reverse=True)
     for item in proposed[:_SCANNED_ITEMS]:
-        line = one_line(item[:4_096])
-        match = _REFERENCE.fullmatch(line) or _BARE.fullmatch(line)
-        artifact_id = match[1].strip() if match else ""
-        if match and artifact_id in known:
-            yield Reference(artifact_id, _gist(match[2] or "", repairs))
+        line = one_line(item[:_SCANNED_CHARS])
+        reference = _reference(line, ids)
+        if reference is not None:
+            yield Reference(reference.artifact_id, _gist(reference.gist, repairs))
         elif line:
             detail = clip_tokens(line, _DETAIL_TOKENS)
             repairs.append(Repair(field=_FIELD, reason=ARTIFACT_UNKNOWN, detail=detail))
+
+
+def _reference(line: str, ids: Sequence[str]) -> Reference | None:
+    """The known artifact that a line begins with, its id in brackets or bare."""
+    bare = line.removeprefix("[").lstrip()
+    for artifact_id in ids:
+        if not bare.startswith(artifact_id):
+            continue
+        boundary = _BOUNDARY.match(bare, len(artifact_id))
+        if boundary is not None:
+            return Reference(artifact_id, bare[boundary.end() :])
+    return None
 
 
 def _gist(text: str, repairs: list[Repair]) -> str:
