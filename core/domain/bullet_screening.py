@@ -7,24 +7,13 @@ model is, ask for its prompt, or imitate the delimiters of a prompt or of the pl
 
 import re
 
+from core.domain.language.injection import instruction_like
 from core.domain.redaction import find_sensitive
 from core.domain.tokens import estimate_tokens
 
 CHARACTERS_PER_TOKEN = 32
 """A text longer than its budget times this is too long without counting its tokens."""
 
-_OVERRIDE = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any"
-    r"|system|safety|other)\b.{0,40}\b(?:instructions?|rules?|prompts?|constraints?|polic(?:y|ies)"
-    r"|guidelines?|messages?|guardrails?)\b"
-    r"|\byou are (?:now|no longer)\b|\bact as (?:if you|an? unrestricted|dan\b)"
-    r"|\b(?:reveal|print|repeat|show|output|leak)\b.{0,30}\b(?:system prompt|your (?:instructions"
-    r"|prompt)|hidden (?:rules|prompt))"
-    r"|(?:指示|命令|ルール|制約|プロンプト)(?:は|を|など|も|は全て|をすべて|を全て)?.{0,8}"
-    r"(?:無視|忘れ|破棄|従わない|従うな)"
-    r"|あなたは(?:今から|これから|もう)|システムプロンプトを",
-    re.IGNORECASE,
-)
 _DELIMITER = re.compile(
     r"<\|[^|]{1,40}\|>|</?(?:system|assistant|user|developer|instructions?)\b[^>]{0,40}>"
     r"|\[/?INST\]|^\s*#{0,6}\s*(?:system|assistant|developer)\s*[:：]"
@@ -42,6 +31,6 @@ def objection(text: str, *, max_tokens: int) -> str | None:
     findings = find_sensitive(text)
     if findings:
         return findings[0].kind.value
-    if _OVERRIDE.search(text) or _DELIMITER.search(text):
+    if _DELIMITER.search(text) or instruction_like(text):
         return "instruction_like"
     return None

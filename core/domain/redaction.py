@@ -69,6 +69,11 @@ _PATTERNS: tuple[_Pattern, ...] = (
     _secret("bearer token", r"\bbearer\s+[\w.~+/-]{16,}=*", re.IGNORECASE),
     _secret("url password", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@", re.I),
     _secret("password", rf"{_LABEL}\s*(?:\bis\b|[:=：＝は])\s*{_VALUE}", re.IGNORECASE),
+    _secret(
+        "password",
+        r"(?:password|passwd|passphrase|pwd|パスワード)\s*[:=：＝]\s*[^\s、。]{4,}",
+        re.I,
+    ),
     _pii("e-mail", r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"),
     _pii("card number", r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])"),
     _pii(

@@ -8,6 +8,7 @@ log alone gives every version byte for byte.
 from collections.abc import Iterable, Sequence
 
 from core.errors import PlaybookError
+from schemas.bullet import id_number
 from schemas.delta import DeltaStatus
 from schemas.playbook import Bullet, DeltaRecord, Playbook
 
@@ -58,10 +59,7 @@ def _apply(record: DeltaRecord, bullets: dict[str, Bullet], next_id: int) -> int
     """Change `bullets` by one record; the next id after it."""
     after = record.after
     if after is not None:
-        if after.id not in bullets:
-            next_id = (
-                Playbook(next_id=next_id).add_bullet("", "x", bullet_id=after.id).playbook.next_id
-            )
+        next_id = max(next_id, id_number(after.id) + 1)
         bullets[after.id] = after
     elif record.bullet_id is not None:
         bullets.pop(record.bullet_id, None)
