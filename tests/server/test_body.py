@@ -1,0 +1,41 @@
+from collections.abc import AsyncIterator
+
+from schemas.limits import Limits
+from server.body import MIN_LIMIT, BodyLimit, body_limit
+from tests.server.asgi import Echo, client
+
+LIMIT = 1_000
+
+
+async def test_body_within_the_limit_reaches_the_route_whole() -> None:
+    async with client(BodyLimit(Echo(), limit=LIMIT)) as http:
+        response = await http.post("/x", content=b"a" * LIMIT)
+    assert response.json()["size"] == LIMIT
+
+
+async def test_declared_length_over_the_limit_is_413_and_never_reaches_the_route() -> None:
+    echo = Echo()
+    async with client(BodyLimit(echo, limit=LIMIT)) as http:
+        response = await http.post("/x", content=b"a" * (10 * 1024 * 1024))
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["code"] == "input_too_large"
+    assert "ACC_ACE_LIMITS__INPUT_TOKENS" in response.json()["detail"]
+    assert echo.calls == 0
+
+
+async def test_undeclared_length_is_counted_as_it_arrives() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"a" * 100
+
+    async with client(BodyLimit(Echo(), limit=LIMIT)) as http:
+        response = await http.post("/x", content=endless())
+    assert response.status_code == 413
+
+
+def test_limit_has_room_for_the_largest_input_and_never_falls_below_two_mebibytes() -> None:
+    assert body_limit(Limits()) == MIN_LIMIT
+    large = Limits(input_tokens=1_000_000)
+    # The dearest token in JSON: a character beyond the BMP, escaped as a surrogate pair.
+    assert body_limit(large) >= 12 * large.input_tokens
