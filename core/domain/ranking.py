@@ -43,10 +43,20 @@ class SearchQuery(NamedTuple):
 
 
 class Document(NamedTuple):
-    """An artifact with its index terms, as `index_terms` gave them."""
+    """What is ranked: an artifact's id, age and index terms, as `index_terms` gave them."""
 
-    artifact: Artifact
+    artifact_id: str
+    created_at: float
     terms: str
+
+
+class Ranked(NamedTuple):
+    """A document that matches, with its score (higher is better) and the reasons why."""
+
+    artifact_id: str
+    created_at: float
+    score: float
+    why: list[str]
 
 
 class CorpusStatistics(NamedTuple):
@@ -70,7 +80,7 @@ def search_query(query: RecallQuery) -> SearchQuery:
 
 def rank(
     documents: Iterable[Document], query: SearchQuery, statistics: CorpusStatistics
-) -> list[RecalledArtifact]:
+) -> list[Ranked]:
     """Rank the documents that match, best first, with the reasons why."""
     weights = {term: _rarity(term, statistics) for term in query.terms}
     ranked = []
@@ -78,53 +88,45 @@ def rank(
         found = _found(document, weights, statistics)
         if found:
             score = _saturated(found, query.text) + STATE_WEIGHT * _saturated(found, query.state)
-            ranked.append(
-                RecalledArtifact(
-                    artifact=document.artifact, score=round(score, 6), why=_why(found, query)
-                )
-            )
+            why = _why(found, query)
+            ranked.append(Ranked(document.artifact_id, document.created_at, round(score, 6), why))
     return sorted(ranked, key=_best_first)
 
 
-def choose(
-    ranked: Sequence[RecalledArtifact],
-    previous: Artifact | None,
-    *,
-    limit: int,
-    max_tokens: int,
-) -> list[RecalledArtifact]:
-    """The best candidates within `limit` and `max_tokens`, the previous turn always among them.
-
-    When they are too long together, the longest are cut, all to the same length.
-    """
+def shortlist(
+    ranked: Sequence[Ranked], previous: Document | None, *, limit: int, max_tokens: int
+) -> list[Ranked]:
+    """The best of the ranked within `limit`, the session's previous turn always among them."""
     room = min(limit, max(1, max_tokens // _MIN_TOKENS))
-    chosen = list(ranked[:room])
-    if previous is not None:
-        chosen = _with_previous(ranked, chosen, previous, room)
-    texts = [clip_tokens(item.artifact.content, max_tokens) for item in chosen]
+    if previous is None:
+        return list(ranked[:room])
+    others = [item for item in ranked if item.artifact_id != previous.artifact_id]
+    known = [item for item in ranked if item.artifact_id == previous.artifact_id]
+    score, why = (known[0].score, known[0].why) if known else (0.0, [])
+    item = Ranked(previous.artifact_id, previous.created_at, score, [*why, PREVIOUS_TURN])
+    return sorted([*others[: room - 1], item], key=_best_first)
+
+
+def fit(
+    shortlisted: Sequence[Ranked], artifacts: Mapping[str, Artifact], *, max_tokens: int
+) -> list[RecalledArtifact]:
+    """The artifacts of a shortlist within `max_tokens` together.
+
+    When they are too long, the longest are cut, all to the same length; none is dropped.
+    """
+    found = [item for item in shortlisted if item.artifact_id in artifacts]
+    texts = [clip_tokens(artifacts[item.artifact_id].content, max_tokens) for item in found]
     level = _level([estimate_tokens(text) for text in texts], max_tokens)
     return [
-        item.model_copy(
-            update={
-                "artifact": item.artifact.model_copy(update={"content": clip_tokens(text, level)})
-            }
+        RecalledArtifact(
+            artifact=artifacts[item.artifact_id].model_copy(
+                update={"content": clip_tokens(text, level)}
+            ),
+            score=item.score,
+            why=item.why,
         )
-        for item, text in zip(chosen, texts, strict=True)
+        for item, text in zip(found, texts, strict=True)
     ]
-
-
-def _with_previous(
-    ranked: Sequence[RecalledArtifact],
-    chosen: list[RecalledArtifact],
-    previous: Artifact,
-    room: int,
-) -> list[RecalledArtifact]:
-    """The chosen ones with the previous turn marked, or put in the place of the last one."""
-    known = next((r for r in ranked if r.artifact.artifact_id == previous.artifact_id), None)
-    item = known or RecalledArtifact(artifact=previous, score=0.0)
-    item = item.model_copy(update={"why": [*item.why, PREVIOUS_TURN]})
-    others = [r for r in chosen if r.artifact.artifact_id != previous.artifact_id]
-    return sorted([*others[: room - 1], item], key=_best_first)
 
 
 def _level(lengths: Sequence[int], budget: int) -> int:
@@ -178,7 +180,6 @@ def _is_entity(item: str) -> bool:
     return bool(colon) and kind.isidentifier() and bool(name.strip())
 
 
-def _best_first(item: RecalledArtifact) -> tuple[float, float, str]:
+def _best_first(item: Ranked) -> tuple[float, float, str]:
     """Best first; of equals the newest, then by id, so that the order never depends on luck."""
-    artifact = item.artifact
-    return (-item.score, -artifact.created_at.timestamp(), artifact.artifact_id)
+    return (-item.score, -item.created_at, item.artifact_id)

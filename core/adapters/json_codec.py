@@ -1,0 +1,36 @@
+"""Values as JSON text in a column, and back."""
+
+import json
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from core.errors import CorruptStoreError
+from schemas.base import Value
+
+V = TypeVar("V", bound=Value)
+
+
+def encode(value: Value) -> str:
+    """Compact JSON. Text of half surrogate pairs is escaped, so that nothing is lost."""
+    plain = value.model_dump(mode="json")
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return text if _is_unicode(text) else json.dumps(plain, separators=(",", ":"))
+
+
+def decode(model: type[V], text: str, *, what: str) -> V:
+    """Read what `encode` wrote; raises CorruptStoreError that names `what`."""
+    try:
+        return model.model_validate(json.loads(text))
+    except (ValueError, ValidationError) as error:
+        raise CorruptStoreError(
+            f"{what} cannot be read ({error}); restore the database from a copy"
+        ) from error
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

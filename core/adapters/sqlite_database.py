@@ -1,0 +1,202 @@
+"""One SQLite file: a connection, its migrations, its errors.
+
+All work runs on one thread of its own, so that the event loop never waits for the disk and
+transactions cannot interleave. A commit survives a crash of the process at any instruction
+(write-ahead log). With `synchronous=NORMAL` a loss of power may take the last commits with it,
+each whole, never half of one; FULL would cost a disk flush for each of a turn's commits.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+
+from core.adapters.sqlite_errors import newer_database, store_error
+from core.errors import InputError, StoreError
+
+T = TypeVar("T")
+
+DATABASE_FILE = "memory.db"
+
+_PRIVATE = 0o700
+
+
+class SqliteDatabase:
+    """A database file, opened at first use and migrated to the newest schema."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout_s: float = 5.0,
+        max_pages: int | None = None,
+    ) -> None:
+        """Open `path` lazily; wait `busy_timeout_s` for other processes; at most `max_pages`."""
+        self.path = path
+        self._busy_timeout_s = busy_timeout_s
+        self._max_pages = max_pages
+        self._connection: sqlite3.Connection | None = None
+        self._executor: ThreadPoolExecutor | None = None
+        self._mutex = threading.Lock()
+        self._closed = False
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a read transaction: one consistent view of the file."""
+        return await self._run(work, begin="BEGIN")
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a write transaction: all of it is committed, or nothing.
+
+        Raises StoreError, naming the file and the fix; InputError for text that is not Unicode.
+        """
+        return await self._run(work, begin="BEGIN IMMEDIATE")
+
+    async def scrub(self) -> None:
+        """Fold the write-ahead log into the file and empty it, so that no erased text is left."""
+        await self._run(_checkpoint, begin=None)
+
+    async def check(self) -> None:
+        """Open the file and look for damage; raises StoreError."""
+        await self._run(_quick_check, begin=None)
+
+    async def close(self) -> None:
+        """Finish running work and close the file; using the database again raises StoreError."""
+        with self._mutex:
+            executor, self._executor, self._closed = self._executor, None, True
+        if executor is not None:
+            await asyncio.get_running_loop().run_in_executor(executor, self._disconnect)
+            executor.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T], *, begin: str | None) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker(), self._transact, work, begin)
+
+    def _worker(self) -> ThreadPoolExecutor:
+        with self._mutex:
+            if self._closed:
+                raise StoreError(f"database {self.path} is closed")
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
+            return self._executor
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T], begin: str | None) -> T:
+        try:
+            connection = self._connection or self._connect()
+            if begin is None:
+                return work(connection)
+            return _in_transaction(connection, work, begin)
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
+        except UnicodeEncodeError as error:
+            raise InputError(f"text that is not valid Unicode cannot be stored: {error}") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"directory {self.path.parent} cannot be made ({error.strerror}); "
+                "set ACC_ACE_DATA_DIR to a directory that you may write to"
+            ) from error
+        connection = sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        if self._max_pages is not None:
+            connection.execute(f"PRAGMA max_page_count = {int(self._max_pages)}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Overwrite what is deleted, so that an erased user leaves no bytes in free pages.
+        connection.execute("PRAGMA secure_delete = ON")
+        migrate(connection, self.path)
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The numbered migrations, oldest first: (schema version, SQL)."""
+    folder = files("core.adapters") / "migrations"
+    found = [(int(item.name[:4]), item) for item in folder.iterdir() if item.name.endswith(".sql")]
+    return [(number, item.read_text(encoding="utf-8")) for number, item in sorted(found)]
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the schema up to date in one transaction; StoreError for a newer database."""
+    known = migrations()
+    newest = known[-1][0]
+    if _version(connection) == newest:
+        return
+
+    def upgrade(connection: sqlite3.Connection) -> None:
+        # Read again inside the transaction: another process may have been faster.
+        version = _version(connection)
+        if version > newest:
+            raise newer_database(path, version, newest)
+        for number, script in known:
+            if number > version:
+                for statement in _statements(script):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+
+    _in_transaction(connection, upgrade, "BEGIN IMMEDIATE")
+
+
+def _in_transaction(
+    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T], begin: str
+) -> T:
+    connection.execute(begin)
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has rolled back by itself after some errors, such as a full disk.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script; triggers hold semicolons of their own."""
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements
+
+
+def _checkpoint(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _quick_check(connection: sqlite3.Connection) -> None:
+    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
+        raise sqlite3.DatabaseError(result)

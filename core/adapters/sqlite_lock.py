@@ -1,0 +1,100 @@
+"""One turn of a session at a time among all processes that share a database.
+
+Within the process tasks queue for an in-process lock. The one that has it then takes a lease:
+a row with an owner and an expiry, renewed while the turn runs. A process that dies leaves a
+lease that expires. If a lease is lost (the process was stopped for longer than it lasts), the
+journal's compare-and-swap still lets only one of the two turns commit.
+"""
+
+import asyncio
+import logging
+import sqlite3
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from core.adapters.session_lock import InProcessSessionLock, busy
+from core.adapters.sqlite_database import SqliteDatabase
+from core.errors import StoreError
+from core.ports.clock import Clock
+from schemas.tenancy import SessionKey
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 0.1
+
+
+class SqliteSessionLock:
+    """A SessionLock among processes: an in-process queue and a lease in the database."""
+
+    def __init__(self, database: SqliteDatabase, clock: Clock, *, lease_s: float = 30.0) -> None:
+        """A lease lasts `lease_s` seconds after its last renewal."""
+        self._database = database
+        self._clock = clock
+        self._lease_s = lease_s
+        self._local = InProcessSessionLock()
+
+    @asynccontextmanager
+    async def hold(self, key: SessionKey, *, wait_s: float) -> AsyncIterator[None]:
+        """Hold the session while the context is open; SessionBusyError after `wait_s` seconds."""
+        deadline = asyncio.get_running_loop().time() + wait_s
+        async with self._local.hold(key, wait_s=wait_s):
+            owner = uuid.uuid4().hex
+            try:
+                await self._acquire(key, owner, deadline, wait_s)
+                renewal = asyncio.create_task(self._renew(key, owner))
+                try:
+                    yield
+                finally:
+                    renewal.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await renewal
+            finally:
+                await asyncio.shield(self._give_back(key, owner))
+
+    async def _acquire(self, key: SessionKey, owner: str, deadline: float, wait_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        while not await self._take(key, owner):
+            left = deadline - loop.time()
+            if left <= 0:
+                raise busy(key, wait_s)
+            await asyncio.sleep(min(_POLL_S, left))
+
+    async def _take(self, key: SessionKey, owner: str) -> bool:
+        """Take or renew the lease; False while it is another owner's."""
+        now = self._clock.now().timestamp()
+
+        def work(connection: sqlite3.Connection) -> bool:
+            cursor = connection.execute(
+                "INSERT INTO leases (app, user, session, owner, expires_at) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (app, user, session) DO UPDATE "
+                "SET owner = excluded.owner, expires_at = excluded.expires_at "
+                "WHERE owner = excluded.owner OR expires_at <= ?",
+                (*key, owner, now + self._lease_s, now),
+            )
+            return cursor.rowcount == 1
+
+        return await self._database.write(work)
+
+    async def _renew(self, key: SessionKey, owner: str) -> None:
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            try:
+                if not await self._take(key, owner):
+                    _log.warning("lease_lost", extra={"session": key.session})
+            except StoreError:
+                # The next renewal may succeed, and the journal guards the commit anyway.
+                _log.warning("lease_not_renewed", extra={"session": key.session}, exc_info=True)
+
+    async def _give_back(self, key: SessionKey, owner: str) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "DELETE FROM leases WHERE app = ? AND user = ? AND session = ? AND owner = ?",
+                (*key, owner),
+            )
+
+        try:
+            await self._database.write(work)
+        except StoreError:
+            # The turn is over and its result stands; the lease expires by itself.
+            _log.warning("lease_not_returned", extra={"session": key.session}, exc_info=True)
