@@ -158,7 +158,9 @@ def google_credentials() -> str | None:
 def names_set() -> tuple[str, ...]:
     """Names with our prefix that the environment or `.env` sets; never their values."""
     prefix = Settings.model_config.get("env_prefix", "")
-    names = (*os.environ, *dotenv_values(".env", encoding="utf-8"))
+    env_file = Settings.model_config.get("env_file")
+    in_file = dotenv_values(str(env_file), encoding="utf-8") if env_file else {}
+    names = (*os.environ, *in_file)
     return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
 
 

@@ -1,0 +1,122 @@
+"""A conversation without models and stores: it echoes, keeps states, and fails when asked to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from core.errors import AccAceError, InputError, NotFoundError
+from schemas.artifact import Artifact
+from schemas.authority import Authority
+from schemas.ccs import empty_ccs
+from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from schemas.playbook import Playbook, StoredPlaybook
+from schemas.report import TokenUse, TurnReport
+from schemas.tenancy import SessionKey, Tenant
+from schemas.turn_event import Answer, AnswerChunk, StageStarted, TurnDone, TurnEvent
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class FakeTurnApi:
+    """Answers 'echo: <input>'. An input that is a key of `errors` raises; 'hang' never ends."""
+
+    def __init__(self, errors: Mapping[str, AccAceError] | None = None) -> None:
+        self.errors = dict(errors or {})
+        self.journal: dict[SessionKey, list[JournalEntry]] = {}
+        self.documents: list[Artifact] = []
+        self.said: list[tuple[str, Authority]] = []
+        self.erased: list[Tenant] = []
+        self.hanging = asyncio.Event()
+        self.closed = False
+
+    async def stream(
+        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+    ) -> AsyncIterator[TurnEvent]:
+        if not text:
+            raise InputError("the input is empty")
+        yield StageStarted(stage="recaller")
+        if text in self.errors:
+            raise self.errors[text]
+        if text == "hang":
+            self.hanging.set()
+            await asyncio.Event().wait()
+        self.said.append((text, authority))
+        yield StageStarted(stage="generator")
+        answer = f"echo: {text}"
+        yield AnswerChunk(text=answer[:3])
+        yield AnswerChunk(text=answer[3:])
+        yield Answer(text=answer, model="fake")
+        state = self._commit(key, text)
+        yield TurnDone(report=report(turn=state.turn, text=text, answer=answer))
+
+    async def state(self, key: SessionKey) -> CommittedState | None:
+        entries = self.journal.get(key)
+        return entries[-1].state if entries else None
+
+    async def history(
+        self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
+    ) -> Sequence[JournalEntry]:
+        return self.journal.get(key, [])[::-1][:limit]
+
+    async def undo(self, key: SessionKey) -> CommittedState:
+        entries = self.journal.get(key)
+        if not entries:
+            raise NotFoundError("nothing to undo: the session has no turns")
+        entries.pop()
+        return entries[-1].state if entries else CommittedState()
+
+    async def reset(self, key: SessionKey) -> None:
+        self.journal.pop(key, None)
+
+    async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
+        self.documents.extend(documents)
+
+    async def erase(self, tenant: Tenant) -> dict[str, int]:
+        self.erased.append(tenant)
+        return {"journal": 3}
+
+    async def playbook(self) -> StoredPlaybook:
+        playbook = Playbook().add_bullet("strategies", "Check [disk] first.").playbook
+        return StoredPlaybook(version=1, digest="0" * 64, playbook=playbook)
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def _commit(self, key: SessionKey, text: str) -> CommittedState:
+        entries = self.journal.setdefault(key, [])
+        number = len(entries) + 1
+        ccs = empty_ccs().model_copy(update={"episodic_trace": text})
+        state = CommittedState(version=number, turn=number, ccs=ccs)
+        entries.append(
+            JournalEntry(
+                kind=CommitKind.COMMIT,
+                state=state,
+                diff=CcsDiff(),
+                invocation_id=f"i-{number}",
+                created_at=AT,
+            )
+        )
+        return state
+
+
+def report(*, turn: int = 1, text: str = "hello", answer: str = "echo: hello") -> TurnReport:
+    """A report in which nothing happened but a call of 30 tokens in and 12 out."""
+    return TurnReport(
+        turn=turn,
+        input=text,
+        answer=answer,
+        ccs=empty_ccs(),
+        ccs_diff=CcsDiff(),
+        constraints=[],
+        recalled=[],
+        qualified=[],
+        bullet_ids=[],
+        deltas=[],
+        playbook_version=0,
+        tokens={"generator": TokenUse(input=30, output=12)},
+        ms={"generator": 1.0},
+        model={"generator": "fake"},
+        warnings=[],
+        ccs_tokens=412,
+        ccs_budget=1_024,
+    )
