@@ -1,0 +1,216 @@
+"""Play the Compressor: the next cognitive state from x_t, the last one and the evidence.
+
+Newest facts stand first in every list and the oldest fall out when a budget is reached; a status
+that changed replaces the old one. Rules and goal are copied word for word or not at all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.domain.language.detect import language_of
+from core.domain.language.goal_detection import detect_goal
+from core.domain.language.rule_changes import detect_changes
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_sentences
+from core.domain.tokens import clip_tokens, estimate_tokens
+from core.models.embedded.entities import find_entities, merged
+from core.models.embedded.gist import facts_of, gist_of, latest_facts, said_and_answered
+from core.models.embedded.matching import terms_of, unique
+from core.models.embedded.options import listed_options, referred_option
+from core.models.embedded.relations import find_claim, find_relations, latest
+from core.models.embedded.speech import is_greeting, is_hedged, next_step, orders, questions
+from core.models.embedded.views import (
+    Evidence,
+    StateView,
+    evidence_of,
+    state_of,
+    turn_input_of,
+)
+from schemas.ccs import CompressedCognitiveState
+from schemas.interaction import TurnInput
+
+_TRACE_TOKENS = 150
+_GIST_TOKENS = 95
+_ENTITY_TOKENS = 90
+_RELATION_TOKENS = 110
+_CUE_TOKENS = 50
+_UNCERTAIN_TOKENS = 70
+_REFERENCE_TOKENS = 110
+_OPTION_TOKENS = 16
+_OPTIONS = {"en": "Options: ", "ja": "選択肢："}
+_SAID = {"en": "Input: ", "ja": "入力："}
+
+
+def compress(inputs: Mapping[str, object]) -> CompressedCognitiveState:
+    """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
+    turn_input = turn_input_of(inputs.get("current_input"))
+    previous = state_of(inputs.get("previous_state"))
+    artifacts = evidence_of(inputs.get("artifacts"))
+    return CompressedCognitiveState(
+        episodic_trace=_trace(turn_input, previous, artifacts),
+        semantic_gist=_gist(turn_input, previous),
+        focal_entities=_entities(turn_input, previous, artifacts),
+        relational_map=_relations(turn_input, previous, artifacts),
+        goal_orientation=_goal(turn_input, previous),
+        constraints=_constraints(turn_input, previous),
+        predictive_cue=_cue(turn_input),
+        uncertainty_signal=_uncertainty(turn_input, previous),
+        retrieved_artifacts=_references(turn_input, previous, artifacts),
+    )
+
+
+def offered_options(trace: str) -> list[str]:
+    """The options that an episodic trace of this engine carries."""
+    for mark in _OPTIONS.values():
+        _, found, tail = trace.partition(mark)
+        if found:
+            return listed_options(tail)
+    return listed_options(trace)
+
+
+def _constraints(turn_input: TurnInput, previous: StateView) -> list[str]:
+    kept = list(previous.ccs.constraints)
+    if not turn_input.authority.may_rule:
+        return kept
+    changes = detect_changes(turn_input.text, previous.pins)
+    gone = {change.constraint_id for change in changes}
+    released = {pin.text for pin in previous.pins if pin.id in gone}
+    amended = [change.new_text for change in changes if change.new_text]
+    added = [rule.text for rule in detect_rules(turn_input.text)]
+    return unique([*(text for text in kept if text not in released), *amended, *added])
+
+
+def _goal(turn_input: TurnInput, previous: StateView) -> str:
+    current = previous.ccs.goal_orientation
+    span = detect_goal(turn_input.text) if turn_input.authority.may_rule else None
+    if span is None or (current and not span.explicit):
+        return current
+    return span.text
+
+
+def _trace(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str:
+    language = language_of(turn_input.text)
+    options = _options(turn_input, previous, artifacts)
+    tail = ""
+    if options:
+        numbered = (
+            f"{number}) {clip_tokens(option, _OPTION_TOKENS)}"
+            for number, option in enumerate(options, start=1)
+        )
+        tail = _OPTIONS[language] + "; ".join(numbered)
+    budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
+    said = _SAID[language] + clip_tokens(" ".join(turn_input.text.split()), budget)
+    return f"{said}\n{tail}" if tail else said
+
+
+def _options(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    """The latest list on offer: in x_t, else in the previous answer, else carried until chosen."""
+    told = listed_options(turn_input.text)
+    if told:
+        return told
+    for artifact in artifacts:
+        _, answer = said_and_answered(artifact.content)
+        if artifact.kind == "turn" and (offered := listed_options(answer)):
+            return offered
+        if artifact.kind == "turn":
+            break
+    carried = offered_options(previous.ccs.episodic_trace)
+    was_chosen = referred_option(previous.ccs.episodic_trace) is not None
+    return [] if was_chosen and referred_option(turn_input.text) is None else carried
+
+
+def _gist(turn_input: TurnInput, previous: StateView) -> str:
+    known = split_sentences(previous.ccs.semantic_gist)
+    told = [] if is_greeting(turn_input.text) else facts_of(turn_input.text)
+    return "\n".join(_within(latest_facts([*reversed(told), *known]), _GIST_TOKENS))
+
+
+def _entities(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    told = [str(entity) for entity in find_entities(turn_input.text)]
+    wanted = terms_of(turn_input.text)
+    recalled = [
+        str(entity)
+        for artifact in artifacts
+        if terms_of(artifact.content) & wanted
+        for entity in find_entities(gist_of(artifact.content, turn_input.text, tokens=60))
+    ]
+    return _within(merged(told, previous.ccs.focal_entities, recalled), _ENTITY_TOKENS)
+
+
+def _relations(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    told = reversed(find_relations(turn_input.text))
+    seen = (
+        item
+        for artifact in artifacts
+        if artifact.kind == "tool_result"
+        for item in find_relations(artifact.content)[:2]
+    )
+    return _within(latest([*told, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
+
+
+def _cue(turn_input: TurnInput) -> str | None:
+    if announced := next_step(turn_input.text):
+        return clip_tokens(announced, _CUE_TOKENS)
+    for sentence in (*orders(turn_input.text), *questions(turn_input.text)):
+        return clip_tokens(sentence, _CUE_TOKENS)
+    return None
+
+
+def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
+    """What x_t leaves open, then what was open before and x_t does not answer."""
+    text = turn_input.text
+    claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
+    hedged = [item for item in split_sentences(text) if is_hedged(item)]
+    # A question of x_t is answered by this very turn; it stays open only as the newest item.
+    asked = questions(text)[:1]
+    answered = terms_of(" ".join(facts_of(text)))
+    before = [
+        item
+        for item in previous.ccs.uncertainty_signal.splitlines()
+        if not item.endswith(("?", "？")) and not _answers(answered, item)
+    ]
+    return "\n".join(_within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+
+
+def _answers(told: frozenset[str], item: str) -> bool:
+    wanted = terms_of(item)
+    return bool(wanted) and len(told & wanted) / len(wanted) >= 0.6
+
+
+def _references(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    query = f"{turn_input.text} {previous.ccs.goal_orientation}"
+    wanted = terms_of(turn_input.text)
+    ranked = sorted(artifacts, key=lambda item: -_relevance(wanted, item.content, turn_input.text))
+    fresh = []
+    for place, artifact in enumerate(ranked):
+        gist = gist_of(artifact.content, query, tokens=48 if place == 0 else 24)
+        if gist:
+            fresh.append(f"[{artifact.id}] {gist}")
+    named = {item.partition("]")[0] for item in fresh}
+    carried = [
+        item for item in previous.ccs.retrieved_artifacts if item.partition("]")[0] not in named
+    ]
+    return _within([*fresh, *carried], _REFERENCE_TOKENS)
+
+
+def _relevance(wanted: frozenset[str], content: str, text: str) -> float:
+    best = gist_of(content, text, tokens=48)
+    return len(terms_of(best) & wanted) + 0.1 * len(terms_of(content) & wanted)
+
+
+def _within(items: Iterable[str], budget: int) -> list[str]:
+    """The first items whose tokens fit the budget together; one too long is left out."""
+    kept, used = [], 0
+    for item in items:
+        cost = estimate_tokens(item) + 2
+        if used + cost <= budget:
+            kept.append(item)
+            used += cost
+    return kept

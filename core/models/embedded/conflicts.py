@@ -1,0 +1,155 @@
+"""Check a request against the active constraints, before anything is promised."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.domain.language.sentences import split_clauses
+from core.domain.language.words import content_words
+from core.models.embedded.actions import actions_in
+from core.models.embedded.entities import find_entities, names_in
+
+_FORBIDS = re.compile(
+    r"\b(?:never|not?|don't|dont|mustn't|can't|cannot|nobody|no one|forbidden|prohibited|banned|ban"
+    r"|off[- ]limits|frozen|freeze|avoid|without|not allowed|out of|keep .{1,40} (?:out|private"
+    r"|secret|confidential)|confidential|refrain|stays? (?:up|untouched|as is)|hands off)\b"
+    r"|禁止|厳禁|無用|不可|(?:し|さ|せ|え|ら|か|わ|ま)ないで|しないこと|しない(?:ように|よう)|してはいけ|してはなら"
+    r"|だめ|ダメ|控えて|凍結|伏せて|触らない|避けて|せずに|極秘|社外秘",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:during|in|within|until|till|before|after|while|unless|outside|between|without|on)\b.*$"
+    r"|^.*?(?:営業時間(?:内|中)(?:は|に|の)?|までは?、?|の間は?、?|中は、?|なしに|なしで|以外(?:は|で))",
+    re.IGNORECASE,
+)
+_ONLY = re.compile(
+    r"^only (?P<who>[A-Z]\w+(?: or [A-Z]\w+| and [A-Z]\w+)*)\b"
+    r"|^(?P<ja>.{1,12}?(?:さん|様|部長|課長|店長|のみ))(?:だけ|のみ)?が",
+    re.IGNORECASE,
+)
+_NEEDS = re.compile(
+    r"\b(?:without|unless|only (?:with|after)|needs?|requires?|must be (?:approved|signed))\b"
+    r"|なしに|なしで|承認(?:が必要|を得て|を取って)|確認してから",
+    re.IGNORECASE,
+)
+_CAP = re.compile(
+    r"\b(?:cap|budget|limit|at most|no more than|under|maximum|up to|below)\b|上限|以内|以下|まで|予算",
+    re.IGNORECASE,
+)
+_HOURS = re.compile(
+    r"business hours|working hours|office hours|営業時間(?:内|中)|業務時間(?:内|中)", re.I
+)
+_OUT_OF_HOURS = re.compile(
+    r"\b(?:after|outside(?: of)?) (?:business|working|office|\w*\s?)hours|\bonce we(?:'re| are) closed"
+    r"|\bafter closing|\bovernight\b|\bat midnight\b|営業時間外|営業(?:終了)?後|閉店後|業務時間外|夜間に|深夜に"
+    r"|終業後",
+    re.IGNORECASE,
+)
+_NEGATED_REQUEST = re.compile(
+    r"\b(?:don't|do not|never|without|instead of|not to|avoid)\b|しないで|せずに|禁止|控え",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_SCALE = {"k": 1_000.0, "M": 1_000_000.0, "万": 10_000.0, "億": 100_000_000.0}
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A constraint that a request would break."""
+
+    constraint: str
+    request: str
+
+
+def find_conflict(request: str, constraints: Sequence[str]) -> Conflict | None:
+    """The first constraint that doing the request would break, oldest first, or None."""
+    for constraint in constraints:
+        if breaks(request, constraint):
+            return Conflict(constraint=constraint, request=request)
+    return None
+
+
+def breaks(request: str, constraint: str) -> bool:
+    """Whether doing what the request says would break the constraint, as far as words tell.
+
+    When in doubt about the condition of a ban (is it business hours now?) the ban holds: the
+    words 'after hours' in the request lift the doubt.
+    """
+    if _exceeds(request, constraint):
+        return True
+    if _FORBIDS.search(constraint) is None and _ONLY.match(constraint) is None:
+        return False
+    if any(_breaks_clause(request, clause, constraint) for clause in split_clauses(constraint)):
+        return True
+    return _breaks_clause(request, constraint, constraint)
+
+
+def _breaks_clause(request: str, clause: str, constraint: str) -> bool:
+    only = _ONLY.match(clause.strip())
+    if only is not None:
+        who = (only["who"] or only["ja"]).replace("のみ", "")
+        return who.casefold() not in request.casefold() and _same_act(request, clause)
+    if _FORBIDS.search(clause) is None:
+        return False
+    if _HOURS.search(constraint) and _OUT_OF_HOURS.search(request):
+        return False
+    if _NEEDS.search(clause) and _approval_given(request, clause):
+        return False
+    return _same_act(request, clause)
+
+
+def _same_act(request: str, clause: str) -> bool:
+    """Whether the request orders the act of the clause, on the same things."""
+    core = _CONDITION.sub("", clause).strip() or clause
+    banned = actions_in(core) or actions_in(clause)
+    asked = frozenset(
+        name
+        for part in split_clauses(request)
+        if not _is_negated(part)
+        for name in actions_in(part)
+    )
+    if _other_things(request, clause):
+        return False
+    if banned & asked:
+        return True
+    if banned:
+        return False
+    words, wanted = content_words(core), content_words(request)
+    return len(words) >= 2 and len(words & wanted) / len(words) >= 0.6
+
+
+def _is_negated(part: str) -> bool:
+    return _NEGATED_REQUEST.search(part) is not None
+
+
+def _other_things(request: str, clause: str) -> bool:
+    """Whether both name servers or files and have none in common."""
+    banned = {item for item in find_entities(clause) if item.kind in {"server", "file", "service"}}
+    asked = {item for item in find_entities(request) if item.kind in {"server", "file", "service"}}
+    if not banned or not asked:
+        return False
+    kinds = {item.kind for item in banned} & {item.kind for item in asked}
+    names = {item.name.casefold() for item in banned}
+    return bool(kinds) and not any(item.name.casefold() in names for item in asked)
+
+
+def _approval_given(request: str, clause: str) -> bool:
+    """Whether the request names the person or the step that the clause asks for."""
+    people = names_in(clause, "person")
+    return any(name.casefold() in request.casefold() for name in people)
+
+
+def _exceeds(request: str, constraint: str) -> bool:
+    if _CAP.search(constraint) is None or not actions_in(request) & {"spend", "approve", "scale"}:
+        return False
+    caps = [_amount(name) for name in names_in(constraint, "money")]
+    wanted = [_amount(name) for name in names_in(request, "money")]
+    return bool(caps and wanted) and max(wanted) > max(caps)
+
+
+def _amount(text: str) -> float:
+    match = _AMOUNT.search(text)
+    if match is None:
+        return 0.0
+    scale = next((value for mark, value in _SCALE.items() if mark in text), 1.0)
+    return float(match.group().replace(",", "")) * scale

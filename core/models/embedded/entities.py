@@ -1,0 +1,137 @@
+"""Find typed entities in English and Japanese text: 'server:db-01', 'person:田中さん'."""
+
+import re
+from typing import NamedTuple
+
+_MAX_CHARS = 20_000
+_MAX_FOUND = 64
+
+
+class Entity(NamedTuple):
+    """A typed name. Two mentions that differ in case alone are one entity."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+_TECH = (
+    r"(?:service|api|gateway|queue|cluster|database|cache|pod|worker|replica|pool|pipeline|topic)"
+)
+_JA_TECH = r"(?:サーバー?|サービス|データベース|システム|キュー|クラスタ|バッチ|画面|アプリ|API|DB)"
+_SPEECH = (
+    r"(?:says|said|thinks|claims|told|insists|wants|asks|asked|argues|believes|reports|reported"
+    r"|approved|confirmed|owns|mentioned|is on[- ]call|joined|from|will|can|may|should|has)"
+)
+_NO_NAME = (
+    r"(?!(?:The|This|That|These|Those|It|We|You|They|He|She|What|When|Where|Why|How|Who|Which|And"
+    r"|But|Also|Now|Then|Please|Prod|Production|Nobody|Everyone|Everything|Someone|Anyone|There"
+    r"|Here|Support|Security|Finance|Legal|Customers?|Users?|Traffic|Monday|Tuesday|Wednesday"
+    r"|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September"
+    r"|October|November|December|Only|Ask|Page|Call|Tell|Thanks|Yes|No|Ok|Okay|Let|Just|If|In"
+    r"|On|At|So|My|Our|Your|His|Her|Its|One|Two|Three|Option|Nothing|Postgres|Redis|Kafka)\b)"
+)
+
+_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("url", re.compile(r"https?://[^\s<>\"'）)、。]{1,300}")),
+    ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
+    (
+        "file",
+        re.compile(
+            r"(?<![\w/])(?:/[\w.+-]{1,80}){2,12}"
+            r"|\b[\w-]{1,80}\.(?:ya?ml|json|log|txt|md|csv|conf|cfg|ini|py|sh|sql|xlsx?|pdf)\b"
+        ),
+    ),
+    ("ticket", re.compile(r"\b(?!(?:UTF|SHA|ISO|RFC|HTTP|TLS|AES|MD|PR)-)[A-Z]{2,10}-\d{1,7}\b")),
+    (
+        "server",
+        re.compile(
+            r"(?<![\w.@/-])(?!(?:c|b|a|t|top|sha|utf|iso|pre|post|mid)-\d)"
+            r"[a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){0,4}-\d{1,4}(?:\.[a-z0-9-]{1,60}){0,5}"
+            r"(?![\w-])"
+        ),
+    ),
+    (
+        "error",
+        re.compile(
+            r"\b[45]\d\d(?=(?:s\b|\s*(?:errors?|responses?|エラー)))"
+            r"|(?<=HTTP )[45]\d\d\b|(?<=status )[45]\d\d\b|\b50[0-4]\b(?!\s*(?:円|yen|ms|MB|GB))"
+            r"|\b[A-Z][A-Za-z]{2,40}(?:Error|Exception)\b|\bORA-\d{3,6}\b|\bE[A-Z]{4,12}\b"
+        ),
+    ),
+    ("version", re.compile(r"\bv\d{1,4}(?:\.\d{1,4}){0,3}\b|\b\d{1,4}\.\d{1,4}\.\d{1,4}\b")),
+    (
+        "money",
+        re.compile(
+            r"[$€£¥]\s?\d[\d,.]{0,15}\d?\s?(?:k|M|万)?|\d[\d,]{0,15}\s?(?:万|億)?(?:円|ドル)"
+        ),
+    ),
+    ("percent", re.compile(r"\d{1,3}(?:\.\d{1,3})?\s?(?:%|％|パーセント)")),
+    (
+        "time",
+        re.compile(
+            r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?|\b\d{1,2}:\d\d\b(?:\s?(?:UTC|JST|am|pm))?"
+            r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日|(?:午前|午後)?\d{1,2}時(?:半|\d{1,2}分)?"
+            r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[月火水木金土日]曜日?"
+        ),
+    ),
+    (
+        "person",
+        re.compile(
+            r"[\u4e00-\u9fff\u30a1-\u30fa々ー]{1,6}(?:さん|様|氏|先生|くん)(?!々)"
+            r"|[\u4e00-\u9fff々]{1,4}(?:部長|課長|店長|社長|主任|所長)"
+            rf"|\b{_NO_NAME}[A-Z][a-z]{{1,20}}(?= {_SPEECH}\b)"
+            rf"|(?<=[a-z,] ){_NO_NAME}[A-Z][a-z]{{2,20}}\b(?! [A-Z])(?!-)"
+        ),
+    ),
+    (
+        "team",
+        re.compile(
+            r"[\u4e00-\u9fff\u30a1-\u30faー]{1,8}(?:部(?!長|分|品|屋)|チーム|課(?!題|長))"
+            r"|\b(?!(?:the|our|my|a)\b)[a-z]{2,20} team\b"
+        ),
+    ),
+    (
+        "service",
+        re.compile(
+            rf"\b(?!(?:the|a|an|this|that|our|my|each|every|any|all|new|old|of|to)\b)"
+            rf"[a-z][a-z0-9-]{{2,30}} {_TECH}\b"
+            rf"|(?:[\u30a1-\u30faー]{{2,12}}|[\u4e00-\u9fff]{{2,6}}|[A-Za-z]{{2,20}}){_JA_TECH}"
+            r"|(?<=\bthe )(?:checkout|billing|payments?|auth|search|login|inventory)\b"
+            r"|\b(?:checkout|billing|payments)\b"
+        ),
+    ),
+)
+
+
+def find_entities(text: str) -> list[Entity]:
+    """Entities of a text in order of appearance, each once. Bounded work for any text."""
+    text = text[:_MAX_CHARS]
+    taken: list[tuple[int, int, Entity]] = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            if len(taken) >= 4 * _MAX_FOUND:
+                break
+            start, end = match.span()
+            # Patterns stand from sharp to vague: 'db-01' inside a URL stays part of the URL.
+            if all(end <= other[0] or start >= other[1] for other in taken):
+                taken.append((start, end, Entity(kind, match.group().strip())))
+    unique: dict[str, Entity] = {}
+    for _, _, entity in sorted(taken):
+        unique.setdefault(str(entity).casefold(), entity)
+    return list(unique.values())[:_MAX_FOUND]
+
+
+def names_in(text: str, *kinds: str) -> list[str]:
+    """Names of the entities of some kinds (all kinds when none is given)."""
+    return [item.name for item in find_entities(text) if not kinds or item.kind in kinds]
+
+
+def merged(*groups: list[str]) -> list[str]:
+    """Typed entities of several lists, the first mention of each; case does not matter."""
+    unique: dict[str, str] = {}
+    for item in (item for group in groups for item in group):
+        unique.setdefault(item.casefold(), item)
+    return list(unique.values())

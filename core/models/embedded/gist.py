@@ -1,0 +1,91 @@
+"""Pick the sentences of a text that are worth keeping."""
+
+import re
+from collections.abc import Iterable
+
+from core.domain.language.injection import instruction_like
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_sentences
+from core.domain.tokens import clip_tokens, estimate_tokens
+from core.models.embedded.entities import find_entities
+from core.models.embedded.matching import terms_of
+from core.models.embedded.relations import find_claim, find_relations, status_of
+from core.models.embedded.speech import is_greeting, is_question, statements
+
+_TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
+_ANSWER = re.compile(r"^agent: ", re.MULTILINE)
+_DIGITS = re.compile(r"\d+")
+_MAX_CHARS = 12_000
+_MAX_SENTENCES = 80
+
+
+def said_and_answered(content: str) -> tuple[str, str]:
+    """The two halves of a turn's artifact: what came in, and what the agent answered."""
+    said, _, answer = content.partition("\nagent: ")
+    return _TURN.sub("", said, count=1), answer
+
+
+def facts_of(text: str) -> list[str]:
+    """Statements of fact in a text that name something: no rules, claims or small talk."""
+    rules = {rule.sentence for rule in detect_rules(text)}
+    return [
+        item
+        for item in statements(text[:_MAX_CHARS])[:_MAX_SENTENCES]
+        if item not in rules and find_claim(item) is None and _has_substance(item)
+    ]
+
+
+def latest_facts(sentences: Iterable[str]) -> list[str]:
+    """Sentences without those that an earlier one overtakes; the newest must come first."""
+    kept: list[str] = []
+    held: list[tuple[frozenset[str], set[str]]] = []
+    for sentence in sentences:
+        terms = terms_of(_DIGITS.sub("#", sentence))
+        subjects = {found[0] for item in find_relations(sentence) if (found := status_of(item))}
+        if terms and not any(_overtakes(new, terms, subjects) for new in held):
+            kept.append(sentence)
+            held.append((terms, subjects))
+    return kept
+
+
+def gist_of(content: str, query: str, *, tokens: int) -> str:
+    """The sentence of a text that bears most on the query, on one line, within `tokens`.
+
+    Of a turn, what came in counts before the agent's own answer. Questions and text that reads
+    like an instruction are never quoted.
+    """
+    said, answer = said_and_answered(content[:_MAX_CHARS])
+    wanted = terms_of(query)
+    best, best_score = "", 0.0
+    for weight, part in ((1.0, said), (0.6, answer)):
+        for sentence in split_sentences(part)[:_MAX_SENTENCES]:
+            score = weight * _score(sentence, wanted)
+            if score > best_score:
+                best, best_score = sentence, score
+    return clip_tokens(" ".join(best.split()), tokens)
+
+
+def _score(sentence: str, wanted: frozenset[str]) -> float:
+    """How much a sentence bears on the wanted terms; a little for any substance."""
+    if is_greeting(sentence) or is_question(sentence) or instruction_like(sentence):
+        return 0.0
+    terms = terms_of(sentence)
+    if not terms:
+        return 0.0
+    shared = len(terms & wanted)
+    return shared + shared / len(terms) + (0.1 if _has_substance(sentence) else 0.05)
+
+
+def _has_substance(sentence: str) -> bool:
+    return bool(find_entities(sentence)) or (
+        estimate_tokens(sentence) >= 5 and len(terms_of(sentence)) >= 3
+    )
+
+
+def _overtakes(
+    newer: tuple[frozenset[str], set[str]], terms: frozenset[str], subjects: set[str]
+) -> bool:
+    """Whether a newer sentence says the same, or a new status of the same thing."""
+    if subjects and subjects <= newer[1]:
+        return True
+    return len(terms & newer[0]) / len(terms) >= 0.8

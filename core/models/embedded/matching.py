@@ -1,0 +1,70 @@
+"""Rank short texts by how well they answer or concern a query."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from core.domain.language.words import content_words
+from core.models.embedded.actions import actions_in
+from core.models.embedded.entities import find_entities
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A short text that may be quoted, and what to cite it by ('' when nothing)."""
+
+    text: str
+    cite: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Match:
+    """A fact with its score: 0 means that it shares nothing with the query."""
+
+    fact: Fact
+    score: float
+    shared: int
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """Everything a text can be matched by: words, entities and named actions."""
+    entities = (f"@{entity.name.casefold()}" for entity in find_entities(text))
+    acts = (f"!{name}" for name in actions_in(text))
+    return frozenset({*content_words(text), *entities, *acts})
+
+
+def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
+    """Facts that share something with the query, best first; ties keep their order.
+
+    A term counts the more, the fewer facts hold it; a score is the share of the query's weight
+    that a fact covers, times the fact's own weight.
+    """
+    wanted = terms_of(query)
+    held = [terms_of(fact.text) for fact in facts]
+    spread = Counter(term for terms in held for term in terms & wanted)
+    weight = {term: _rarity(term, spread[term], len(facts)) for term in wanted}
+    total = sum(weight.values()) or 1.0
+    matches = []
+    for fact, terms in zip(facts, held, strict=True):
+        shared = terms & wanted
+        if shared:
+            score = sum(weight[term] for term in sorted(shared)) / total
+            matches.append(Match(fact, score * fact.weight, len(shared)))
+    return sorted(matches, key=lambda match: -match.score)
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Texts without repetitions (case and blanks aside), first ones kept."""
+    seen: dict[str, str] = {}
+    for text in texts:
+        key = " ".join(text.casefold().split())
+        if key:
+            seen.setdefault(key, text)
+    return list(seen.values())
+
+
+def _rarity(term: str, count: int, total: int) -> float:
+    base = 1.0 + log((1 + total) / (1 + count))
+    return base * (2.0 if term.startswith("@") else 1.0)

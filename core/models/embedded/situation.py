@@ -1,0 +1,103 @@
+"""Everything the Generator's parts need to know of a turn, and what they hand back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.domain.language.detect import language_of
+from core.domain.language.sentences import split_sentences
+from core.models.embedded.compressor import offered_options
+from core.models.embedded.matching import Fact
+from core.models.embedded.prompt_reading import Prompt, ToolReply
+from core.models.embedded.relations import status_of
+from core.models.embedded.views import BulletView, StateView, bullets_of, state_of, texts_of
+from core.models.embedded.wording import Language
+
+_ARROWS = {
+    "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}（原因と結果）"},
+    "after": {"en": "{b}, after: {a}", "ja": "{a} の後に {b}"},
+    "before": {"en": "{a}, before: {b}", "ja": "{b} の前に {a}"},
+    "claim": {"en": '{a} says: "{b}" (a claim)', "ja": "{a}の発言：「{b}」"},
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """x_t with the state, playbook, tools and tool replies the Generator was given."""
+
+    text: str
+    language: Language
+    state: StateView
+    bullets: tuple[BulletView, ...] = ()
+    warnings: tuple[str, ...] = ()
+    replies: tuple[ToolReply, ...] = ()
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def options(self) -> list[str]:
+        """Options on offer."""
+        return offered_options(self.state.ccs.episodic_trace)
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer: its lines, why, and the bullets it rests on."""
+
+    lines: tuple[str, ...]
+    why: str
+    bullet_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool to call before anything can be answered."""
+
+    name: str
+    args: Mapping[str, object]
+
+
+def situation_of(prompt: Prompt) -> Situation:
+    """Read the Generator's request."""
+    return Situation(
+        text=prompt.text,
+        language=language_of(prompt.text),
+        state=state_of(prompt.inputs.get("state")),
+        bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),
+        warnings=tuple(texts_of(prompt.inputs.get("warnings"))),
+        replies=prompt.replies,
+        tools=prompt.tools,
+    )
+
+
+def facts_held(situation: Situation) -> list[Fact]:
+    """What the state and the playbook say, each with its citation."""
+    ccs = situation.state.ccs
+    facts = [Fact(_without_id(item), _id_in(item)) for item in ccs.retrieved_artifacts]
+    facts += [Fact(sentence, weight=1.1) for sentence in split_sentences(ccs.semantic_gist)]
+    facts += [
+        Fact(told_relation(item, situation.language), weight=0.95) for item in ccs.relational_map
+    ]
+    facts += [
+        Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
+    ]
+    facts += [Fact(bullet.content, bullet.id, weight=0.6) for bullet in situation.bullets]
+    return facts
+
+
+def told_relation(item: str, language: Language) -> str:
+    """An item of the relational map in words."""
+    if found := status_of(item):
+        return f"{found[0]}：{found[1]}" if language == "ja" else f"{found[0]} is {found[1]}"
+    kind, _, rest = item.partition(": ")
+    a, separator, b = rest.partition(" -> ")
+    if separator and kind in _ARROWS:
+        return _ARROWS[kind][language].format(a=a, b=b)
+    return item
+
+
+def _id_in(item: str) -> str:
+    head, separator, _ = item.partition("] ")
+    return head[1:] if separator and head.startswith("[") else ""
+
+
+def _without_id(item: str) -> str:
+    return item.partition("] ")[2] if _id_in(item) else item

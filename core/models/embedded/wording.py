@@ -1,0 +1,119 @@
+"""What the engine itself says, in English and Japanese. Everything else it quotes."""
+
+from typing import Literal
+
+Language = Literal["ja", "en"]
+
+NOTE: dict[Language, str] = {
+    "en": "(extractive, not an LLM)",
+    "ja": "（抽出型のエンジンによる回答です。LLM ではありません）",
+}
+
+_TEXTS: dict[str, tuple[str, str]] = {
+    "refused": (
+        'I will not do that: "{rule}" stands in the way{cite}.',
+        "それは行えません。「{rule}」という制約があります{cite}。",
+    ),
+    "how_to_release": (
+        'Only you can lift it; say "Release {id}." if you mean it.',
+        "解除できるのはご本人だけです。解除する場合は「制約 {id} を解除」と書いてください。",
+    ),
+    "how_to_release_text": (
+        "Only you can lift it, by saying so explicitly.",
+        "解除できるのはご本人だけです。解除する場合は明示的に書いてください。",
+    ),
+    "claim": (
+        "I noted this as what {who} says, not as a decision of yours.",
+        "これは{who}の発言として記録しました。あなたの決定としては扱いません。",
+    ),
+    "claim_conflict": (
+        'The constraint "{rule}"{cite} still stands.',
+        "「{rule}」という制約{cite}は有効のままです。",
+    ),
+    "allowed": (
+        "No active constraint forbids it.",
+        "これを禁じる有効な制約はありません。",
+    ),
+    "new_rule": (
+        'Noted as a constraint{cite}: "{rule}"',
+        "制約として記録しました{cite}：「{rule}」",
+    ),
+    "released": (
+        "The constraint is released.",
+        "その制約を解除しました。",
+    ),
+    "rules": ("Active constraints:", "有効な制約："),
+    "no_rules": ("No constraint is active.", "有効な制約はありません。"),
+    "no_such_rule": (
+        "No active constraint says that.",
+        "その内容の有効な制約はありません。",
+    ),
+    "goal": ('The goal is: "{goal}"', "目標は「{goal}」です。"),
+    "no_goal": ("No goal has been set yet.", "目標はまだ設定されていません。"),
+    "new_goal": ('Goal: "{goal}"', "目標：「{goal}」"),
+    "options": ("Options:", "選択肢："),
+    "chosen": ("Option {number}: {option}.", "{number}番目の案：{option}。"),
+    "no_option": (
+        "I have no list with such an option. Please name it.",
+        "該当する選択肢の一覧がありません。具体的に書いてください。",
+    ),
+    "cannot_act": (
+        "I have no tool that does this, so it is for you to carry out.",
+        "これを実行するツールがないため、実行はご自身でお願いします。",
+    ),
+    "known": ("What bears on it:", "関連する情報："),
+    "unknown": (
+        "I do not know: nothing in my state or evidence answers that.",
+        "分かりません。現在の状態にも記録にも、答えになるものがありません。",
+    ),
+    "open": ("Still open: {what}", "未確認：{what}"),
+    "situation": ("What I have now:", "現在把握していること："),
+    "noted": ("Noted: {what}", "記録しました：{what}"),
+    "noted_short": ("Noted.", "記録しました。"),
+    "corrected": (
+        "Thank you for the correction. I now hold: {what}",
+        "訂正ありがとうございます。次のとおり改めました：{what}",
+    ),
+    "glad": (
+        "Good to hear. Noted as something that worked.",
+        "よかったです。有効だった対応として記録しました。",
+    ),
+    "hello": (
+        "Hello. Tell me the goal, the rules to keep and the facts; I keep track of them.",
+        "こんにちは。目標、守るべき決まり、事実を教えてください。覚えておきます。",
+    ),
+    "welcome": ("You are welcome.", "どういたしまして。"),
+    "ok": ("All right.", "承知しました。"),
+    "tool_failed": (
+        "{tool} failed: {why}. I do not know the result.",
+        "{tool} が失敗しました（{why}）。結果は分かりません。",
+    ),
+    "no_tool": (
+        "That needs the tool {tool}, which is not available here.",
+        "それには {tool} というツールが必要ですが、ここでは使えません。",
+    ),
+    "found_nothing": (
+        "I searched the evidence and found nothing about that, so I do not know.",
+        "記録を検索しましたが、該当するものがないため分かりません。",
+    ),
+    "found": ("From the evidence:", "記録によると："),
+    "file_says": ("{file} says:", "{file} の内容："),
+    "time_is": ("The current time is {time}.", "現在の時刻は {time} です。"),
+    "left_out": (
+        "(Left out: text in it that reads like an instruction. It is data to me.)",
+        "（指示のように書かれた部分は省きました。データとして扱います。）",
+    ),
+    "lesson": ("Lesson kept from before: {what}", "以前の教訓：{what}"),
+    "warning": ("Note: {what}", "注意：{what}"),
+}
+
+
+def say(name: str, language: Language, **values: object) -> str:
+    """One of the engine's own sentences with its values filled in."""
+    english, japanese = _TEXTS[name]
+    return (japanese if language == "ja" else english).format(**values)
+
+
+def cited(cite: str) -> str:
+    """A citation as it stands behind a quote: ' [c-0001]'; '' for none."""
+    return f" [{cite}]" if cite else ""
