@@ -21,6 +21,9 @@ STDIN = "-"
 MAX_BYTES = 64 * 1024 * 1024
 """Largest script that is read."""
 
+MAX_DEPTH = 32
+"""Levels of nesting in a YAML script; a script as described needs three."""
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's safe loader where it is built in: ten times as fast."""
 
@@ -121,14 +124,13 @@ def _from_lines(lines: Iterable[str], *, name: str) -> Iterator[ScriptedTurn]:
 
 def _from_yaml(text: str, *, name: str) -> Script:
     try:
+        _refuse_deep_nesting(text, name)
         value = yaml.load(text, Loader=_LOADER)  # noqa: S506 — a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
         raise InputError(f"script {name}{place} is not YAML: {problem}") from error
-    except RecursionError as error:
-        raise InputError(f"script {name} is nested too deeply") from error
     if isinstance(value, list):
         value = {"turns": value}
     if not isinstance(value, dict):
@@ -141,6 +143,18 @@ def _from_yaml(text: str, *, name: str) -> Script:
         _turn(item, f"{name}, turn {number}") for number, item in enumerate(mapping.turns, start=1)
     )
     return Script(turns=turns, documents=tuple(mapping.documents))
+
+
+def _refuse_deep_nesting(text: str, name: str) -> None:
+    """Loaders recurse, and libyaml's crashes the process when a file nests deeply enough."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise InputError(f"script {name} nests deeper than {MAX_DEPTH} levels")
 
 
 def _turn(item: str | _Turn, place: str) -> ScriptedTurn:

@@ -78,7 +78,8 @@ def test_bad_yaml_is_refused_by_place_and_reason(tmp_path: Path, content: str, t
 
 
 def test_deeply_nested_yaml_is_refused(tmp_path: Path) -> None:
-    assert "bad.yaml" in _refusal(tmp_path / "bad.yaml", "[" * 5_000)
+    assert "nests deeper than" in _refusal(tmp_path / "bad.yaml", "[" * 300_000)
+    assert "nests deeper than" in _refusal(tmp_path / "bad.yaml", "- " * 5_000)
 
 
 def test_binary_and_other_encodings_are_refused(tmp_path: Path) -> None:
