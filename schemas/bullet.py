@@ -14,9 +14,12 @@ from schemas.base import Value
 
 DEFAULT_SECTION = "strategies"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECTION_CHARACTERS = 64
+"""A section's name is cut to this."""
 
 _ID = re.compile(r"[^\W_][\w.-]{0,63}", re.ASCII)
 _NUMBER = re.compile(r"-([0-9]{1,9})$")
+_BRACKETS = str.maketrans("[]", "  ")
 _FORGED_HEAD = re.compile(r"\[([^\[\]\s]{1,64})\](?=\s*helpful\s*=)", re.IGNORECASE)
 
 
@@ -57,8 +60,8 @@ def one_line(text: str) -> str:
 
 
 def clean_section(name: str) -> str:
-    """The name of a section on one line, without heading marks; '' when nothing is left."""
-    return one_line(name).lstrip("# ")
+    """The name of a section: one line, bounded, no heading marks or brackets; '' if none left."""
+    return one_line(name.translate(_BRACKETS)).lstrip("# ")[:SECTION_CHARACTERS].rstrip()
 
 
 def clean_id(text: str) -> str:

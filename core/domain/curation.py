@@ -26,7 +26,7 @@ from core.domain.bullet_screening import objection
 from core.domain.fingerprint import fingerprint
 from core.domain.redaction import redact
 from core.domain.tokens import clip_tokens
-from schemas.bullet import Bullet, clean_id, one_line
+from schemas.bullet import Bullet, clean_id, clean_section, one_line
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import DeltaRecord, Playbook
@@ -156,7 +156,7 @@ class _Ledger:
 
     def _add(self, operation: DeltaOperation) -> None:
         text = one_line(operation.content or "")
-        verdict = self._judge_text(text, own_id=None)
+        verdict = self._judge(operation, text, own_id=None)
         if self._known(operation) is not None:
             verdict = _rejected("id_exists")
         elif verdict is _OK and len(self._draft) >= self._context.limits.playbook_bullets:
@@ -175,7 +175,7 @@ class _Ledger:
             self.refuse(operation, _rejected("unknown_id"))
             return
         text = one_line(operation.content or "")
-        verdict = self._judge_text(text, own_id=before.id)
+        verdict = self._judge(operation, text, own_id=before.id)
         if verdict is not _OK:
             self.refuse(operation, verdict)
             return
@@ -186,8 +186,13 @@ class _Ledger:
         self._said[fingerprint(text)] = after.id
         self._note(operation, after.id, _OK, before=before, after=after)
 
-    def _judge_text(self, text: str, *, own_id: str | None) -> _Verdict:
-        reason = objection(text, max_tokens=self._context.limits.bullet_tokens)
+    def _judge(self, operation: DeltaOperation, text: str, *, own_id: str | None) -> _Verdict:
+        budget = self._context.limits.bullet_tokens
+        reason = objection(text, max_tokens=budget)
+        section = clean_section(operation.section)
+        if reason is None and section:
+            # A heading stands in the prompt as the text does, so it is screened as the text is.
+            reason = objection(section, max_tokens=budget)
         if reason is not None:
             return _rejected(reason)
         if self._said.get(fingerprint(text), own_id) != own_id:
