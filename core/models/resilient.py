@@ -22,7 +22,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from config import AgentSettings, Role
 from core.errors import ModelError, ModelOutputError
-from core.models.failures import Failure, NoAnswer, failure_of, problem_of
+from core.models.failures import Failure, NoAnswer, failure_of, has_answer, problem_of
 
 MAX_WAIT_S = 30.0
 """Longest wait between two tries, also when the server asks for more."""
@@ -142,22 +142,24 @@ class ResilientLlm(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """The responses of one try, each within the time left; failures become NoAnswer.
 
-        After the first response they are raised as what they are, since nobody may try again.
+        Chunks are held back until one holds a piece of the answer, so that a stream of nothing
+        can still be tried again. After that, failures are raised as what they are.
         """
+        held: list[LlmResponse] = []
         started = False
         try:
-            async with aclosing(responses):
-                async for response in self._in_time(responses):
-                    problem = None if response.partial else self._problem(model, response)
-                    if problem is not None:
-                        raise NoAnswer(problem)
-                    started = True
-                    yield response
+            async with aclosing(responses), aclosing(self._in_time(responses)) as timed:
+                async for response in timed:
+                    self._require_answer(model, response)
+                    held.append(response)
+                    started = started or has_answer(response)
+                    while started and held:
+                        yield held.pop(0)
                 if not started:
                     raise NoAnswer(_nothing(self.role, model.model))
         except NoAnswer as error:
             if started:
-                raise error.failure.error from error
+                raise error.failure.error from error.__cause__
             raise
         except Exception as error:
             failure = failure_of(error, model=model.model, role=self.role)
@@ -181,8 +183,12 @@ class ResilientLlm(BaseLlm):
             left -= loop.time() - since
             yield response
 
-    def _problem(self, model: BaseLlm, response: LlmResponse) -> Failure | None:
-        return problem_of(response, model=model.model, role=self.role)
+    def _require_answer(self, model: BaseLlm, response: LlmResponse) -> None:
+        if response.partial:
+            return
+        problem = problem_of(response, model=model.model, role=self.role)
+        if problem is not None:
+            raise NoAnswer(problem)
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

@@ -69,7 +69,7 @@ def prompt_text(llm_request: LlmRequest) -> str:
 def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
     previous = _dict(inputs.get("previous_state"))
     trace = str(_dict(inputs.get("current_input")).get("text", ""))[:200]
-    blank = {
+    blank: dict[str, Any] = {
         "episodic_trace": "",
         "semantic_gist": "A conversation.",
         "focal_entities": [],

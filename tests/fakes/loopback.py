@@ -1,0 +1,137 @@
+"""Serve an app on a free loopback port for the time of a test, and script its replies."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from config import Role
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """One reply of a fake: whole as `body`, streamed as `chunks`."""
+
+    body: Json | str = field(default_factory=dict)
+    chunks: Sequence[Json] = ()
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    breaks: bool = False
+    """Whether the connection breaks after the chunks."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request that a fake got."""
+
+    role: Role | None
+    model: str
+    stream: bool
+    body: Json
+    headers: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """The whole body as text, to look for what must or must not be in it."""
+        return str(self.body)
+
+
+Script = HttpReply | Callable[[Received], HttpReply]
+
+
+class Scripts:
+    """Replies by role, or by the number of the request; thread-safe, used in order.
+
+    The last reply of a role stays; one for a number is used for that request only.
+    """
+
+    def __init__(self) -> None:
+        self._by_key: dict[Role | int, list[Script]] = {}
+        self._lock = threading.Lock()
+        self._received: list[Received] = []
+
+    @property
+    def requests(self) -> list[Received]:
+        """Every request, oldest first."""
+        with self._lock:
+            return list(self._received)
+
+    def add(self, key: Role | int, replies: Sequence[Script]) -> None:
+        """Add replies for a role, or from the n-th request on (0 = the first)."""
+        with self._lock:
+            if isinstance(key, int):
+                for offset, reply in enumerate(replies):
+                    self._by_key[key + offset] = [reply]
+            else:
+                self._by_key.setdefault(key, []).extend(replies)
+
+    def take(self, received: Received) -> HttpReply | None:
+        """Record a request; the reply scripted for it, or None."""
+        with self._lock:
+            number = len(self._received)
+            self._received.append(received)
+            role: Role | int = received.role or -1
+            found = self._by_key.get(number) or self._by_key.get(role) or []
+            script = found.pop(0) if len(found) > 1 else (found[0] if found else None)
+        return script(received) if callable(script) else script
+
+
+async def respond(reply: HttpReply, *, stream: bool, done: str = "") -> Response:
+    """Turn a reply into a response; `done` is the last event of a stream, if there is one."""
+    await asyncio.sleep(reply.delay_s)
+    headers = dict(reply.headers)
+    if isinstance(reply.body, str):
+        return Response(reply.body, reply.status, headers, media_type="application/json")
+    if reply.status == 200 and stream:
+        events = _events(reply, done)
+        return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+    return JSONResponse(reply.body, reply.status, headers)
+
+
+async def _events(reply: HttpReply, done: str) -> AsyncIterator[bytes]:
+    for chunk in reply.chunks:
+        yield b"data: " + JSONResponse(chunk).body + b"\n\n"
+        # Each chunk leaves on its own, as from a model that is still writing.
+        await asyncio.sleep(0)
+    if reply.breaks:
+        raise ConnectionResetError("scripted break")
+    if done:
+        yield f"data: {done}\n\n".encode()
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[str]:
+    """Serve an app in a thread; yields its base URL without a slash at the end."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app, log_config=None, log_level="critical", lifespan="off", ws="none", access_log=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        _wait_until(lambda: server.started)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(timeout=10)
+        listener.close()
+
+
+def _wait_until(ready: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if ready():
+            return
+        time.sleep(0.01)
+    raise RuntimeError("the fake server did not start within ten seconds")
