@@ -1,5 +1,6 @@
 """What a process needs to run turns, put together once by `core.bootstrap`."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from config import Settings
@@ -22,3 +23,5 @@ class Container:
     journal: Journal
     playbooks: PlaybookStore
     lock: SessionLock
+    close: Callable[[], Awaitable[None]]
+    """Closes the stores."""

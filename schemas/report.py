@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from schemas.authority import Authority
 from schemas.base import Value
@@ -39,7 +39,7 @@ class ReportedDelta(Value):
 class TokenUse(Value):
     """Tokens of one stage: into and out of its model calls."""
 
-    model_config = {"populate_by_name": True, "frozen": True, "serialize_by_alias": True}
+    model_config = ConfigDict(populate_by_name=True, frozen=True, serialize_by_alias=True)
 
     input: int = Field(default=0, alias="in")
     output: int = Field(default=0, alias="out")

@@ -25,6 +25,9 @@ from core.models.resilient import ResilientLlm
 
 Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
 
+EMBEDDED_NOTE = "extractive, not an LLM"
+"""The label of whatever the embedded model says."""
+
 ALLOWED = (
     "'auto', 'gemini-…', 'embedded/rules', 'openai/<model>', 'llama-cpp/<path to .gguf>', or, "
     "with the extra acc-ace[litellm], a LiteLLM name such as 'anthropic/<model>'"
@@ -178,10 +181,15 @@ def _require_extra(name: str, kind: Kind) -> None:
         )
 
 
+def note_on(model: str) -> str:
+    """What every answer of a model must be labelled with; '' for language models."""
+    return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
+
+
 def _note(kind: Kind, settings: Settings) -> str:
     match kind:
         case "embedded":
-            return "extractive, not an LLM"
+            return EMBEDDED_NOTE
         case "gemini":
             return _GOOGLE_NOTES[google_credentials()]
         case "openai-compatible":

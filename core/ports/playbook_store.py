@@ -44,5 +44,5 @@ class PlaybookStore(Protocol):
         ...
 
     async def erase(self, tenant: Tenant) -> int:
-        """Delete the user's own playbook and the user's provenance from shared logs; rows touched."""
+        """Delete the user's own playbook and their provenance in shared logs; rows touched."""
         ...

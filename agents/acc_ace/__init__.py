@@ -1,0 +1,1 @@
+"""The ADK app: bounded memory and a self-improving playbook around one answering agent."""

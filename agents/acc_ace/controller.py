@@ -1,0 +1,201 @@
+"""ACC for any agent loop: steps 1 to 4 of Algorithm 1, without ADK agents, runner or session.
+
+    controller = AccController.from_settings(session="incident-42")
+    ccs = await controller.update_state("db-01 is down. No restarts in business hours.", None)
+    answer = my_agent(system_prompt, ccs, user_text)      # never a transcript
+    await controller.record(answer)                       # evidence for the next recall
+
+It is the same code as the pipeline's: the same gates, stores and prompts.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from google.adk.models import BaseLlm
+
+from acc_ace.direct_completion import DirectCompletion
+from acc_ace.pipeline import APP_NAME
+from acc_ace.prompts import load_prompts
+from config import Role, load_settings
+from core.bootstrap import build_container
+from core.container import Container
+from core.domain.turn_artifacts import turn_artifacts
+from core.errors import InputError
+from core.models.factory import build_model
+from core.turn.committing import commit_state
+from core.turn.compressing import compress
+from core.turn.inputs import take_input
+from core.turn.qualifying import qualify
+from core.turn.recalling import recall
+from schemas.authority import Authority
+from schemas.ccs import CompressedCognitiveState
+from schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, ToolResult, TurnInput
+from schemas.qualification import RelevanceBatch
+from schemas.tenancy import SessionKey
+
+
+class AccController:
+    """Updates the state of one session, turn by turn."""
+
+    def __init__(
+        self,
+        container: Container,
+        *,
+        session: str,
+        user: str = "user",
+        models: Mapping[Role, BaseLlm] | None = None,
+    ) -> None:
+        settings, chosen = container.settings, models or {}
+        self._container = container
+        self._key = SessionKey(APP_NAME, user, session)
+        self._prompts = load_prompts()
+        self._qualifier = DirectCompletion(
+            chosen.get("qualifier") or build_model("qualifier", settings),
+            RelevanceBatch,
+            settings.qualifier,
+        )
+        self._compressor = DirectCompletion(
+            chosen.get("compressor") or build_model("compressor", settings),
+            CompressedCognitiveState,
+            settings.compressor,
+        )
+        self._open: tuple[TurnInput, JournalEntry] | None = None
+
+    @classmethod
+    def from_settings(cls, *, session: str, user: str = "user") -> "AccController":
+        """A controller from the environment; raises ConfigError or StoreError."""
+        return cls(build_container(load_settings()), session=session, user=user)
+
+    @property
+    def last_commit(self) -> JournalEntry | None:
+        """What the last update changed: diff, pins, warnings."""
+        return self._open[1] if self._open else None
+
+    async def update_state(
+        self,
+        current_input: str | TurnInput,
+        prev_ccs: CompressedCognitiveState | None,
+    ) -> CompressedCognitiveState:
+        """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
+
+        `prev_ccs` is what the last call gave back, or None to begin. A tool's or environment's
+        result is a TurnInput with the authority TOOL. Raises InputError, CommitRejected,
+        ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
+        """
+        container, limits = self._container, self._container.settings.limits
+        turn_input = _taken(current_input, container)
+        async with container.lock.hold(self._key, wait_s=limits.turn_wait_s):
+            previous = await self._previous(prev_ccs)
+            recalled = await recall(
+                container.artifacts,
+                key=self._key,
+                turn_input=turn_input,
+                previous=previous,
+                limits=limits,
+            )
+            qualified = await qualify(
+                recalled,
+                key=self._key,
+                turn_input=turn_input,
+                previous=previous,
+                now=container.clock.now(),
+                limits=limits,
+                completion=self._qualifier,
+                prompt=self._prompts.qualifier,
+            )
+            compressed = await compress(
+                qualified.qualification,
+                turn_input=turn_input,
+                previous=previous,
+                limits=limits,
+                completion=self._compressor,
+                prompt=self._prompts.compressor,
+            )
+            entry = await commit_state(
+                container.journal,
+                self._key,
+                compressed.gate,
+                invocation_id=f"turn-{compressed.gate.state.version}",
+                at=container.clock.now(),
+                warnings=(*qualified.asked.warnings, *compressed.warnings),
+            )
+        self._open = (turn_input, entry)
+        return entry.state.ccs
+
+    def update_state_sync(
+        self,
+        current_input: str | TurnInput,
+        prev_ccs: CompressedCognitiveState | None,
+    ) -> CompressedCognitiveState:
+        """`update_state` for callers without an event loop; raises RuntimeError inside one."""
+        return asyncio.run(self.update_state(current_input, prev_ccs))
+
+    async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
+        """Keep what your agent answered as evidence, so that the next turn can recall it.
+
+        Raises InputError when there is no updated turn to answer.
+        """
+        if self._open is None:
+            raise InputError("there is no turn to record: call update_state first")
+        turn_input, entry = self._open
+        interaction = Interaction(
+            turn=entry.state.turn,
+            invocation_id=entry.invocation_id,
+            input=turn_input,
+            tool_results=list(tool_results),
+            decision=GeneratorOutput(final_answer=answer),
+            ccs_version=entry.state.version,
+            created_at=self._container.clock.now(),
+        )
+        await self._container.evidence.record(self._key, interaction)
+        limit = self._container.settings.limits.tool_result_tokens
+        await self._container.artifacts.add(
+            turn_artifacts(self._key, interaction, max_tokens=limit)
+        )
+
+    async def _previous(self, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
+        """CCS_{t-1} with its bookkeeping from the journal."""
+        head = await self._container.journal.head(self._key)
+        current = head.state if head else CommittedState()
+        if prev_ccs is not None and current.ccs == prev_ccs:
+            return current
+        base = CommittedState(version=current.version, turn=current.turn, next_pin=current.next_pin)
+        return base if prev_ccs is None else _adopt(base, prev_ccs, current)
+
+
+def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:
+    if isinstance(current_input, str):
+        current_input = TurnInput(text=current_input)
+    return take_input(current_input.text, current_input.authority, container.settings.limits)
+
+
+def _adopt(
+    base: CommittedState, ccs: CompressedCognitiveState, current: CommittedState
+) -> CommittedState:
+    """A state that the caller brought along: its constraints are pinned as they stand."""
+    known = {pin.text: pin for pin in current.pins}
+    pins: list[ConstraintPin] = []
+    number = base.next_pin
+    for text in dict.fromkeys(ccs.constraints):
+        pin = known.get(text)
+        if pin is None:
+            pin = ConstraintPin(
+                id=f"c-{number:04d}",
+                text=text,
+                authority=Authority.USER,
+                origin_turn=base.turn,
+                quote=text,
+            )
+            number += 1
+        pins.append(pin)
+    goal = ccs.goal_orientation
+    goal_pin = (
+        GoalPin(text=goal, authority=Authority.USER, origin_turn=base.turn, quote=goal)
+        if goal
+        else None
+    )
+    return base.model_copy(
+        update={"ccs": ccs, "pins": pins, "goal_pin": goal_pin, "next_pin": number}
+    )

@@ -1,0 +1,260 @@
+"""Turns of the app through ADK's Runner: what the terminal and the server talk to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.models import BaseLlm
+from google.adk.runners import Runner
+from google.adk.sessions import BaseSessionService
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.genai import types
+
+from acc_ace.pipeline import APP_NAME, build_app
+from acc_ace.running_turns import RunningTurns
+from acc_ace.sessions import open_session_service
+from acc_ace.turn import BoundedTurn
+from config import Role
+from core.container import Container
+from core.errors import NotFoundError
+from core.turn.committing import restore_state
+from core.turn.inputs import take_input
+from schemas import state as keys
+from schemas.artifact import Artifact
+from schemas.authority import Authority
+from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.playbook import DeltaRecord, StoredPlaybook
+from schemas.report import TurnReport
+from schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from schemas.turn_event import TurnDone, TurnEvent
+
+__all__ = ["APP_NAME", "Conversation"]
+
+
+class Conversation:
+    """Runs turns, one at a time per session, and keeps house over their memory."""
+
+    def __init__(
+        self,
+        container: Container,
+        *,
+        app: App | None = None,
+        session_service: BaseSessionService | None = None,
+        models: Mapping[Role, BaseLlm] | None = None,
+    ) -> None:
+        self._container = container
+        self._app = app or build_app(container, models)
+        self._sessions = session_service or open_session_service(container)
+        self._runner = Runner(app=self._app, session_service=self._sessions)
+        self._running = RunningTurns()
+
+    @property
+    def container(self) -> Container:
+        """The stores and settings behind this conversation."""
+        return self._container
+
+    async def stream(
+        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+    ) -> AsyncIterator[TurnEvent]:
+        """Run a turn and tell its events as they happen; creates the session when it is new.
+
+        Closing the iterator before the answer cancels the turn, which is then wholly undone.
+        Raises InputError, SessionBusyError, CommitRejected, ModelError or StoreError.
+        """
+        take_input(text, authority, self._container.settings.limits)
+        self._running.admit()
+        queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        task = asyncio.create_task(self._run(key, text, authority, queue))
+        self._running.add(task)
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+    async def turn(
+        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+    ) -> TurnReport:
+        """Run a turn to its end, learning included."""
+        report: TurnReport | None = None
+        async for event in self.stream(key, text, authority=authority):
+            if isinstance(event, TurnDone):
+                report = event.report
+        if report is None:
+            raise NotFoundError(f"the turn of session '{key.session}' waits for a tool's answer")
+        return report
+
+    async def state(self, key: SessionKey) -> CommittedState | None:
+        """The session's current state, or None before its first turn."""
+        head = await self._container.journal.head(key)
+        return head.state if head else None
+
+    async def history(
+        self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
+    ) -> Sequence[JournalEntry]:
+        """A page of the journal, newest first."""
+        return await self._container.journal.history(
+            key, limit=limit, before_version=before_version
+        )
+
+    async def rollback(self, key: SessionKey, version: int) -> CommittedState:
+        """Go back to a version's content, as a new version. Raises NotFoundError."""
+        async with self._hold(key):
+            entry = await self._container.journal.get(key, version)
+            if entry is None:
+                raise NotFoundError(f"session '{key.session}' has no version {version}")
+            return await self._restore(key, entry.state)
+
+    async def undo(self, key: SessionKey) -> CommittedState:
+        """Take the last turn back. Raises NotFoundError when there is none."""
+        async with self._hold(key):
+            head = await self._container.journal.head(key)
+            if head is None or head.state.turn == 0:
+                raise NotFoundError(f"session '{key.session}' has no turn to undo")
+            return await self._restore(key, await self._before_turn(key, head.state))
+
+    async def reset(self, key: SessionKey) -> None:
+        """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""
+        async with self._hold(key):
+            head = await self._container.journal.head(key)
+            if head is not None:
+                empty = CommittedState(turn=head.state.turn)
+                await self._write(key, empty)
+
+    async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
+        """Add documents to a user's external memory."""
+        await self._container.artifacts.add(
+            [document.model_copy(update={"tenant": tenant}) for document in documents]
+        )
+
+    async def erase(self, tenant: Tenant) -> dict[str, int]:
+        """Delete all that is held about a user; how much of what."""
+        sessions = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
+        for session in sessions.sessions:
+            await self._sessions.delete_session(
+                app_name=tenant.app, user_id=tenant.user, session_id=session.id
+            )
+        stores = self._container
+        return {
+            "sessions": len(sessions.sessions),
+            "journal": await stores.journal.erase(tenant),
+            "evidence": await stores.evidence.erase(tenant),
+            "artifacts": await stores.artifacts.erase(tenant),
+            "playbook": await stores.playbooks.erase(tenant),
+        }
+
+    async def forget_session(self, key: SessionKey) -> None:
+        """Delete one session with its journal, evidence and artifacts."""
+        async with self._hold(key):
+            await self._sessions.delete_session(
+                app_name=key.app, user_id=key.user, session_id=key.session
+            )
+            await self._container.journal.erase(key.tenant, key.session)
+            await self._container.evidence.erase(key.tenant, key.session)
+            await self._container.artifacts.erase(key.tenant, key.session)
+
+    async def sessions(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[tuple[str, JournalEntry]]:
+        """A page of a user's sessions with their newest journal entry."""
+        return await self._container.journal.sessions(tenant, limit=limit, before=before)
+
+    async def playbook(self) -> StoredPlaybook:
+        """The app's current playbook."""
+        return await self._container.playbooks.load(PlaybookScope(APP_NAME))
+
+    async def deltas(self, *, limit: int = 50, before: int | None = None) -> Sequence[DeltaRecord]:
+        """A page of the delta log, newest first."""
+        return await self._container.playbooks.deltas(
+            PlaybookScope(APP_NAME), limit=limit, before=before
+        )
+
+    async def drain(self, grace_s: float) -> None:
+        """Take no more turns; let the running ones finish, then cancel and undo the rest."""
+        await self._running.drain(grace_s)
+
+    async def close(self) -> None:
+        """Close the runner and the stores."""
+        await self._runner.close()
+        await self._container.close()
+
+    async def _run(
+        self,
+        key: SessionKey,
+        text: str,
+        authority: Authority,
+        queue: "asyncio.Queue[TurnEvent | None]",
+    ) -> None:
+        try:
+            await self._ensure_session(key)
+            root = self._app.root_agent
+            if isinstance(root, BoundedTurn):
+                root.records.listen(key, queue.put_nowait)
+            async for _ in self._runner.run_async(
+                user_id=key.user,
+                session_id=key.session,
+                new_message=types.Content(role="user", parts=[types.Part(text=text)]),
+                state_delta={keys.INPUT_AUTHORITY: authority.value},
+                run_config=_RUN_CONFIG,
+            ):
+                pass
+        finally:
+            queue.put_nowait(None)
+
+    async def _ensure_session(self, key: SessionKey) -> None:
+        found = await self._sessions.get_session(
+            app_name=key.app,
+            user_id=key.user,
+            session_id=key.session,
+            config=GetSessionConfig(num_recent_events=0),
+        )
+        if found is None:
+            try:
+                await self._sessions.create_session(
+                    app_name=key.app, user_id=key.user, session_id=key.session
+                )
+            except AlreadyExistsError:
+                return  # Another turn created it in the meantime.
+
+    async def _restore(self, key: SessionKey, target: CommittedState) -> CommittedState:
+        restored = await self._write(key, target)
+        await self._container.evidence.mark_undone(key, restored.turn)
+        await self._container.artifacts.retire(key, restored.turn)
+        return restored
+
+    async def _write(self, key: SessionKey, target: CommittedState) -> CommittedState:
+        return await restore_state(
+            self._container.journal,
+            key,
+            target,
+            kind=CommitKind.ROLLBACK,
+            invocation_id="",
+            at=self._container.clock.now(),
+        )
+
+    async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
+        """The newest state of an earlier turn; CCS_0 before the first one."""
+        before: int | None = None
+        while page := await self._container.journal.history(key, limit=50, before_version=before):
+            for entry in page:
+                if entry.state.turn < current.turn:
+                    return entry.state
+            before = page[-1].state.version
+        return CommittedState()
+
+    def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
+        wait_s = self._container.settings.limits.turn_wait_s
+        return self._container.lock.hold(key, wait_s=wait_s)
+
+
+_RUN_CONFIG = RunConfig(
+    streaming_mode=StreamingMode.SSE,
+    get_session_config=GetSessionConfig(num_recent_events=0),
+)
+"""The pipeline reads no past events, so none are loaded: cost stays flat as the session grows."""

@@ -1,0 +1,160 @@
+"""Generator: step 5, act. ReAct over System + playbook excerpt + CCS_t + x_t + this turn's tools.
+
+The inner LlmAgent runs ADK's tool loop. Of its events the user sees the tool calls and the final
+answer; the structured reply around the answer stays inside.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from pydantic import PrivateAttr
+
+from acc_ace.adk_completion import content_config
+from acc_ace.context import hand_on, session_key
+from acc_ace.stages.answer import Answering, answer_event
+from acc_ace.stages.needs import needed
+from acc_ace.stages.tool_loop import ToolLoop
+from acc_ace.turn_record import TurnRecord, TurnRecords
+from config import Settings
+from core.container import Container
+from core.domain.prompt import Prompt
+from core.domain.selection import select_bullets
+from core.domain.turn_artifacts import turn_artifacts
+from core.errors import ModelOutputError
+from core.models.factory import note_on
+from core.turn.prompt_values import state_value
+from schemas import state as keys
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, Outcome
+from schemas.tenancy import SessionKey
+from schemas.turn_event import Answer
+
+Tools = Sequence[Any]
+"""Callables, ADK tools or ADK toolsets."""
+
+
+class Generator(BaseAgent):
+    """Answers, streaming; records the turn as evidence. Raises ModelError or StoreError."""
+
+    _container: Container = PrivateAttr()
+    _records: TurnRecords = PrivateAttr()
+    _prompt: Prompt = PrivateAttr()
+    _agent: LlmAgent = PrivateAttr()
+    _model_name: str = PrivateAttr()
+    _digests: dict[str, str] = PrivateAttr()
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        *,
+        model: BaseLlm,
+        prompt: Prompt,
+        tools: Tools,
+        prompt_digests: dict[str, str],
+    ) -> None:
+        super().__init__(name="generator", description="Answers from CCS_t and x_t.")
+        self._container, self._records, self._prompt = container, records, prompt
+        self._digests, self._model_name = prompt_digests, model.model
+        self._agent = self._inner(model, list(tools), container.settings)
+
+    def _inner(self, model: BaseLlm, tools: list[Any], settings: Settings) -> LlmAgent:
+        loop = ToolLoop(self._records, settings.limits)
+        return LlmAgent(
+            name="generator_",
+            model=model,
+            instruction=self._instruction,
+            output_schema=GeneratorOutput,
+            include_contents="none",
+            tools=tools,
+            disallow_transfer_to_parent=True,
+            disallow_transfer_to_peers=True,
+            before_model_callback=loop.before_model,
+            after_tool_callback=loop.after_tool,
+            on_tool_error_callback=loop.on_tool_error,
+            generate_content_config=content_config(settings.generator),
+        )
+
+    def _instruction(self, context: ReadonlyContext) -> str:
+        session = context.session
+        record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+        state = needed(record.committed, "committed", self.name).state
+        playbook = needed(record.playbook, "playbook", self.name).playbook
+        topic = (
+            f"{needed(record.turn_input, 'turn_input', self.name).text} {state.ccs.semantic_gist}"
+        )
+        shown = select_bullets(
+            playbook, topic, max_tokens=self._container.settings.limits.playbook_prompt_tokens
+        )
+        inputs = {
+            "state": state_value(state),
+            "playbook": playbook.as_prompt(shown),
+            "warnings": list(record.warnings),
+        }
+        return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        record = self._records.get(session_key(ctx))
+        with record.stage("generator") as use:
+            answering = Answering(record, self._model_name)
+            for _ in range(self._container.settings.limits.repairs + 1):
+                async for event in self._agent.run_async(ctx):
+                    for shown in answering.take(event):
+                        yield shown
+                if answering.output is not None or answering.paused:
+                    break
+            use.count(answering.cost())
+            if answering.paused:
+                record.paused = True
+                return
+            output = _known_bullets(_require(answering), record)
+            record.generation = output
+            hand_on(ctx, keys.GENERATION, output)
+            await self._keep_evidence(record, output)
+        record.answered = True
+        record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
+        yield answer_event(ctx, self.name, record, note_on(use.model))
+
+    async def _keep_evidence(self, record: TurnRecord, output: GeneratorOutput) -> None:
+        committed = needed(record.committed, "committed", self.name)
+        interaction = Interaction(
+            turn=committed.state.turn,
+            invocation_id=record.invocation_id,
+            input=needed(record.turn_input, "turn_input", self.name),
+            tool_calls=record.tool_calls,
+            tool_results=record.tool_results,
+            decision=output,
+            outcome=Outcome.ANSWERED,
+            ccs_version=committed.state.version,
+            playbook_version=record.playbook.version if record.playbook else 0,
+            models={stage: use.model for stage, use in record.stages.items() if use.model},
+            prompt_hashes=self._digests,
+            created_at=self._container.clock.now(),
+        )
+        await self._container.evidence.record(record.key, interaction)
+        limit = self._container.settings.limits.tool_result_tokens
+        await self._container.artifacts.add(
+            turn_artifacts(record.key, interaction, max_tokens=limit)
+        )
+
+
+def _require(answering: Answering) -> GeneratorOutput:
+    if answering.output is None:
+        raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
+    return answering.output
+
+
+def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
+    """The output with the bullet ids that exist; an invented id is warned of."""
+    playbook = needed(record.playbook, "playbook", "generator").playbook
+    known = {bullet.id for bullet in playbook.bullets}
+    used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]
+    invented = sorted(set(output.bullet_ids) - known)
+    if invented:
+        record.warn(f"generator: cited bullets that do not exist: {', '.join(invented)[:200]}")
+    return output.model_copy(update={"bullet_ids": used})

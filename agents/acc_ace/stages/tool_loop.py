@@ -1,0 +1,113 @@
+"""Bounds and evidence of the Generator's tool loop, as ADK callbacks."""
+
+import json
+import logging
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+
+from acc_ace.turn_record import TurnRecord, TurnRecords
+from core.domain.prompt_inputs import write_input
+from core.domain.tokens import clip_tokens
+from core.errors import AccAceError, ModelOutputError
+from core.turn.prompt_values import input_value
+from schemas.interaction import ToolResult
+from schemas.limits import Limits
+from schemas.tenancy import SessionKey
+from schemas.turn_event import ToolFinished
+
+logger = logging.getLogger(__name__)
+
+_CALLS_AFTER_TOOLS = 2
+"""Model calls that may follow the last allowed tool call before the turn fails."""
+
+
+class ToolLoop:
+    """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
+
+    def __init__(self, records: TurnRecords, limits: Limits) -> None:
+        self._records = records
+        self._limits = limits
+
+    def before_model(
+        self, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Quote an x_t that is not the user's; end a loop that has used up its tool calls."""
+        record = self._record(callback_context)
+        self._quote_input(record, llm_request)
+        used = len(record.tool_calls)
+        if used >= self._limits.tool_calls:
+            llm_request.config.tools = None
+            llm_request.tools_dict = {}
+        if used > self._limits.tool_calls + _CALLS_AFTER_TOOLS:
+            raise ModelOutputError(
+                f"generator: no answer after {used} tool calls "
+                f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
+            )
+        return None
+
+    def after_tool(
+        self,
+        tool: BaseTool,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        tool_response: object,
+    ) -> dict[str, Any] | None:
+        """Keep the result as evidence, and bound what the model sees of it."""
+        text = _as_text(tool_response)
+        bounded = clip_tokens(text, self._limits.tool_result_tokens)
+        failed = isinstance(tool_response, dict) and "error" in tool_response
+        self._note(tool, tool_context, bounded, is_error=failed)
+        if bounded == text:
+            return None
+        return {"result": bounded, "truncated": True}
+
+    def on_tool_error(
+        self,
+        tool: BaseTool,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
+    ) -> dict[str, Any] | None:
+        """Tell the model what failed instead of ending the turn."""
+        logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
+        detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
+        message = clip_tokens(f"{tool.name} failed: {detail}", self._limits.tool_result_tokens)
+        self._note(tool, tool_context, message, is_error=True)
+        return {"error": message}
+
+    def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
+        record = self._record(context)
+        record.tool_results.append(
+            ToolResult(
+                tool_call_id=context.function_call_id or "",
+                name=tool.name,
+                result=text,
+                is_error=is_error,
+            )
+        )
+        record.tell(ToolFinished(name=tool.name, is_error=is_error))
+
+    def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
+        turn_input = record.turn_input
+        if turn_input is None or turn_input.authority.may_rule or not llm_request.contents:
+            return
+        first = llm_request.contents[0]
+        if first.parts and first.parts[0].text == turn_input.text:
+            quoted = write_input("current_input", input_value(turn_input))
+            part = first.parts[0].model_copy(update={"text": quoted})
+            llm_request.contents[0] = first.model_copy(update={"parts": [part, *first.parts[1:]]})
+
+    def _record(self, context: CallbackContext) -> TurnRecord:
+        session = context.session
+        return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+
+
+def _as_text(response: object) -> str:
+    if isinstance(response, str):
+        return response
+    return json.dumps(response, ensure_ascii=False, default=str)

@@ -1,0 +1,74 @@
+"""The turn as a whole: one at a time per session, and answered or wholly undone."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from pydantic import PrivateAttr
+
+from acc_ace.context import session_key
+from acc_ace.report import turn_report
+from acc_ace.turn_record import TurnRecord, TurnRecords
+from core.container import Container
+from core.errors import AccAceError, StoreError
+from core.turn.closing import close_failed_turn
+from schemas.turn_event import TurnDone
+
+logger = logging.getLogger(__name__)
+
+
+class BoundedTurn(BaseAgent):
+    """Root agent: holds the session while the pipeline runs.
+
+    A turn that ends before its answer, by an error, a cancellation or a lost client, is undone:
+    the journal gets an ABORT entry with the content of CCS_{t-1}. Raises SessionBusyError when
+    another turn holds the session for too long.
+    """
+
+    _container: Container = PrivateAttr()
+    _records: TurnRecords = PrivateAttr()
+    _pipeline: BaseAgent = PrivateAttr()
+
+    def __init__(self, container: Container, records: TurnRecords, pipeline: BaseAgent) -> None:
+        super().__init__(
+            name="acc_ace",
+            description="Answers from a bounded cognitive state and a playbook that learns.",
+            sub_agents=[pipeline],
+        )
+        self._container, self._records, self._pipeline = container, records, pipeline
+
+    @property
+    def records(self) -> TurnRecords:
+        """The turns running in this process."""
+        return self._records
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        key = session_key(ctx)
+        limits = self._container.settings.limits
+        async with self._container.lock.hold(key, wait_s=limits.turn_wait_s):
+            record = self._records.begin(key, ctx.invocation_id)
+            try:
+                async for event in self._pipeline.run_async(ctx):
+                    yield event
+            except AccAceError as error:
+                if not record.answered:
+                    raise
+                # The user has the answer; what failed is learning from the turn.
+                logger.warning("learning_failed session=%s code=%s", key.session, error.code)
+                record.warn(f"learning from this turn failed: {error}")
+            finally:
+                self._records.end(key)
+                if not record.answered and not record.paused:
+                    await asyncio.shield(self._undo(record))
+            if record.answered:
+                record.tell(TurnDone(report=turn_report(record, limits)))
+
+    async def _undo(self, record: TurnRecord) -> None:
+        try:
+            await close_failed_turn(self._container, record.failure())
+        except StoreError:
+            # The error that ended the turn is what the caller must see; this one is logged.
+            logger.exception("turn_not_undone session=%s", record.key.session)

@@ -1,0 +1,135 @@
+"""What a running turn has done so far: filled by the stages, read for the report."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.turn.asking import Asked
+from core.turn.closing import FailedTurn
+from schemas.artifact import Recall
+from schemas.commit import CommittedState, JournalEntry
+from schemas.delta import DeltaResult
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
+from schemas.playbook import StoredPlaybook
+from schemas.qualification import Qualification
+from schemas.tenancy import SessionKey
+from schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
+
+Listener = Callable[[TurnEvent], None]
+
+
+@dataclass
+class StageUse:
+    """What one stage cost."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+    model: str = ""
+    ms: float = 0.0
+
+    def count(self, asked: Asked[Any]) -> None:
+        """Count the model calls of a question; the model named last is the one that answered."""
+        self.tokens_in += asked.tokens_in
+        self.tokens_out += asked.tokens_out
+        self.calls += asked.calls
+        self.model = asked.model or self.model
+
+
+@dataclass
+class TurnRecord:
+    """One turn in progress. Lives in the process only; what must last is in the stores."""
+
+    key: SessionKey
+    invocation_id: str
+    listener: Listener | None = None
+    turn_input: TurnInput | None = None
+    previous: CommittedState = field(default_factory=CommittedState)
+    previous_turn: Interaction | None = None
+    playbook: StoredPlaybook | None = None
+    recalled: Recall = field(default_factory=Recall)
+    qualification: Qualification = field(default_factory=Qualification)
+    committed: JournalEntry | None = None
+    generation: GeneratorOutput | None = None
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    tool_results: list[ToolResult] = field(default_factory=list)
+    deltas: list[DeltaResult] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    stages: dict[Stage, StageUse] = field(default_factory=dict)
+    answered: bool = False
+    paused: bool = False
+
+    def failure(self) -> FailedTurn:
+        """What the turn had done, for undoing it."""
+        return FailedTurn(
+            key=self.key,
+            invocation_id=self.invocation_id,
+            previous=self.previous,
+            turn_input=self.turn_input,
+            committed=self.committed,
+            tool_calls=tuple(self.tool_calls),
+            tool_results=tuple(self.tool_results),
+        )
+
+    def tell(self, event: TurnEvent) -> None:
+        """Pass an event to whoever listens to this turn."""
+        if self.listener is not None:
+            self.listener(event)
+
+    def warn(self, *warnings: str) -> None:
+        """Note warnings, each once."""
+        self.warnings.extend(w for w in warnings if w not in self.warnings)
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[StageUse]:
+        """Time a stage and tell its start and end; the stage adds its model calls."""
+        use = self.stages.setdefault(stage, StageUse())
+        self.tell(StageStarted(stage=stage))
+        started = time.perf_counter()
+        try:
+            yield use
+        finally:
+            use.ms += (time.perf_counter() - started) * 1_000
+            self.tell(
+                StageFinished(
+                    stage=stage,
+                    ms=round(use.ms, 3),
+                    model=use.model or None,
+                    tokens_in=use.tokens_in,
+                    tokens_out=use.tokens_out,
+                )
+            )
+
+
+class TurnRecords:
+    """The turns running in this process, at most one a session (the session lock sees to it)."""
+
+    def __init__(self) -> None:
+        self._running: dict[SessionKey, TurnRecord] = {}
+        self._listeners: dict[SessionKey, Listener] = {}
+
+    def listen(self, key: SessionKey, listener: Listener) -> None:
+        """Let `listener` hear the next turn of a session."""
+        self._listeners[key] = listener
+
+    def begin(self, key: SessionKey, invocation_id: str) -> TurnRecord:
+        """Open the record of a turn."""
+        record = TurnRecord(key, invocation_id, self._listeners.pop(key, None))
+        self._running[key] = record
+        return record
+
+    def get(self, key: SessionKey) -> TurnRecord:
+        """The running turn of a session; raises LookupError outside a turn."""
+        try:
+            return self._running[key]
+        except KeyError:
+            raise LookupError(
+                f"no turn of session '{key.session}' is running: stages run inside the pipeline"
+            ) from None
+
+    def end(self, key: SessionKey) -> None:
+        """Close the record of a turn."""
+        self._running.pop(key, None)

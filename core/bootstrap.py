@@ -1,0 +1,36 @@
+"""Wiring: from settings to everything a process needs. Called once, by apps, main and cli."""
+
+from functools import lru_cache
+
+from config import Settings, settings
+from core.adapters.clock import SystemClock
+from core.adapters.open_stores import open_stores
+from core.container import Container
+from core.models.factory import register_models
+from core.ports.clock import Clock
+
+
+def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
+    """Open the stores of `chosen` and make our model names known to ADK.
+
+    Raises StoreError when the data directory cannot be used.
+    """
+    register_models()
+    time = clock or SystemClock()
+    stores = open_stores(chosen, time)
+    return Container(
+        settings=chosen,
+        clock=time,
+        artifacts=stores.artifacts,
+        evidence=stores.evidence,
+        journal=stores.journal,
+        playbooks=stores.playbooks,
+        lock=stores.lock,
+        close=stores.close,
+    )
+
+
+@lru_cache(maxsize=1)
+def process_container() -> Container:
+    """The container of this process, from its settings; shared by the apps and the server."""
+    return build_container(settings())

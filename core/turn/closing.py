@@ -1,0 +1,49 @@
+"""End a turn that was not answered: nothing of it stays in the state."""
+
+from dataclasses import dataclass
+
+from core.container import Container
+from core.turn.committing import restore_state
+from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
+from schemas.tenancy import SessionKey
+
+
+@dataclass(frozen=True)
+class FailedTurn:
+    """What a turn had done when it ended without an answer."""
+
+    key: SessionKey
+    invocation_id: str
+    previous: CommittedState
+    turn_input: TurnInput | None
+    committed: JournalEntry | None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
+
+
+async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
+    """Go back to CCS_{t-1} and keep what was tried as evidence. Raises StoreError."""
+    now = container.clock.now()
+    if failed.committed is not None:
+        await restore_state(
+            container.journal,
+            failed.key,
+            failed.previous,
+            kind=CommitKind.ABORT,
+            invocation_id=failed.invocation_id,
+            at=now,
+        )
+    if failed.turn_input is not None:
+        await container.evidence.record(
+            failed.key,
+            Interaction(
+                turn=failed.previous.turn + 1,
+                invocation_id=failed.invocation_id,
+                input=failed.turn_input,
+                tool_calls=list(failed.tool_calls),
+                tool_results=list(failed.tool_results),
+                outcome=Outcome.FAILED,
+                created_at=now,
+            ),
+        )

@@ -1,0 +1,35 @@
+"""Step 2, Recall: A_t from the artifact store, by x_t and CCS_{t-1}."""
+
+from core.ports.artifact_store import ArtifactStore
+from schemas.artifact import Recall, RecallQuery
+from schemas.commit import CommittedState
+from schemas.interaction import TurnInput
+from schemas.limits import Limits
+from schemas.tenancy import SessionKey
+
+
+def recall_query(
+    key: SessionKey, turn_input: TurnInput, previous: CommittedState, limits: Limits
+) -> RecallQuery:
+    """The query: x_t, and of CCS_{t-1} the entities, the goal and the open questions."""
+    ccs = previous.ccs
+    terms = [*ccs.focal_entities, ccs.goal_orientation, ccs.uncertainty_signal]
+    return RecallQuery(
+        key=key,
+        text=turn_input.text,
+        state_terms=[term for term in terms if term],
+        limit=limits.recall_k,
+        max_tokens=limits.recall_tokens,
+    )
+
+
+async def recall(
+    store: ArtifactStore,
+    *,
+    key: SessionKey,
+    turn_input: TurnInput,
+    previous: CommittedState,
+    limits: Limits,
+) -> Recall:
+    """At most k candidates. Raises StoreError when the store cannot be read."""
+    return await store.recall(recall_query(key, turn_input, previous, limits))
