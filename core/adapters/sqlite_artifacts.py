@@ -9,10 +9,16 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from core.adapters.fts_pool import (
+    TenantTotals,
+    TermFrequencies,
+    pool,
+    statistics,
+    tenant_totals,
+)
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
 from core.domain.ranking import (
-    CorpusStatistics,
     Document,
     Ranked,
     SearchQuery,
@@ -42,6 +48,8 @@ class SqliteArtifactStore:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
+        # Touched by the database's one thread alone.
+        self._frequencies = TermFrequencies()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
@@ -68,17 +76,21 @@ class SqliteArtifactStore:
         terms = search_query(query)
 
         def work(connection: sqlite3.Connection) -> tuple[list[Ranked], dict[str, str]]:
-            tenant = _tenant_id(connection, query.key.tenant)
+            tenant = tenant_totals(connection, *query.key.tenant)
             if tenant is None:
                 return [], {}
-            documents = _matches(connection, tenant, query, terms)
+            frequencies = self._frequencies.of(connection, tenant, terms.terms)
             chosen = shortlist(
-                rank(documents, terms, _statistics(connection, tenant, terms)),
-                _previous_turn(connection, tenant, query),
+                rank(
+                    _pools(connection, tenant, query, terms, frequencies),
+                    terms,
+                    statistics(tenant, frequencies),
+                ),
+                _previous_turn(connection, tenant.id, query),
                 limit=query.limit,
                 max_tokens=query.max_tokens,
             )
-            return chosen, _bodies(connection, tenant, [item.artifact_id for item in chosen])
+            return chosen, _bodies(connection, tenant.id, [item.artifact_id for item in chosen])
 
         chosen, bodies = await self._database.read(work)
         artifacts = {name: _artifact(name, body) for name, body in bodies.items()}
@@ -154,57 +166,31 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
     ).lastrowid
     connection.execute(
         "INSERT INTO artifact_terms (rowid, terms) VALUES (?, ?)",
-        (identity, " ".join(_prefixed(row.terms.split(), tenant))),
+        (identity, " ".join(f"{tenant}x{term}" for term in row.terms.split())),
     )
 
 
-def _matches(
-    connection: sqlite3.Connection, tenant: int, query: RecallQuery, terms: SearchQuery
+def _pools(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    query: RecallQuery,
+    terms: SearchQuery,
+    frequencies: dict[str, int],
 ) -> list[Document]:
-    """A pool of documents that match x_t best, and of those that match the state best."""
-    found: dict[str, Document] = {}
-    for wanted in (terms.text, terms.state):
-        if wanted:
-            rows = connection.execute(
-                _MATCH if query.before is None else _MATCH_BEFORE,
-                {
-                    "match": " OR ".join(f'"{term}"' for term in _prefixed(wanted, tenant)),
-                    "before": query.before.timestamp() if query.before else _FAR_FUTURE,
-                    "pool": _POOL * query.limit,
-                },
-            ).fetchall()
-            for artifact_id, created_at, indexed in rows:
-                bare = f" {indexed}".replace(f" {tenant}x", " ").strip()
-                found[artifact_id] = Document(artifact_id, created_at, bare)
+    """Documents that match x_t, and those that match the state; each one once."""
+    found = {
+        document.artifact_id: document
+        for wanted in (terms.text, terms.state)
+        for document in pool(
+            connection,
+            tenant,
+            list(wanted),
+            frequencies,
+            before=query.before,
+            size=_POOL * query.limit,
+        )
+    }
     return list(found.values())
-
-
-_MATCH = """
-    SELECT artifact_id, created_at, pool.terms FROM (
-        SELECT rowid, terms, rank FROM artifact_terms
-         WHERE artifact_terms MATCH :match ORDER BY rank LIMIT :pool
-    ) AS pool JOIN artifacts ON artifacts.id = pool.rowid
-"""
-_MATCH_BEFORE = """
-    SELECT artifact_id, created_at, artifact_terms.terms
-      FROM artifact_terms JOIN artifacts ON artifacts.id = artifact_terms.rowid
-     WHERE artifact_terms MATCH :match AND created_at < :before ORDER BY rank LIMIT :pool
-"""
-
-
-def _statistics(
-    connection: sqlite3.Connection, tenant: int, query: SearchQuery
-) -> CorpusStatistics:
-    documents, length = connection.execute(
-        "SELECT documents, terms FROM tenants WHERE id = ?", (tenant,)
-    ).fetchone()
-    frequencies = {}
-    for term, prefixed in zip(query.terms, _prefixed(query.terms, tenant), strict=True):
-        row = connection.execute(
-            "SELECT doc FROM artifact_vocabulary WHERE term = ?", (prefixed,)
-        ).fetchone()
-        frequencies[term] = row[0] if row else 0
-    return CorpusStatistics(documents, length / max(documents, 1), frequencies)
 
 
 def _previous_turn(
@@ -241,11 +227,6 @@ def _bodies(
 def _tenant_id(connection: sqlite3.Connection, tenant: Tenant) -> int | None:
     row = connection.execute("SELECT id FROM tenants WHERE app = ? AND user = ?", tenant).fetchone()
     return row[0] if row else None
-
-
-def _prefixed(terms: Iterable[str], tenant: int | None) -> list[str]:
-    """Terms of one tenant: a number, an 'x', the term."""
-    return [f"{tenant}x{term}" for term in terms]
 
 
 def _artifact(artifact_id: str, body: str) -> Artifact:

@@ -44,6 +44,8 @@ CREATE TABLE tenants (
     user        TEXT NOT NULL,
     documents   INTEGER NOT NULL DEFAULT 0,
     terms       INTEGER NOT NULL DEFAULT 0,
+    oldest      INTEGER,
+    newest      INTEGER,
     UNIQUE (app, user)
 );
 CREATE TABLE artifacts (
@@ -64,7 +66,8 @@ CREATE VIRTUAL TABLE artifact_terms USING fts5 (terms, tokenize = 'unicode61 rem
 CREATE VIRTUAL TABLE artifact_vocabulary USING fts5vocab (artifact_terms, 'row');
 
 CREATE TRIGGER artifact_added AFTER INSERT ON artifacts WHEN NOT new.retired BEGIN
-    UPDATE tenants SET documents = documents + 1, terms = terms + new.terms
+    UPDATE tenants SET documents = documents + 1, terms = terms + new.terms,
+           oldest = ifnull(oldest, new.id), newest = new.id
      WHERE id = new.tenant;
 END;
 CREATE TRIGGER artifact_retired AFTER UPDATE OF retired ON artifacts

@@ -1,0 +1,129 @@
+"""Pick a bounded pool of matches from the full-text index.
+
+FTS5 scores every row that holds one of the terms, so a common word costs time in proportion to
+all that was ever stored. Here the rarest terms go first, until their rows exceed a budget; if
+even the rarest has more, only its newest rows are looked at. So recall takes the same time at
+turn 10 and at turn 100,000; the words left out still count when the pool is ranked.
+"""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from core.domain.ranking import CorpusStatistics, Document
+
+MAX_ROWS = 768
+"""Rows of the index that one search may score."""
+
+_CACHED_TERMS = 50_000
+_FAR_FUTURE = 1e12
+
+_SEARCH = """
+    SELECT artifact_id, created_at, artifact_terms.terms
+      FROM artifact_terms JOIN artifacts ON artifacts.id = artifact_terms.rowid
+     WHERE artifact_terms MATCH :match AND artifact_terms.rowid >= :since
+       AND created_at < :before
+     ORDER BY rank, artifact_terms.rowid DESC LIMIT :size
+"""
+
+
+class TenantTotals(NamedTuple):
+    """The row of a tenant: its number, and what its visible artifacts add up to."""
+
+    id: int
+    documents: int
+    terms: int
+    oldest: int
+    newest: int
+
+    def prefixed(self, term: str) -> str:
+        """A term as the index holds it: the tenant's number, an 'x', the term."""
+        return f"{self.id}x{term}"
+
+
+class TermFrequencies:
+    """How many artifacts hold a term. Old counts are used while a tenant grew little since."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[str, tuple[int, int]] = OrderedDict()
+
+    def of(
+        self, connection: sqlite3.Connection, tenant: TenantTotals, terms: Iterable[str]
+    ) -> dict[str, int]:
+        """The count of each term among the tenant's artifacts."""
+        return {term: self._count(connection, tenant, term) for term in terms}
+
+    def _count(self, connection: sqlite3.Connection, tenant: TenantTotals, term: str) -> int:
+        indexed = tenant.prefixed(term)
+        count, documents = self._counts.get(indexed, (0, -1))
+        if not documents <= tenant.documents <= documents + documents // 10:
+            row = connection.execute(
+                "SELECT doc FROM artifact_vocabulary WHERE term = ?", (indexed,)
+            ).fetchone()
+            count = row[0] if row else 0
+            self._counts[indexed] = (count, tenant.documents)
+            if len(self._counts) > _CACHED_TERMS:
+                self._counts.popitem(last=False)
+        return count
+
+
+def tenant_totals(connection: sqlite3.Connection, app: str, user: str) -> TenantTotals | None:
+    """The totals of a tenant, or None when it never stored anything."""
+    row = connection.execute(
+        "SELECT id, documents, terms, oldest, newest FROM tenants WHERE app = ? AND user = ?",
+        (app, user),
+    ).fetchone()
+    return TenantTotals(*row) if row else None
+
+
+def statistics(tenant: TenantTotals, frequencies: dict[str, int]) -> CorpusStatistics:
+    """What ranking needs to know of a tenant's artifacts."""
+    return CorpusStatistics(tenant.documents, tenant.terms / max(tenant.documents, 1), frequencies)
+
+
+def pool(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    terms: Sequence[str],
+    frequencies: dict[str, int],
+    *,
+    before: datetime | None,
+    size: int,
+) -> list[Document]:
+    """The best matches of the rarest terms, at most `size`."""
+    chosen, since = _affordable(tenant, terms, frequencies)
+    if not chosen:
+        return []
+    rows = connection.execute(
+        _SEARCH,
+        {
+            # Terms are letters and digits only; the quotes keep words like OR from being syntax.
+            "match": " OR ".join(f'"{tenant.prefixed(term)}"' for term in chosen),
+            "since": since,
+            "before": _FAR_FUTURE if before is None else before.timestamp(),
+            "size": size,
+        },
+    ).fetchall()
+    prefix = f" {tenant.prefixed('')}"
+    return [
+        Document(artifact_id, created_at, f" {indexed}".replace(prefix, " ").strip())
+        for artifact_id, created_at, indexed in rows
+    ]
+
+
+def _affordable(
+    tenant: TenantTotals, terms: Sequence[str], frequencies: dict[str, int]
+) -> tuple[list[str], int]:
+    """The rarest terms whose rows are within MAX_ROWS, and the oldest row to look at."""
+    chosen: list[str] = []
+    rows = 0
+    for term in sorted(terms, key=lambda term: frequencies[term]):
+        if chosen and rows + frequencies[term] > MAX_ROWS:
+            break
+        chosen.append(term)
+        rows += frequencies[term]
+    if rows <= MAX_ROWS:
+        return chosen, 0
+    return chosen, tenant.newest - (tenant.newest - tenant.oldest) * MAX_ROWS // rows
