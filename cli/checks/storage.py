@@ -10,9 +10,15 @@ from urllib.parse import quote
 
 from cli.checks.finding import Finding, note, ok, problem
 from config import Settings
+from core.adapters.sqlite_database import DATABASE_FILE, migrations
+from core.adapters.sqlite_errors import newer_database, store_error
+from core.errors import StoreError
 
 ENOUGH_BYTES = 200 * 1024 * 1024
 """Free disk space below which doctor complains."""
+
+_WAIT_S = 2.0
+"""Time to wait for a database that another process has locked."""
 
 
 def check_data_dir(settings: Settings) -> Finding:
@@ -60,20 +66,23 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
 def _check_database(path: Path) -> Finding:
     uri = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=2.0)) as connection:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            complaints = connection.execute("PRAGMA quick_check(3)").fetchall()
-    except sqlite3.OperationalError as error:
-        return problem(
-            "database",
-            f"{path}: {error}",
-            "stop other programs that use it, check its permissions, then try again",
-        )
-    except sqlite3.DatabaseError as error:
-        return problem("database", f"{path}: {error}", _RESTORE)
+            complaints = connection.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.Error as error:
+        return _complaint(store_error(error, path))
+    newest = migrations()[-1][0]
+    if path.name == DATABASE_FILE and version > newest:
+        return _complaint(newer_database(path, version, newest))
     if complaints != [("ok",)]:
         return problem("database", f"{path}: {complaints[0][0]}", _RESTORE)
     return ok("database", f"{path.name} is whole, schema version {version}")
+
+
+def _complaint(error: StoreError) -> Finding:
+    """The store's own words: what is wrong, a semicolon, how to mend it."""
+    detail, _, fix = str(error).partition("; ")
+    return problem("database", detail, fix or _RESTORE)
 
 
 _RESTORE = "restore it from a backup, or move it away to start with an empty memory"

@@ -1,0 +1,254 @@
+"""Doctor: each check finds what is broken, says how to fix it, and shows no secret."""
+
+import json
+import socket
+import sqlite3
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from cli.checks.configuration import (
+    check_address,
+    check_agent_dir,
+    check_files_dir,
+    check_mcp,
+    check_names,
+    check_tools,
+    setting_names,
+)
+from cli.checks.finding import Finding, Status
+from cli.checks.installation import ADK_SERIES, check_adk, check_python, check_sqlite
+from cli.checks.models import check_gemini_answers, check_keys, check_models
+from cli.checks.storage import check_data_dir, check_databases, check_disk
+from cli.doctor import examine, run_doctor
+from cli.failure import ExitCode
+from config import Settings, names_set
+
+ROOT = Path(__file__).parents[2]
+
+
+def _one(findings: Iterator[Finding], check: str) -> Finding:
+    return next(finding for finding in findings if finding.check == check)
+
+
+def _is_problem(finding: Finding, told: str, fix: str) -> bool:
+    return (
+        finding.status is Status.PROBLEM
+        and told in finding.detail
+        and fix.lower() in finding.fix.lower()
+    )
+
+
+def _database(path: Path, script: str = "CREATE TABLE t(x);") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
+
+
+def test_old_python_and_other_adk_are_found() -> None:
+    assert check_python().status is Status.OK
+    assert _is_problem(check_python((3, 10)), "3.10 is too old", "3.11")
+    assert check_adk().status is Status.OK
+    assert _is_problem(check_adk("1.9.0"), "google-adk 1.9.0", "requirements.lock")
+    assert check_sqlite().status is Status.OK
+
+
+def test_adk_series_is_that_of_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(f"google-adk>={ADK_SERIES[:-1]}," in each for each in project["dependencies"])
+
+
+def test_misspelt_setting_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACC_ACE_GENRATOR__MODEL", "x")
+    monkeypatch.setenv("ACC_ACE_LIMITS__RECALL_K", "5")
+    [finding] = check_names(names_set())
+    assert _is_problem(finding, "ACC_ACE_GENRATOR__MODEL", "did you mean ACC_ACE_GENERATOR__MODEL")
+
+
+def test_misspelt_setting_in_the_env_file_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = tmp_path / ".env"
+    env.write_text("ACC_ACE_STOER=memory\nOTHER=1\n", encoding="utf-8")
+    monkeypatch.setitem(Settings.model_config, "env_file", str(env))
+    assert "ACC_ACE_STOER" in names_set()
+    assert "OTHER" not in names_set()
+
+
+def test_every_setting_has_a_name() -> None:
+    names = setting_names()
+    assert {"ACC_ACE_STORE", "ACC_ACE_CURATOR__TIMEOUT_S", "ACC_ACE_LIMITS__CCS_TOKENS"} <= {*names}
+
+
+def test_invalid_settings_are_one_finding_that_lists_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ACC_ACE_STORE", "floppy")
+    finding = _one(examine(online=False), "settings")
+    assert _is_problem(finding, "ACC_ACE_STORE: Input should be 'sqlite' or 'memory'", "mend it")
+
+
+def test_healthy_setup_has_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        free = server.getsockname()[1]
+    settings = Settings(port=free)
+    problems = [item for item in check_models(settings) if item.status is Status.PROBLEM]
+    assert problems == []
+    assert run_doctor(as_json=True, online=False) in {ExitCode.OK, ExitCode.FAILED}
+    told = json.loads(capsys.readouterr().out)
+    assert {item["check"] for item in told["findings"]} >= {"python", "data_dir", "generator"}
+    assert told["ok"] == all(item["status"] != "problem" for item in told["findings"])
+
+
+def test_keys_are_told_but_never_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "AIza-not-a-real-key-123456"
+    monkeypatch.setenv("GOOGLE_API_KEY", secret)
+    monkeypatch.setenv("ACC_ACE_OPENAI_API_KEY", secret)
+    monkeypatch.setenv("ACC_ACE_AUTH_TOKENS", f"aiko:{secret}")
+    run_doctor(as_json=False, online=False)
+    run_doctor(as_json=True, online=False)
+    shown = capsys.readouterr().out
+    assert secret not in shown
+    assert "present (api_key)" in shown
+
+
+def test_absent_key_is_a_note_that_names_the_embedded_model() -> None:
+    finding = _one(check_keys(Settings()), "google_key")
+    assert finding.status is Status.NOTE
+    assert "not an LLM" in finding.detail
+    assert "GOOGLE_API_KEY" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "fix"),
+    [
+        ("gpt-oops", "unknown model name 'gpt-oops'", "change ACC_ACE_GENERATOR__MODEL"),
+        ("gemini-3.5-flash", "needs Google credentials", "GOOGLE_API_KEY"),
+        ("embedded/other", "unknown model name", "ACC_ACE_GENERATOR__MODEL"),
+    ],
+)
+def test_unusable_model_is_found(model: str, told: str, fix: str) -> None:
+    settings = Settings.model_validate({"generator": {"model": model}})
+    assert _is_problem(_one(check_models(settings), "generator"), told, fix)
+
+
+def test_unusable_fallback_is_found() -> None:
+    settings = Settings.model_validate({"curator": {"fallback": "nonsense"}})
+    finding = _one(check_models(settings), "curator fallback")
+    assert _is_problem(finding, "unknown model name", "ACC_ACE_CURATOR__FALLBACK")
+
+
+def test_online_check_without_gemini_asks_nobody() -> None:
+    [finding] = check_gemini_answers(Settings())
+    assert finding.detail == "no agent uses it"
+
+
+def test_unreachable_gemini_is_found_without_showing_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "AIza-not-a-real-key-123456")
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"http://127.0.0.1:{port}")
+    [finding] = check_gemini_answers(Settings())
+    assert _is_problem(finding, "does not answer", "network")
+    assert "AIza" not in finding.detail
+
+
+def test_missing_weights_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site" / "xllamacpp"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(package.parent))
+    weights = tmp_path / "none.gguf"
+    settings = Settings.model_validate({"generator": {"model": f"llama-cpp/{weights}"}})
+    finding = _one(check_models(settings), "generator")
+    assert _is_problem(finding, "none.gguf does not exist", "ACC_ACE_GENERATOR__MODEL")
+
+
+def test_data_directory_that_cannot_be_made_is_found(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert check_data_dir(Settings(data_dir=tmp_path / "new" / "data")).status is Status.OK
+    assert not (tmp_path / "new").exists()
+    finding = check_data_dir(Settings(data_dir=tmp_path / "file" / "data"))
+    assert _is_problem(finding, "is not a folder", "ACC_ACE_DATA_DIR")
+
+
+def test_memory_that_is_not_kept_is_noted() -> None:
+    assert check_data_dir(Settings(store="memory")).status is Status.NOTE
+    assert list(check_databases(Settings(store="memory"))) == []
+
+
+def test_full_disk_is_found(tmp_path: Path) -> None:
+    assert check_disk(Settings(data_dir=tmp_path)).status is Status.OK
+    finding = check_disk(Settings(data_dir=tmp_path), enough=1 << 60)
+    assert _is_problem(finding, "MiB free", "ACC_ACE_DATA_DIR")
+
+
+def test_whole_database_is_ok_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = _database(tmp_path / "memory.db")
+    before = path.read_bytes()
+    [finding] = check_databases(Settings(data_dir=tmp_path))
+    assert finding.status is Status.OK
+    assert path.read_bytes() == before
+
+
+def test_damaged_locked_and_newer_databases_are_found(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    path = tmp_path / "memory.db"
+    path.write_bytes(b"not a database, however long it may be " * 100)
+    [damaged] = check_databases(settings)
+    assert _is_problem(damaged, "is damaged", "")
+    path.unlink()
+    _database(path, "PRAGMA user_version = 9999;")
+    [newer] = check_databases(settings)
+    assert _is_problem(newer, "schema version 9999", "upgrade")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        [locked] = check_databases(settings)
+        assert _is_problem(locked, "is locked", "")
+
+
+def test_agent_and_files_folders_are_checked(tmp_path: Path) -> None:
+    assert check_agent_dir(Settings()).status is Status.OK
+    assert _is_problem(
+        check_agent_dir(Settings(agent_dir=tmp_path)), "acc_ace/agent.py", "ACC_ACE_AGENT_DIR"
+    )
+    assert check_files_dir(Settings(files_dir=tmp_path)).status is Status.OK
+    missing = check_files_dir(Settings(files_dir=tmp_path / "none"))
+    assert _is_problem(missing, "is not a folder", "ACC_ACE_FILES_DIR")
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [("nonsense", "is not 'package.module:function'"), ("no.such.module:f", "is not found")],
+)
+def test_tools_that_cannot_be_found_are_told(tool: str, told: str) -> None:
+    [finding] = check_tools(Settings(tools=(tool,)))
+    assert _is_problem(finding, told, "ACC_ACE_TOOLS")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "mcpServers"), ("{}", "mcpServers")],
+)
+def test_bad_mcp_files_are_found(tmp_path: Path, content: str | None, told: str) -> None:
+    path = tmp_path / "mcp.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    assert _is_problem(check_mcp(Settings(mcp_servers=path)), told, "ACC_ACE_MCP_SERVERS")
+
+
+def test_busy_port_and_open_address_are_found() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        busy = _one(check_address(Settings(port=server.getsockname()[1])), "port")
+        assert _is_problem(busy, "is in use", "ACC_ACE_PORT")
+    open_host = _one(check_address(Settings(host=str(IPv4Address(0)), port=0)), "host")
+    assert _is_problem(open_host, "not a loopback address", "ACC_ACE_AUTH_TOKENS")
