@@ -1,6 +1,7 @@
 """Answer a question with the best matching facts of the state."""
 
 import re
+from collections.abc import Iterable
 
 from core.models.embedded.entities import find_entities
 from core.models.embedded.matching import Fact, Match, rank
@@ -31,8 +32,8 @@ _MAX_LINES = 2
 
 def answer_question(situation: Situation, question: str) -> Said | None:
     """The facts that answer best, or None when nothing held is near enough."""
-    facts = [_weighed(fact, question) for fact in facts_held(situation)]
-    matches = [match for match in rank(question, facts) if _near(match)]
+    facts = weighed(facts_held(situation), question)
+    matches = [match for match in rank(question, facts) if near_enough(match)]
     if not matches:
         return None
     best = [match for match in matches[:_MAX_LINES] if match.score >= 0.75 * matches[0].score]
@@ -41,8 +42,14 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     return Said(tuple(dict.fromkeys(lines)), "quoted the best matching facts", used)
 
 
-def _near(match: Match) -> bool:
+def near_enough(match: Match) -> bool:
+    """Whether a match is good enough to be quoted as an answer."""
     return match.score >= _LEAST_SCORE and match.shared >= _LEAST_SHARED
+
+
+def weighed(facts: Iterable[Fact], question: str) -> list[Fact]:
+    """Facts weighted by whether they hold the kind of thing that is asked for."""
+    return [_weighed(fact, question) for fact in facts]
 
 
 def _weighed(fact: Fact, question: str) -> Fact:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from core.domain.language.goal_detection import detect_goal
+from core.domain.language.injection import instruction_like
 from core.domain.language.rule_changes import unmatched_release
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
@@ -68,6 +69,8 @@ def generate(prompt: Prompt) -> GeneratorOutput | Call:
 def _say(situation: Situation) -> Said | Call:
     if situation.replies:
         return answer_from(situation)
+    if not situation.authority.may_rule:
+        return _take_in(situation)
     for part in _PARTS:
         if (said := part(situation)) is not None:
             return said
@@ -319,6 +322,20 @@ def _praise(situation: Situation) -> Said | None:
     if not is_praise(situation.text) or questions(situation.text):
         return None
     return Said((say("glad", situation.language),), "the user reported a success")
+
+
+def _take_in(situation: Situation) -> Said:
+    """Answer for a tool's or a document's text: its facts are noted, its orders are not obeyed."""
+    sentences = split_sentences(situation.text)
+    safe = [item for item in sentences if instruction_like(item) is None]
+    facts = facts_of("\n".join(safe))
+    what = clip_tokens(" ".join(facts[:2]), 60)
+    lines = [say("noted", situation.language, what=what)] if what else []
+    if len(safe) < len(sentences):
+        lines.append(say("left_out", situation.language))
+    return Said(
+        tuple(lines) or (say("noted_short", situation.language),), "took in text that may not rule"
+    )
 
 
 def _acknowledge(situation: Situation) -> Said:

@@ -102,10 +102,10 @@ def _text(content: types.Content) -> str:
 
 
 def _last_user_text(contents: list[types.Content]) -> str:
-    """x_t: the last text of the user, without the blocks of inputs around it."""
+    """The last text of the user: x_t, or a block of inputs that holds it."""
     for content in reversed(contents):
         if content.role in {None, "user"} and (text := _text(content)):
-            return _BLOCK.sub("", text[:_MAX_CHARS]).strip()
+            return text[:_MAX_CHARS].strip()
     return ""
 
 

@@ -7,10 +7,18 @@ from core.domain.language.detect import language_of
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.compressor import offered_options
 from core.models.embedded.matching import Fact
-from core.models.embedded.prompt_reading import Prompt, ToolReply
+from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
 from core.models.embedded.relations import status_of
-from core.models.embedded.views import BulletView, StateView, bullets_of, state_of, texts_of
+from core.models.embedded.views import (
+    BulletView,
+    StateView,
+    bullets_of,
+    state_of,
+    texts_of,
+    turn_input_of,
+)
 from core.models.embedded.wording import Language
+from schemas.authority import Authority
 
 _ARROWS = {
     "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}（原因と結果）"},
@@ -27,6 +35,7 @@ class Situation:
     text: str
     language: Language
     state: StateView
+    authority: Authority = Authority.USER
     bullets: tuple[BulletView, ...] = ()
     warnings: tuple[str, ...] = ()
     replies: tuple[ToolReply, ...] = ()
@@ -56,10 +65,13 @@ class Call:
 
 
 def situation_of(prompt: Prompt) -> Situation:
-    """Read the Generator's request."""
+    """Read the Generator's request; an x_t that is not the user's comes as a quoted input."""
+    quoted = read_inputs(prompt.text).get("current_input")
+    turn_input = turn_input_of(prompt.text if quoted is None else quoted)
     return Situation(
-        text=prompt.text,
-        language=language_of(prompt.text),
+        text=turn_input.text,
+        authority=turn_input.authority,
+        language=language_of(turn_input.text),
         state=state_of(prompt.inputs.get("state")),
         bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),
         warnings=tuple(texts_of(prompt.inputs.get("warnings"))),

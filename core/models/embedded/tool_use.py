@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.sentences import split_sentences
+from core.models.embedded.answering import near_enough, weighed
 from core.models.embedded.entities import names_in
+from core.models.embedded.gist import said_and_answered
 from core.models.embedded.matching import Fact, Match, rank
 from core.models.embedded.prompt_reading import ToolReply
 from core.models.embedded.situation import Call, Said, Situation
+from core.models.embedded.speech import is_greeting, is_question
 from core.models.embedded.wording import cited, say
 
 CALCULATE = "calculate"
@@ -48,6 +51,7 @@ _ASKS_FILE = re.compile(
     r"|読(?:ん|み)|見せ|開い|確認し|何(?:が|と)(?:書|あり)",
     re.IGNORECASE,
 )
+_OPENING = re.compile(r'<artifact id="(?P<id>[^"\n]{1,200})"')
 _MAX_QUERY = 300
 _MAX_PAYLOAD = 12_000
 _MAX_LINES = 3
@@ -125,8 +129,10 @@ def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
 
 
 def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]:
-    ranked: list[Match] = rank(situation.text, facts)
-    best = [match.fact for match in ranked[:_MAX_LINES] if match.score >= 0.6 * ranked[0].score]
+    plain = [fact for fact in facts if not (is_question(fact.text) or is_greeting(fact.text))]
+    ranked: list[Match] = rank(situation.text, weighed(plain, situation.text))
+    near = [match for match in ranked if whole or near_enough(match)]
+    best = [match.fact for match in near[:_MAX_LINES] if match.score >= 0.7 * near[0].score]
     return best or (facts[:_MAX_LINES] if whole else [])
 
 
@@ -137,8 +143,12 @@ def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
         if nested is not None:
             yield from _facts_in(nested, cite)
             return
-        for sentence in split_sentences(payload[:_MAX_PAYLOAD]):
-            yield Fact(sentence, cite)
+        if opening := _OPENING.match(payload):
+            cite = opening["id"]
+        said, answer = said_and_answered(_unquoted(payload[:_MAX_PAYLOAD]))
+        yield from (Fact(sentence, cite) for sentence in split_sentences(said))
+        # What the agent itself said earlier counts less than what it was told.
+        yield from (Fact(sentence, cite, weight=0.4) for sentence in split_sentences(answer))
     elif isinstance(payload, Mapping):
         own = next(
             (str(payload[key]) for key in ("artifact_id", "evidence_id", "id") if key in payload),
@@ -153,6 +163,13 @@ def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
     elif isinstance(payload, list | tuple):
         for item in payload[:50]:
             yield from _facts_in(item, cite)
+
+
+def _unquoted(text: str) -> str:
+    """The content of a quoted artifact without its frame and margin; other text as it is."""
+    if _OPENING.match(text) is None:
+        return text
+    return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
 
 
 def _json(text: str) -> object | None:

@@ -150,8 +150,10 @@ def bullets_of(value: object) -> list[BulletView]:
 
 def _pins(values: Iterable[object]) -> Iterable[ConstraintPin]:
     for value in values:
+        fields = mapping_of(value)
         try:
-            yield ConstraintPin.model_validate(value)
+            # Prompts leave the quote out; for matching the text itself serves as well.
+            yield ConstraintPin.model_validate({"quote": fields.get("text"), **fields})
         except ValidationError:
             continue
 
