@@ -37,17 +37,20 @@ _ENDING_JA = re.compile(
     r"(?:し)?て(?:ください|下さい|おくこと|おく)|しましょう|すること|しなさい|するべき(?:だ|である)?"
     r"|すべき(?:だ|である)?|します|する|せよ|しろ|です|である"
 )
+_PAUSE_JA = re.compile(rf"(?<=[{_CJK}ー])[、。,\s]+(?=[{_CJK}])")
 _FILLER_JA = re.compile(r"必ず|常に|いつも|絶対に|ちゃんと|きちんと|しっかり")
 _PARTICLE_JA = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fffー])[はがをもにで](?=.|$)")
 
 
 def fingerprint(text: str) -> str:
-    """The fingerprint of a lesson; equal for near-duplicates. '' when it says nothing."""
+    """The fingerprint of a lesson; equal for near-duplicates, '' only for blank text."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     plain = _LEADING_CONDITION.sub(r"\2 \1", plain)
     plain = _NEGATIVE_EN.sub(" not0 ", plain)
+    plain = _PAUSE_JA.sub("", plain)
     tokens = (_normal(token) for token in _TOKEN.findall(plain))
-    return " ".join(token for token in tokens if token)
+    # A text of marks or filler alone is compared as it stands.
+    return " ".join(token for token in tokens if token) or plain.strip()
 
 
 def _normal(token: str) -> str:

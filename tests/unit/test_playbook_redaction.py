@@ -1,0 +1,82 @@
+"""Secrets and personal data are found; ordinary technical text is left alone."""
+
+import pytest
+
+from core.domain.redaction import SCANNED_CHARACTERS, FindingKind, find_sensitive, redact
+
+SECRETS = [
+    ("google key", "AIza" + "Sy" + "a1B2" * 9),
+    ("aws key", "AKIA" + "IOSFODNN7EXAMPLE"),
+    ("api key", "sk-" + "proj-" + "Ab1" * 8),
+    ("github token", "ghp_" + "a1B2" * 9),
+    ("gitlab token", "glpat-" + "a1B2" * 5),
+    ("slack token", "xoxb-" + "123456789012-abcdef"),
+    ("jwt", "eyJ" + "hbGciOiJI.eyJ" + "zdWIiOiIx.c2lnbmF0dXJl"),
+    ("bearer token", "Bearer " + "a1B2" * 6),
+    ("url password", "postgres://app:pa55word@db.example/main"),
+    ("password", "password: correcthorse"),
+    ("password", "パスワードは abc12345"),
+    ("private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"),
+]
+PERSONAL = [
+    ("e-mail", "aiko.tanaka+ops@mail.example.co.jp"),
+    ("phone number", "+81 90 1234 5678"),
+    ("phone number", "090-1234-5678"),
+    ("phone number", "03-1234-5678"),
+    ("phone number", "(555) 123-4567"),
+    ("card number", "4111 1111 1111 1111"),
+]
+
+
+@pytest.mark.parametrize(("label", "text"), SECRETS)
+def test_secrets_are_found_and_redacted(label: str, text: str) -> None:
+    dirty = f"Use this one, {text} , in the console"
+
+    assert FindingKind.SECRET in {finding.kind for finding in find_sensitive(dirty)}
+    assert text not in redact(dirty)
+    assert redact(dirty).endswith(" , in the console")
+    assert label in redact(dirty)
+
+
+@pytest.mark.parametrize(("label", "text"), PERSONAL)
+def test_personal_data_is_found_and_redacted(label: str, text: str) -> None:
+    dirty = f"連絡先は「{text}」です"
+
+    assert redact(dirty) == f"連絡先は「[redacted: {label}]」です"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token limit is 4096 and the token budget is 1024 tokens",
+        "A password must have 12 characters",
+        "Deployed 2026-01-02 10:00, version 1.2.3-4567, port 5432-5439",
+        "Host 192.168.100.200, pid 12345, timestamp 1700000000000",
+        "Order 4111 1111 1111 1112 was refunded",
+        "Read api_key from the vault, never from the chat",
+        "営業時間は 9:00-18:00、担当は3名",
+        "Mention @channel and see https://example.com/a:b@c",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert find_sensitive(text) == ()
+    assert redact(text) == text
+
+
+def test_redacted_text_has_nothing_left_to_redact() -> None:
+    dirty = " / ".join(text for _, text in SECRETS + PERSONAL)
+
+    assert find_sensitive(redact(dirty)) == ()
+
+
+def test_findings_are_in_order_and_do_not_overlap() -> None:
+    found = find_sensitive("password=sk-" + "a1B2" * 6 + " mail a@example.com")
+
+    ends = [0, *(finding.end for finding in found)]
+    assert all(finding.start >= end for finding, end in zip(found, ends, strict=False))
+
+
+def test_what_was_not_scanned_is_not_written() -> None:
+    text = "x " * SCANNED_CHARACTERS + "a@example.com"
+
+    assert len(redact(text)) == SCANNED_CHARACTERS
