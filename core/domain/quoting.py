@@ -21,13 +21,13 @@ def quote_artifact(artifact: Artifact, *, max_tokens: int) -> str:
     neither close the block nor open another. Id, source, authority and date stand in the opening
     line. `max_tokens` bounds the content with its margin; the frame adds at most 80 tokens.
     """
+    date = f"{artifact.created_at:%Y-%m-%d}"
     opening = (
         f"<artifact id={_label(artifact.artifact_id)} source={_label(artifact.source)} "
-        f"authority={artifact.authority.value} date={artifact.created_at:%Y-%m-%d}>"
+        f"authority={_label(artifact.authority.value)} date={_label(date)}>"
     )
-    return "\n".join(
-        [opening, clip_tokens(_behind_margin(artifact, max_tokens), max_tokens), "</artifact>"]
-    )
+    content = clip_tokens(_behind_margin(artifact, max_tokens), max_tokens)
+    return "\n".join([opening, content, "</artifact>"])
 
 
 def _label(text: str) -> str:

@@ -34,7 +34,7 @@ _UPHELD = re.compile(
 """The constraint's end or exception, denied."""
 
 _PERMISSION = re.compile(
-    r"\b(may|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted"
+    r"\b((?-i:may)|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted"
     r"|okay|ok|fine|safe|required|mandatory|always|please)\b"
     r"|すること|すべき|せよ|でき(ます|る)|可能|許可|必ず|しましょう"
     r"|て(も)?(よい|よく|いい|良い|構わない|構いません|かまわない|かまいません)|て(ください|下さい)"
@@ -43,7 +43,7 @@ _PERMISSION = re.compile(
 )
 _LEAD_IN = re.compile(
     r"[\s\-*•>]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
-    r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)",
+    r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)(?![\w-])",
     re.IGNORECASE,
 )
 """What may stand before the first word of an order, and that word."""
@@ -63,12 +63,12 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
     permitting with the opposite polarity. A report of what happened goes against nothing.
     """
     rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
-    for sentence in split_sentences(text)[:_MAX_SENTENCES] if rules else ():
+    for sentence in split_sentences(text)[:_MAX_SENTENCES] if rules else []:
         said = sentence[:_SENTENCE_CHARS]
         words = content_words(said)
         for pin, pin_words, pin_negated in rules:
             if _topical(pin_words, words) and (
-                _RELEASE.search(said) or (negated(said) != pin_negated and _orders(said, pin_words))
+                _lifts(said) or (negated(said) != pin_negated and _orders(said, pin_words))
             ):
                 return Contradiction(pin.id, said)
     return None

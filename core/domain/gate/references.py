@@ -19,7 +19,8 @@ _FIELD = "retrieved_artifacts"
 _ID = re.compile(r"\[(.{1,256}?)\](?=\s|$)")
 """The id at the start of a reference that this gate wrote."""
 
-_BOUNDARY = re.compile(r"\]?(?:$|[\s:：—–-]+)")
+_BOUNDARY = re.compile(r"\s*\][\s:：—–-]*|[:：]?(?:\s[\s—–-]*|$)")
+"""What may stand between an id and its gist."""
 _SCANNED_ITEMS = 256
 _SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16

@@ -1,0 +1,114 @@
+"""Reading a model's reply as JSON and as a CCS."""
+
+import json
+
+import pytest
+
+from core.domain.ccs_output import MAX_REPLY_CHARS, parse_ccs, parse_json_object
+from core.errors import ModelOutputError
+from schemas.ccs import CompressedCognitiveState
+
+CCS = CompressedCognitiveState(
+    episodic_trace="disk } full {",
+    semantic_gist="障害",
+    focal_entities=["server:db-01"],
+    relational_map=["a -> b, ]"],
+    goal_orientation="restore",
+    constraints=["営業時間内は再起動禁止。"],
+    predictive_cue="wait",
+    uncertainty_signal="",
+    retrieved_artifacts=["[a-1] gist"],
+)
+JSON = CCS.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        JSON,
+        f"```json\n{JSON}\n```",
+        f"Here is {{the}} state:\n\n{JSON}\nI hope this helps {{:}}.",
+        f"\ufeff  {JSON}  ",
+        f"{{}} was the old one, this is the new one: {JSON}",
+        json.dumps(json.loads(JSON), indent=2).replace("\n}", ",\n}").replace("\n  ]", ",\n  ]"),
+        JSON.replace("disk }", "disk\n}"),
+    ],
+    ids=["plain", "fenced", "prose", "bom", "two objects", "trailing commas", "raw newline"],
+)
+def test_the_nine_fields_are_read_through_wrapping(reply: str) -> None:
+    read = parse_ccs(reply)
+    assert read.model_copy(update={"episodic_trace": CCS.episodic_trace}) == CCS
+
+
+def test_missing_optional_fields_take_their_defaults() -> None:
+    data = json.loads(JSON)
+    for name in ("relational_map", "predictive_cue", "retrieved_artifacts"):
+        del data[name]
+    read = parse_ccs(json.dumps(data))
+    assert (read.relational_map, read.predictive_cue, read.retrieved_artifacts) == ([], None, [])
+
+
+def test_nulls_texts_for_lists_and_lists_for_texts_are_mended() -> None:
+    data = {
+        **json.loads(JSON),
+        "focal_entities": None,
+        "constraints": "one rule",
+        "semantic_gist": ["a", None, "b"],
+        "uncertainty_signal": None,
+        "relational_map": [1, "x", None, True],
+        "predictive_cue": " ",
+    }
+    read = parse_ccs(json.dumps(data))
+    assert read.focal_entities == []
+    assert read.constraints == ["one rule"]
+    assert read.semantic_gist == "a; b"
+    assert read.uncertainty_signal == ""
+    assert read.relational_map == ["1", "x", "true"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "empty"),
+        (" \n\t", "empty"),
+        ("I cannot do that.", "holds no object"),
+        ("[1, 2]", "holds no object"),
+        ("null", "holds no object"),
+        (JSON[:-20], "truncated"),
+        (JSON[:30], "truncated"),
+        (f"```json\n{JSON[:-1]}\n```", "truncated"),
+        ('{"a": 1 "b": 2}', "not JSON"),
+        ('{"a": ' + "[" * 200_000, "JSON"),
+        ('{"a": ' + "9" * 5_000 + "}", "not JSON"),
+        ("x" * (MAX_REPLY_CHARS + 1), "too long"),
+        ("{}", "'episodic_trace' is missing"),
+        (JSON.replace('"constraints"', '"rules"'), "'constraints' is missing"),
+        (JSON.replace('"restore"', '{"is": "restore"}'), "'goal_orientation' holds an object"),
+        (JSON.replace('"server:db-01"', '["server"]'), "'focal_entities' holds a list"),
+    ],
+)
+def test_a_reply_that_is_no_ccs_is_refused_with_its_reason(reply: str, reason: str) -> None:
+    with pytest.raises(ModelOutputError, match=reason) as caught:
+        parse_ccs(reply)
+    message = str(caught.value)
+    assert len(message) < 300
+    assert "\n" not in message
+
+
+def test_a_truncated_reply_never_passes_for_the_object_inside_it() -> None:
+    with pytest.raises(ModelOutputError, match="truncated"):
+        parse_json_object('{"outer": {"decisions": []}, "rest": "never en')
+
+
+def test_any_object_is_read_for_other_schemas() -> None:
+    assert parse_json_object('Sure!\n```\n{"decisions": [],}\n```') == {"decisions": []}
+
+
+@pytest.mark.parametrize("reply", ['{"' * 200_000, '{"a": "' * 100_000, "{ " * 500_000])
+def test_hostile_replies_are_refused_without_a_stall(reply: str) -> None:
+    with pytest.raises(ModelOutputError, match="JSON"):
+        parse_json_object(reply)
+
+
+def test_of_many_objects_one_is_read_without_a_stall() -> None:
+    assert parse_json_object('{"a":1}' * 50_000) == {"a": 1}
