@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from cli.banner import DEFAULT_USER, ModelUse, banner, resume_command
 from cli.chat import Chat, converse, play
 from cli.failure import ExitCode
-from cli.opening import Opened, models_in_use, open_app
 from cli.output import stderr_console, stdout_console
 from cli.prompt import history_path, line_history, read_line
 from cli.screen import JsonScreen, Screen
@@ -24,6 +24,9 @@ from core.errors import InputError
 from core.ports.clock import Clock
 from schemas.artifact import Artifact
 from schemas.tenancy import SessionKey
+
+if TYPE_CHECKING:
+    from cli.opening import Opened
 
 APP_NAME = "acc_ace"
 MAX_NAME = 128
@@ -53,11 +56,10 @@ def chat(
         checked_name(new_id() if options.session is None else options.session, "--session"),
     )
     settings = load_settings()
-    models = models_in_use(settings)
-    with asyncio.Runner() as runner, _opened(settings, runner) as app:
+    with asyncio.Runner() as runner, _started(settings, runner) as app:
         screen = _screen(options, scripted=script is not None)
         talk = Chat(app.turns, key, screen)
-        _greet(options, settings, models, key, turns=runner.run(talk.completed()))
+        _greet(options, settings, app.models, key, turns=runner.run(talk.completed()))
         if script is None:
             return _at_prompt(talk, key, settings, runner, screen)
         runner.run(talk.remember(documents(script.documents, key, app.clock)))
@@ -86,8 +88,13 @@ def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) 
 
 
 @contextmanager
-def _opened(settings: Settings, runner: asyncio.Runner) -> Iterator[Opened]:
-    app = open_app(settings)
+def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
+    with stderr_console().status("starting…"):
+        # Imported here, because ADK takes seconds: bad arguments are told before, and a person
+        # sees that something happens.
+        from cli.opening import open_app  # noqa: PLC0415 — see above
+
+        app = open_app(settings)
     try:
         yield app
     finally:

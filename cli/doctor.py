@@ -20,8 +20,8 @@ from cli.checks.installation import check_adk, check_python, check_sqlite
 from cli.checks.models import check_gemini_answers, check_keys, check_models
 from cli.checks.storage import check_data_dir, check_databases, check_disk
 from cli.failure import ExitCode
+from cli.lines import Lines
 from cli.output import stdout_console
-from cli.printable import printable
 from cli.streams import json_line
 from config import Settings, load_settings, names_set
 from core.errors import ConfigError
@@ -74,11 +74,9 @@ def _print(findings: Sequence[Finding], problems: int, console: Console) -> None
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column()
     for item in findings:
-        told = Text(printable(item.detail))
-        if item.fix:
-            told.append(f"\nfix: {printable(item.fix)}", style="bold")
-        table.add_row(Text(item.status.value, style=_STYLE[item.status]), item.check, told)
+        told = [(item.detail, "")] + ([(f"fix: {item.fix}", "bold")] if item.fix else [])
+        table.add_row(Text(item.status.value, style=_STYLE[item.status]), item.check, Lines(*told))
     console.print(table)
     console.print("all is well" if not problems else f"{problems} to fix")

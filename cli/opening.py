@@ -19,12 +19,14 @@ class Opened:
 
     turns: TurnApi
     clock: Clock
+    models: tuple[ModelUse, ...]
 
 
 def open_app(settings: Settings) -> Opened:
     """Build the app; raises ConfigError or StoreError before any turn."""
+    models = models_in_use(settings)
     container = build_container(settings)
-    return Opened(Conversation(container), container.clock)
+    return Opened(Conversation(container), container.clock, models)
 
 
 def models_in_use(settings: Settings) -> tuple[ModelUse, ...]:

@@ -5,6 +5,7 @@ from rich.console import Console, RenderableType
 from rich.status import Status
 
 from cli.failure import told
+from cli.lines import Lines
 from cli.memory_line import memory_line
 from cli.printable import printable
 from cli.wrap import StreamWrap
@@ -84,7 +85,7 @@ class TerminalScreen:
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
         """Tell the error on one line."""
         self.end()
-        self._console.print(told(error), style="red", soft_wrap=True)
+        self._tell(told(error), "red")
 
     def view(self, view: RenderableType) -> None:
         """Show it."""
@@ -92,7 +93,13 @@ class TerminalScreen:
 
     def notice(self, text: str) -> None:
         """Tell it, dimmed."""
-        self._console.print(printable(text), style="dim")
+        self._tell(text, "dim")
+
+    def _tell(self, text: str, style: str) -> None:
+        if self._console.is_terminal:
+            self._console.print(Lines((text, style)))
+        else:
+            self._console.print(printable(text), soft_wrap=True)
 
     def _progress(self) -> None:
         """One live line: 'recall · qualify · compress…'. Nothing while the answer is open."""
@@ -136,9 +143,9 @@ class TerminalScreen:
 
     def _finish_turn(self, report: TurnReport) -> None:
         self._stop()
-        self._console.print(memory_line(report), style="cyan")
+        self._tell(memory_line(report), "cyan")
         for warning in report.warnings:
-            self._console.print(printable(f"! {warning}"), style="yellow")
+            self._tell(f"! {warning}", "yellow")
 
     def _close_line(self) -> None:
         if self._line_is_open:

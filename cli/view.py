@@ -6,12 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.printable import printable
+from cli.lines import Lines
 from schemas.ccs import CCS_FIELDS
 from schemas.commit import CcsDiff, CommittedState, ConstraintPin, JournalEntry
 from schemas.playbook import Bullet, StoredPlaybook
-
-_NONE = Text("-", style="dim")
 
 
 def ccs_view(state: CommittedState) -> RenderableType:
@@ -53,21 +51,21 @@ def playbook_view(stored: StoredPlaybook) -> RenderableType:
         for bullet in bullets:
             if bullet.section == section:
                 table.add_row(Text(bullet.id, style="bold"), _bullet(bullet))
-        parts += [Text(printable(section), style="underline"), table]
+        parts += [Lines((section, "underline")), table]
     return Group(*parts)
 
 
 def _two_columns() -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column()
     return table
 
 
-def _value(value: str | list[str] | None) -> Text:
-    if not value:
-        return _NONE
-    return Text(printable(value if isinstance(value, str) else "\n".join(value)))
+def _value(value: str | list[str] | None) -> Lines:
+    items = [value] if isinstance(value, str) else (value or [])
+    shown = [item for item in items if item]
+    return Lines(*((item, "") for item in shown)) if shown else Lines(("-", "dim"))
 
 
 def _constraint(text: str, pin: ConstraintPin | None) -> str:
@@ -76,13 +74,13 @@ def _constraint(text: str, pin: ConstraintPin | None) -> str:
     return f"[{pin.id}] {text} ({pin.authority.value}, turn {pin.origin_turn})"
 
 
-def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Text]]:
+def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Lines]]:
     for pin in diff.constraints_added:
-        yield "+ constraint", Text(printable(f"[{pin.id}] {pin.text}"), style="green")
+        yield "+ constraint", Lines((f"[{pin.id}] {pin.text}", "green"))
     for release in diff.constraints_released:
         amended = f" -> {release.replaced_by}" if release.replaced_by else ""
-        told = f"[{release.id}] {release.text}{amended}\nby: {release.quote}"
-        yield "- constraint", Text(printable(told), style="red")
+        gone = (f"[{release.id}] {release.text}{amended}", "red")
+        yield "- constraint", Lines(gone, (f"by: {release.quote}", "dim"))
     if diff.goal_before != diff.goal_after:
         yield "goal", _before_after(diff.goal_before, diff.goal_after)
     for change in diff.changes:
@@ -90,18 +88,18 @@ def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Text]]:
             yield change.field, _before_after(change.before, change.after)
     for repair in diff.repairs:
         detail = f": {repair.detail}" if repair.detail else ""
-        yield "mended", Text(printable(f"{repair.field}, {repair.reason}{detail}"), style="yellow")
+        yield "mended", Lines((f"{repair.field}, {repair.reason}{detail}", "yellow"))
 
 
-def _before_after(before: str | list[str] | None, after: str | list[str] | None) -> Text:
+def _before_after(before: str | list[str] | None, after: str | list[str] | None) -> Lines:
     """Removed and added items of a list, or the text before and after."""
     old = [before] if isinstance(before, str) else (before or [])
     new = [after] if isinstance(after, str) else (after or [])
-    gone = [Text(printable(f"- {item}"), "red") for item in old if item and item not in new]
-    come = [Text(printable(f"+ {item}"), "green") for item in new if item and item not in old]
-    return Text("\n").join([*gone, *come]) if gone or come else Text("reordered", "dim")
+    gone = [(f"- {item}", "red") for item in old if item and item not in new]
+    come = [(f"+ {item}", "green") for item in new if item and item not in old]
+    return Lines(*gone, *come) if gone or come else Lines(("reordered", "dim"))
 
 
-def _bullet(bullet: Bullet) -> Text:
-    counters = f" (helpful {bullet.helpful}, harmful {bullet.harmful}, neutral {bullet.neutral})"
-    return Text.assemble(printable(bullet.content), (counters, "dim"))
+def _bullet(bullet: Bullet) -> Lines:
+    counters = f"helpful {bullet.helpful} · harmful {bullet.harmful} · neutral {bullet.neutral}"
+    return Lines((bullet.content, ""), (counters, "dim"))

@@ -151,7 +151,8 @@ def test_views_show_what_is_stored_as_it_is() -> None:
     shown = terminal.out.getvalue()
     assert "nothing yet: the state is empty before the first turn" in shown
     assert "a [red]b[/red]" in shown
-    assert "Check [disk] first. (helpful 0, harmful 0, neutral 0)" in shown
+    assert "Check [disk] first." in shown
+    assert "helpful 0 · harmful 0 · neutral 0" in shown
 
 
 def test_unknown_command_gets_a_hint_and_is_not_sent() -> None:
