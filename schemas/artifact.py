@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from schemas.authority import Authority
-from schemas.base import SCHEMA_VERSION, Value
+from schemas.base import StoredValue, Value
 from schemas.tenancy import SessionKey, Tenant
 
 
@@ -19,10 +19,9 @@ class ArtifactKind(StrEnum):
     NOTE = "note"
 
 
-class Artifact(Value):
+class Artifact(StoredValue):
     """A piece of external memory. Its content is data, whatever it says."""
 
-    schema_version: int = SCHEMA_VERSION
     artifact_id: str
     content: str
     source: str = Field(description="Where it came from: 'turn', 'tool:read_file', a URI, ...")

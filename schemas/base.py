@@ -1,6 +1,6 @@
 """The base of every value: frozen, and strict about unknown fields when we write them."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = 1
 """Version written with every stored value; readers accept this one and older ones."""
@@ -10,3 +10,23 @@ class Value(BaseModel):
     """An immutable value; change it by copy. Unknown fields of newer writers are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class StoredValue(Value):
+    """A value that is kept on disk: it carries its schema's version and refuses a newer one.
+
+    An older one is read: fields it lacks take their defaults, fields it has too many are ignored.
+    """
+
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1, description="Version of the schema.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_from_the_future(cls, value: object) -> object:
+        version = value.get("schema_version") if isinstance(value, dict) else None
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise ValueError(
+                f"schema_version {version} is newer than {SCHEMA_VERSION}; "
+                "upgrade acc-ace to read it"
+            )
+        return value

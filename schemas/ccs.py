@@ -15,9 +15,7 @@ class CompressedCognitiveState(Value):
     episodic_trace: str = Field(
         description="What happened in this turn: observed facts, the input, tool results; brief."
     )
-    semantic_gist: str = Field(
-        description="What the situation is about now, in the abstract."
-    )
+    semantic_gist: str = Field(description="What the situation is about now, in the abstract.")
     focal_entities: list[str] = Field(
         description="Entities that decisions depend on, typed: 'server:db-01', 'person:Aiko'."
     )
@@ -34,9 +32,7 @@ class CompressedCognitiveState(Value):
     predictive_cue: str | None = Field(
         default=None, description="The next step, or what is expected to happen next."
     )
-    uncertainty_signal: str = Field(
-        description="What is not confirmed, open questions, risk."
-    )
+    uncertainty_signal: str = Field(description="What is not confirmed, open questions, risk.")
     retrieved_artifacts: list[str] = Field(
         default_factory=list,
         description="References with gist, '[artifact_id] gist'; never the content itself.",

@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from schemas.authority import Authority
-from schemas.base import SCHEMA_VERSION, Value
+from schemas.base import StoredValue, Value
 from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 
@@ -73,10 +73,9 @@ class CcsDiff(Value):
     repairs: list[Repair] = Field(default_factory=list)
 
 
-class CommittedState(Value):
+class CommittedState(StoredValue):
     """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
 
-    schema_version: int = SCHEMA_VERSION
     version: int = Field(default=0, description="Monotonic per session, one per commit.")
     turn: int = Field(default=0, description="Turns completed, undone ones not counted.")
     ccs: CompressedCognitiveState = Field(default_factory=empty_ccs)
@@ -86,9 +85,14 @@ class CommittedState(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON of everything above."""
+        """SHA-256 of the canonical JSON of everything above that is not empty.
+
+        Empty values and the schema's version stay out, so that a field added later (empty by
+        default) leaves the digests of states stored before it as they are.
+        """
+        values = self.model_dump(mode="json", exclude={"schema_version"})
         payload = json.dumps(
-            self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+            _without_empty(values), sort_keys=True, ensure_ascii=False, separators=(",", ":")
         )
         return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -129,3 +133,10 @@ class JournalEntry(Value):
     invocation_id: str
     created_at: datetime
     warnings: list[str] = Field(default_factory=list)
+
+
+def _without_empty(value: object) -> object:
+    """JSON without the members of objects that are null, false, zero or empty."""
+    if isinstance(value, dict):
+        return {key: _without_empty(member) for key, member in value.items() if member}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from schemas.authority import Authority
-from schemas.base import SCHEMA_VERSION, Value
+from schemas.base import StoredValue, Value
 from schemas.generation import GeneratorOutput
 
 
@@ -43,10 +43,9 @@ class Outcome(StrEnum):
     UNDONE = "undone"
 
 
-class Interaction(Value):
+class Interaction(StoredValue):
     """One turn: input, tool loop and decision. The evidence that outlives the CCS."""
 
-    schema_version: int = SCHEMA_VERSION
     turn: int
     invocation_id: str
     input: TurnInput

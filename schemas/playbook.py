@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from core.errors import PlaybookError
-from schemas.base import SCHEMA_VERSION, Value
+from schemas.base import SCHEMA_VERSION, StoredValue, Value
 from schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
@@ -54,10 +54,9 @@ class Applied(NamedTuple):
     results: list[DeltaResult]
 
 
-class Playbook(Value):
+class Playbook(StoredValue):
     """Bullets in stable order (oldest first), and the counter that names the next one."""
 
-    schema_version: int = SCHEMA_VERSION
     bullets: tuple[Bullet, ...] = ()
     next_id: int = Field(default=1, ge=1, description="Number of the next id; only ever grows.")
 
