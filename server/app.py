@@ -1,5 +1,6 @@
 """Put the server together: ADK's routes and ours, behind the same guards."""
 
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -66,18 +67,21 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
 
 
 def _adk_app(settings: Settings, context: ServerContext) -> FastAPI:
-    return get_fast_api_app(
-        agents_dir=str(settings.agent_dir),
-        session_service_uri=f"{SESSION_SCHEME}://",
-        allow_origins=_origins(settings) or None,
-        web=settings.serve_web_interface,
-        # Without a known bind ADK keeps its code-writing agent builder closed, which is what
-        # a server with tokens wants; our own guard checks the Host either way.
-        bind_host=None if settings.auth_tokens else settings.host,
-        port=settings.port,
-        reload_agents=settings.reload_agents,
-        lifespan=_lifespan(context),
-    )
+    with warnings.catch_warnings():
+        # ADK calls its own credential service experimental; it holds nothing of ours.
+        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)
+        return get_fast_api_app(
+            agents_dir=str(settings.agent_dir),
+            session_service_uri=f"{SESSION_SCHEME}://",
+            allow_origins=_origins(settings) or None,
+            web=settings.serve_web_interface,
+            # Without a known bind ADK keeps its code-writing agent builder closed, which is
+            # what a server with tokens wants; our own guard checks the Host either way.
+            bind_host=None if settings.auth_tokens else settings.host,
+            port=settings.port,
+            reload_agents=settings.reload_agents,
+            lifespan=_lifespan(context),
+        )
 
 
 def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:

@@ -122,7 +122,7 @@ async def list_sessions(
     before: Annotated[str | None, Query(max_length=NAME_LENGTH)] = None,
 ) -> SessionPage:
     """Your sessions that have a state, most recently changed first."""
-    rows = await context.container.journal.sessions(tenant, limit=limit, before=before)
+    rows = await context.conversation.sessions(tenant, limit=limit, before=before)
     items = [
         SessionSummary(
             session=session,
@@ -212,7 +212,7 @@ async def reset(context: Context, key: Key) -> None:
 async def delete(context: Context, key: Key) -> None:
     """Delete the session with its state, history, evidence and artifacts."""
     await _head(context, key)
-    await context.conversation.forget(key)
+    await context.conversation.forget_session(key)
 
 
 async def _head(context: ServerContext, key: SessionKey) -> CommittedState:

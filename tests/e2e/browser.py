@@ -1,0 +1,155 @@
+"""Headless Chromium through the DevTools protocol, without a driver or a further dependency."""
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.request import urlopen
+
+from websockets.sync.client import ClientConnection, connect
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+_FLAGS: Final = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+    "--remote-debugging-port=0",
+)
+
+_STEP_S: Final = 0.1
+
+
+class BrowserError(Exception):
+    """The browser did not start, did not answer, or the page did not come to what was awaited."""
+
+
+def find_chromium() -> str | None:
+    """Path of an installed Chromium, or None."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+class Browser(AbstractContextManager["Browser"]):
+    """One page of a fresh Chromium with an empty profile; closed with the context."""
+
+    def __init__(self, executable: str, *, wait_s: float = 60.0) -> None:
+        self._executable = executable
+        self._wait_s = wait_s
+        self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: ClientConnection | None = None
+        self._last_id = 0
+
+    def __enter__(self) -> Self:
+        """Start the browser and attach to its page; raises BrowserError."""
+        command = [self._executable, *_FLAGS, f"--user-data-dir={self._profile.name}"]
+        self._process = subprocess.Popen(  # noqa: S603 - an executable that we looked up
+            [*command, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            self._socket = connect(self._page_address(), max_size=None)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the browser and forget its profile."""
+        if self._socket is not None:
+            self._socket.close()
+        self._stop()
+
+    def open(self, url: str) -> None:
+        """Go to a page."""
+        self._call("Page.navigate", url=url)
+
+    def evaluate(self, expression: str) -> Any:
+        """The JSON value of a JavaScript expression; raises BrowserError when it throws."""
+        result = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise BrowserError(f"{expression}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    def text(self) -> str:
+        """The text of the page, as a reader sees it."""
+        return str(self.evaluate("document.body ? document.body.innerText : ''"))
+
+    def type(self, selector: str, text: str) -> None:
+        """Type a text into the element and press Enter, as a person does."""
+        self.wait(lambda: self._focus(selector), f"an element {selector}")
+        self._call("Input.insertText", text=text)
+        for kind in ("keyDown", "keyUp"):
+            key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+            self._call("Input.dispatchKeyEvent", type=kind, **key)
+
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        """Wait until the condition holds; raises BrowserError that shows the page."""
+        deadline = time.monotonic() + self._wait_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise BrowserError(f"waited for {what}; the page shows: {self.text()[:2_000]}")
+            time.sleep(_STEP_S)
+
+    def screenshot(self, path: Path) -> None:
+        """Save what is visible as PNG."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot")["data"]))
+
+    def _focus(self, selector: str) -> bool:
+        found = f"document.querySelector({json.dumps(selector)})"
+        return bool(self.evaluate(f"{found} && ({found}.focus(), !{found}.disabled)"))
+
+    def _page_address(self) -> str:
+        port_file = Path(self._profile.name) / "DevToolsActivePort"
+        deadline = time.monotonic() + self._wait_s
+        while time.monotonic() < deadline:
+            if self._process is None or self._process.poll() is not None:
+                raise BrowserError(f"{self._executable} ended before it was ready")
+            lines = port_file.read_text().splitlines() if port_file.exists() else []
+            if lines:
+                url = f"http://127.0.0.1:{lines[0]}/json/list"
+                with urlopen(url) as reply:
+                    pages = [page for page in json.load(reply) if page["type"] == "page"]
+                if pages:
+                    return str(pages[0]["webSocketDebuggerUrl"])
+            time.sleep(_STEP_S)
+        raise BrowserError(f"{self._executable} did not open its debugging port")
+
+    def _call(self, method: str, **params: Any) -> dict[str, Any]:
+        if self._socket is None:
+            raise BrowserError("the browser is not open")
+        self._last_id += 1
+        self._socket.send(json.dumps({"id": self._last_id, "method": method, "params": params}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=self._wait_s))
+            if message.get("id") != self._last_id:
+                continue
+            if "error" in message:
+                raise BrowserError(f"{method}: {message['error']}")
+            result: dict[str, Any] = message["result"]
+            return result
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=self._wait_s)
+        self._profile.cleanup()

@@ -1,0 +1,51 @@
+"""Hold a conversation in ADK's web UI with headless Chromium, and photograph it.
+
+python -m tests.e2e.screenshot_adk_web --url http://127.0.0.1:8000 --out screenshots
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.e2e.browser import Browser, find_chromium
+
+INPUT: Final = "textarea.chat-input-box, chat-panel textarea, textarea[placeholder]"
+
+MESSAGES: Final = (
+    "The checkout service on db-01 is slow. Never restart db-01 during business hours.",
+    "What must I not do?",
+)
+
+
+def converse_in_browser(
+    executable: str, url: str, messages: Sequence[str], answers: Sequence[str], out: Path
+) -> str:
+    """Send each message, wait for a text of its answer, photograph it; the page's final text.
+
+    Raises BrowserError when an answer does not come.
+    """
+    with Browser(executable) as browser:
+        browser.open(f"{url}/dev-ui/?app=acc_ace")
+        for number, (message, answer) in enumerate(zip(messages, answers, strict=True), start=1):
+            browser.type(INPUT, message)
+            browser.wait(lambda text=answer: text in browser.text(), f"the answer {answer!r}")
+            browser.screenshot(out / f"adk_web_{number}.png")
+        return browser.text()
+
+
+def main() -> None:
+    """Run the script on its own against a server that is up."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--url", default="http://127.0.0.1:8000")
+    parser.add_argument("--out", type=Path, default=Path("screenshots"))
+    options = parser.parse_args()
+    executable = find_chromium()
+    if executable is None:
+        raise SystemExit("no Chromium found; install it with: apt-get install chromium")
+    text = converse_in_browser(executable, options.url, MESSAGES, ("db-01", "db-01"), options.out)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The whole server in this process, over stores in memory and a scripted model."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from config import ROLES, Settings
+from core.bootstrap import build_container
+from core.container import Container
+from server.app import create_app
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.server.asgi import client
+
+
+@pytest.fixture
+def scripted() -> ScriptedLlm:
+    """The model of every agent."""
+    return ScriptedLlm()
+
+
+@pytest.fixture
+def container() -> Container:
+    """Stores in memory."""
+    return build_container(Settings(store="memory", serve_web_interface=False))
+
+
+@pytest.fixture
+def app(container: Container, scripted: ScriptedLlm) -> FastAPI:
+    """The server without tokens."""
+    return create_app(container, models=dict.fromkeys(ROLES, scripted))
+
+
+@pytest.fixture
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the server; unexpected errors come back as responses."""
+    async with client(app) as opened:
+        yield opened
+    await app.state.acc_ace.conversation.close()

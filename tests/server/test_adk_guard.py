@@ -1,0 +1,38 @@
+from typing import Any
+
+import pytest
+
+from schemas.limits import Limits
+from server.adk_guard import AdkInputGuard
+from server.body import BodyLimit
+from tests.server.asgi import Echo, client
+
+
+async def _post(path: str, message: Any) -> tuple[int, str]:
+    guard = AdkInputGuard(Echo(), limits=Limits(input_tokens=64))
+    async with client(BodyLimit(guard, limit=100_000)) as http:
+        response = await http.post(path, json={"userId": "user", "newMessage": message})
+    return response.status_code, response.json().get("code", "")
+
+
+def _parts(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "user", "parts": list(parts)}
+
+
+@pytest.mark.parametrize("path", ["/run", "/run_sse"])
+async def test_bad_input_is_refused_before_the_turn(path: str) -> None:
+    binary = {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}}
+    assert await _post(path, _parts({"text": "see"}, binary)) == (415, "binary_input")
+    file = {"file_data": {"fileUri": "gs://x/y"}}
+    assert await _post(path, _parts(file)) == (415, "binary_input")
+    assert await _post(path, _parts({"text": " \n　"})) == (422, "invalid_input")
+    assert await _post(path, _parts()) == (422, "invalid_input")
+    assert await _post(path, _parts({"text": "word " * 65})) == (413, "input_too_large")
+
+
+async def test_good_input_and_other_routes_pass() -> None:
+    assert (await _post("/run", _parts({"text": "word " * 64})))[0] == 200
+    reply = {"functionResponse": {"name": "approve", "response": {"ok": True}}}
+    assert (await _post("/run", _parts(reply)))[0] == 200
+    assert (await _post("/run", None))[0] == 200
+    assert (await _post("/other", _parts()))[0] == 200

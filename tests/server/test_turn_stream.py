@@ -1,0 +1,70 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import SessionBusyError, StoreError
+from schemas.turn_event import AnswerChunk, TurnEvent
+from server.turn_stream import EventStream
+
+
+def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:
+    return EventStream(events, path="/v1/chat", data_dir=Path("data"))
+
+
+async def test_events_come_in_order_as_named_blocks() -> None:
+    async def events() -> AsyncIterator[TurnEvent]:
+        yield AnswerChunk(text="line\none")
+        yield AnswerChunk(text="二")
+
+    stream = _stream(events())
+    await stream.start()
+    blocks = [block async for block in stream.text()]
+    await stream.aclose()
+    assert blocks == [
+        'event: answer_chunk\ndata: {"type":"answer_chunk","text":"line\\none"}\n\n',
+        'event: answer_chunk\ndata: {"type":"answer_chunk","text":"二"}\n\n',
+    ]
+
+
+async def test_failure_before_the_first_event_is_raised() -> None:
+    async def events() -> AsyncIterator[TurnEvent]:
+        raise SessionBusyError("another turn is running")
+        yield AnswerChunk(text="")  # pragma: no cover - makes this a generator
+
+    stream = _stream(events())
+    with pytest.raises(SessionBusyError):
+        await stream.start()
+    await stream.aclose()
+
+
+async def test_failure_after_it_is_the_last_event() -> None:
+    async def events() -> AsyncIterator[TurnEvent]:
+        yield AnswerChunk(text="so far")
+        raise StoreError("the disk is full")
+
+    stream = _stream(events())
+    await stream.start()
+    blocks = [block async for block in stream.text()]
+    await stream.aclose()
+    assert len(blocks) == 2
+    assert blocks[1].startswith("event: error\ndata: {")
+    assert '"code":"store_error"' in blocks[1]
+
+
+async def test_closing_ends_a_running_turn_and_waits_until_it_is_undone() -> None:
+    undone = asyncio.Event()
+
+    async def events() -> AsyncIterator[TurnEvent]:
+        yield AnswerChunk(text="so far")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            undone.set()
+
+    stream = _stream(events())
+    await stream.start()
+    await stream.aclose()
+    assert undone.is_set()
