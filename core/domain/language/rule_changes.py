@@ -1,16 +1,29 @@
-"""Find explicit releases and amendments of pinned rules."""
+"""Find explicit releases and amendments of pinned rules.
+
+A false release is the worst error, so each of these must hold: the speaker's own words, in the
+indicative, with a lexical cue, about one pin and no other. Everything else releases nothing.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.domain.language import release_cues
 from core.domain.language.normal import normalise
-from core.domain.language.sentences import split_sentences
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_clauses
+from core.domain.language.speech import mask_quotations, own_sentences
+from core.domain.language.topic import Topic, only_match
 from schemas.commit import ConstraintPin
 
-_BY_ID = re.compile(r"\b(?:release|drop|lift|cancel)\b|解除|取り消|撤廃")
-_ID = re.compile(r"\bc-\d{4,}\b")
+_ID = re.compile(r"(?<![\w-])c-\d{4,}(?![\w-])")
+
+_RELEASE_SHARE = 0.6
+"""Share of a release's topic words that the pin must hold."""
+
+_AMEND_SHARE = 0.4
+"""The same for an amendment, which also brings new words."""
 
 
 class ChangeKind(StrEnum):
@@ -22,7 +35,11 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True)
 class RuleChange:
-    """One explicit change of one pinned rule, with the words that make it."""
+    """One explicit change of one pinned rule.
+
+    `quote` is the verbatim sentence or clause that makes it; `new_text` the verbatim words of the
+    rule that replaces it, for an amendment.
+    """
 
     kind: ChangeKind
     constraint_id: str
@@ -31,23 +48,94 @@ class RuleChange:
 
 
 def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
-    """The explicit releases and amendments of a text, at most one for each pin."""
-    known = {pin.id for pin in pins}
+    """The explicit releases and amendments of a text, in order, at most one for each pin.
+
+    A change names its pin by id ("release c-0003") or by topic, which must match exactly one pin.
+    No release: questions, negations, conditions, guesses, reports, quotations, pasted text, mere
+    contradictions, temporary exceptions, and wildcards ("ignore all rules").
+    """
     found: dict[str, RuleChange] = {}
-    for sentence in split_sentences(text):
-        folded = normalise(sentence)
-        if _BY_ID.search(folded) and not folded.endswith("?") and "not" not in folded:
-            for name in _ID.findall(folded):
-                if name in known:
-                    found.setdefault(
-                        name, RuleChange(ChangeKind.RELEASE, name, sentence, new_text=None)
-                    )
+    for quote in _statements(text):
+        for change in _changes_of(quote, pins):
+            found.setdefault(change.constraint_id, change)
     return list(found.values())
 
 
 def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
-    """The sentence that asks for a release but names no single pin; None when there is none."""
-    if detect_changes(text, pins):
+    """The first sentence that means to release a rule but names no single pin, or None.
+
+    Wildcards, ambiguous topics, unknown ids and temporary exceptions are such; so the user can be
+    told to name the id.
+    """
+    for quote in _statements(text):
+        spoken = _spoken(quote)
+        if release_cues.is_unsaid(spoken) or _changes_of(quote, pins):
+            continue
+        if release_cues.is_wildcard(spoken) or release_cues.ends_rule(spoken):
+            return quote
+        if _ID.search(spoken) and release_cues.ends_by_name(spoken):
+            return quote
+        if release_cues.permits(spoken) and _touches_any(spoken, pins):
+            return quote
+    return None
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Sentences, and clauses where one sentence makes several statements."""
+    for sentence in own_sentences(text):
+        yield from split_clauses(sentence)
+
+
+def _spoken(quote: str) -> str:
+    return normalise(mask_quotations(quote))
+
+
+def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+    spoken = _spoken(quote)
+    if release_cues.is_unsaid(spoken):
+        return []
+    named = _named_pins(spoken, pins)
+    if _ID.search(spoken):
+        return _by_name(quote, spoken, named)
+    if release_cues.is_wildcard(spoken):
+        return []
+    change = _by_topic(quote, spoken, pins)
+    return [change] if change else []
+
+
+def _named_pins(spoken: str, pins: Sequence[ConstraintPin]) -> list[ConstraintPin]:
+    names = set(_ID.findall(spoken))
+    return [pin for pin in pins if pin.id in names]
+
+
+def _by_name(quote: str, spoken: str, named: Sequence[ConstraintPin]) -> list[RuleChange]:
+    if release_cues.amends(spoken) and len(named) == 1:
+        return [_amendment(quote, named[0])]
+    if not release_cues.ends_by_name(spoken) or release_cues.is_temporary(spoken):
+        return []
+    return [RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None) for pin in named]
+
+
+def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleChange | None:
+    topic = Topic.of_change(spoken)
+    if release_cues.amends(spoken):
+        pin = only_match(topic, pins, share=_AMEND_SHARE)
+        return _amendment(quote, pin) if pin else None
+    if release_cues.is_temporary(spoken):
         return None
-    sentences = split_sentences(text)
-    return next((s for s in sentences if _BY_ID.search(normalise(s))), None)
+    if not (release_cues.ends_rule(spoken) or release_cues.permits(spoken)):
+        return None
+    pin = only_match(topic, pins, share=_RELEASE_SHARE)
+    return RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None) if pin else None
+
+
+def _amendment(quote: str, pin: ConstraintPin) -> RuleChange:
+    # The same words as a detected rule's, so that the amended rule is not pinned twice.
+    rules = detect_rules(quote)
+    new_text = rules[0].text if rules else quote
+    return RuleChange(ChangeKind.AMEND, pin.id, quote, new_text=new_text)
+
+
+def _touches_any(spoken: str, pins: Sequence[ConstraintPin]) -> bool:
+    topic = Topic.of_change(spoken)
+    return any(topic.shared_with(Topic.of_rule(pin.text)) for pin in pins)

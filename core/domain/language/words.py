@@ -34,7 +34,7 @@ _EN_NEGATION = re.compile(
     r"|ban|prohibit\w*|refrain|avoid|stop|off[- ]limits|frozen|refuse\w*|disallow\w*)\b"
 )
 _JA_NEGATION = re.compile(
-    r"ない|なく|なかっ|ません|ませぬ|ず(?:に|、|$)|禁止|厳禁|禁じ|不可|ng\b|だめ|ダメ|駄目|無用|やめて"
+    r"ない|なく|なかっ|ません|ませぬ|ず(?:に|、|$)|禁止|厳禁|禁じ|不可|(?<![a-z])ng\b|だめ|ダメ|駄目|無用|やめて"
     r"|控え|避け|凍結|(?<=[るすむくぐうつぶ])な(?:[。!！]|$)"
 )
 
