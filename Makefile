@@ -38,7 +38,7 @@ bench: $(STAMP) ## Measure overhead and prompt sizes
 	$(PY) -m bench $(ARGS)
 
 env-example: $(STAMP) ## Write .env.example from the settings
-	$(PY) -m docs.env_example > .env.example.new
+	$(PY) -m cli.env_example > .env.example.new
 	mv .env.example.new .env.example
 
 lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
