@@ -22,8 +22,6 @@ T = TypeVar("T")
 
 DATABASE_FILE = "memory.db"
 
-_PRIVATE = 0o700
-
 
 class SqliteDatabase:
     """A database file, opened at first use and migrated to the newest schema."""
@@ -36,13 +34,18 @@ class SqliteDatabase:
         max_pages: int | None = None,
     ) -> None:
         """Open `path` lazily; wait `busy_timeout_s` for other processes; at most `max_pages`."""
+        self._connection: sqlite3.Connection | None = None
         self.path = path
         self._busy_timeout_s = busy_timeout_s
         self._max_pages = max_pages
-        self._connection: sqlite3.Connection | None = None
         self._executor: ThreadPoolExecutor | None = None
         self._mutex = threading.Lock()
         self._closed = False
+
+    def __del__(self) -> None:
+        # For programs that end without closing; the thread ends with its executor.
+        if self._connection is not None:
+            self._connection.close()
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in a read transaction: one consistent view of the file."""
@@ -95,13 +98,7 @@ class SqliteDatabase:
             raise InputError(f"text that is not valid Unicode cannot be stored: {error}") from error
 
     def _connect(self) -> sqlite3.Connection:
-        try:
-            self.path.parent.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"directory {self.path.parent} cannot be made ({error.strerror}); "
-                "set ACC_ACE_DATA_DIR to a directory that you may write to"
-            ) from error
+        make_directory(self.path.parent)
         connection = sqlite3.connect(
             self.path,
             timeout=self._busy_timeout_s,
@@ -131,6 +128,17 @@ class SqliteDatabase:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory that only its owner may enter; raises StoreError."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"directory {directory} cannot be made ({error.strerror}); "
+            "set ACC_ACE_DATA_DIR to a directory that you may write to"
+        ) from error
 
 
 def migrations() -> list[tuple[int, str]]:

@@ -1,0 +1,234 @@
+"""ADK sessions in SQLite, bounded: what a turn loads and stores does not grow with the history.
+
+Five differences to ADK's own service (google-adk 2.13):
+
+- The Runner asks with `config=None` and gets the newest few events; the web UI leaves `config`
+  out and gets them all. A turn of ours needs no history: its memory is the CCS.
+- Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
+  lose the protected keys, with a warning in the log.
+- A session that was written meanwhile is no error. Turns of a session run one at a time, state
+  merges key by key in SQL, and the journal is the authority on `ccs`; ADK's check would throw an
+  answer away that is already paid for.
+- An event without content whose state is all temporary is not stored: a stage that hands over to
+  the next one leaves no row.
+- One connection stays open, where ADK opens one (and a thread) for each call.
+"""
+
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+from google.adk.events import Event, EventActions
+from google.adk.sessions import BaseSessionService, Session, State
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.sqlite_session_service import (
+    CREATE_SCHEMA_SQL,
+    SqliteSessionService,
+)
+
+from core.adapters.client_state import allowed, is_from_client
+from core.adapters.session_lock import InProcessSessionLock
+from core.adapters.sqlite_database import make_directory
+from core.adapters.sqlite_errors import store_error
+from schemas.state import PLAYBOOK
+from schemas.tenancy import SessionKey
+
+_log = logging.getLogger(__name__)
+
+SESSIONS_FILE = "sessions.db"
+IN_MEMORY = Path(":memory:")
+
+Forget = Callable[[SessionKey], Awaitable[None]]
+"""Deletes what other stores keep of a session."""
+
+_LEFT_OUT: Final = GetSessionConfig()
+"""Default of `config`: tells a caller that left it out from one that passed None."""
+
+_WAIT_S = 60.0
+_CONNECTION = SessionKey("", "", "connection")
+_PRAGMAS = (
+    "PRAGMA busy_timeout = 5000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = NORMAL",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA foreign_keys = ON",
+)
+
+
+class BoundedSessionService(SqliteSessionService):
+    """ADK's session service for one file. Raises StoreError when it cannot be read or written."""
+
+    def __init__(
+        self, path: Path, *, recent_events: int = 0, on_delete: Forget | None = None
+    ) -> None:
+        """Give the Runner `recent_events` events; call `on_delete` when a session is deleted.
+
+        Does no I/O. An app that pauses for human input needs about 50 recent events.
+        """
+        self._connection: aiosqlite.Connection | None = None
+        super().__init__(str(path))
+        self.path = path
+        self._runner_config = GetSessionConfig(num_recent_events=recent_events)
+        self._on_delete = on_delete
+        # Usable from any event loop, unlike asyncio.Lock.
+        self._serial = InProcessSessionLock()
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session; protected keys of `state` are dropped."""
+        return await super().create_session(
+            app_name=app_name,
+            user_id=user_id,
+            state=_protected(state, session_id or "new"),
+            session_id=session_id,
+        )
+
+    async def get_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = _LEFT_OUT,
+    ) -> Session | None:
+        """The session: its recent events for `config=None`, all where `config` is left out."""
+        return await super().get_session(
+            app_name=app_name,
+            user_id=user_id,
+            session_id=session_id,
+            config=self._runner_config if config is None else config,
+        )
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Append an event; what a client may not write is dropped from it."""
+        if event.partial:
+            return event
+        if is_from_client(event):
+            event.actions.state_delta = _protected(event.actions.state_delta, session.id) or {}
+        elif PLAYBOOK in event.actions.state_delta:
+            await self._project(session, event)
+        if _is_silent(event):
+            # BaseSessionService keeps it in the running session only.
+            return await BaseSessionService.append_event(self, session, event)
+        known, session.last_update_time = session.last_update_time, float("inf")
+        try:
+            # On success ADK sets the time of the event.
+            return await super().append_event(session, event)
+        except BaseException:
+            session.last_update_time = known
+            raise
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session, and what the other stores keep of it."""
+        await super().delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+        if self._on_delete is not None:
+            await self._on_delete(SessionKey(app_name, user_id, session_id))
+
+    async def erase(self, app_name: str, user_id: str) -> int:
+        """Delete all sessions of a user, state included, and leave no bytes of it; how many."""
+        async with self._get_db_connection() as connection:
+            cursor = await connection.execute(
+                "DELETE FROM sessions WHERE app_name = ? AND user_id = ?", (app_name, user_id)
+            )
+            await connection.execute(
+                "DELETE FROM user_states WHERE app_name = ? AND user_id = ?", (app_name, user_id)
+            )
+            await connection.commit()
+            await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+            return cursor.rowcount
+
+    async def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        async with self._serial.hold(_CONNECTION, wait_s=_WAIT_S):
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+
+    def __del__(self) -> None:
+        # ADK's servers never close a session service; without this, Python warns at exit.
+        if self._connection is not None:
+            self._connection.stop()
+
+    def _is_migration_needed(self) -> bool:
+        # The file is ours and never had ADK's old schema; looking would be I/O at construction.
+        return False
+
+    async def _project(self, session: Session, event: Event) -> None:
+        """Write the playbook to the app's state, and keep it out of the stored event.
+
+        The PlaybookStore is the authority and this is its projection, so the log of events need
+        not hold a copy of the whole playbook for each turn.
+        """
+        projection = event.actions.state_delta.pop(PLAYBOOK)
+        if session.state.get(PLAYBOOK) == projection:
+            return
+        async with self._get_db_connection() as connection:
+            await self._upsert_app_state(
+                connection,
+                session.app_name,
+                {PLAYBOOK.removeprefix("app:"): projection},
+                event.timestamp,
+            )
+            await connection.commit()
+        session.state[PLAYBOOK] = projection
+
+    @asynccontextmanager
+    async def _get_db_connection(self) -> AsyncIterator[aiosqlite.Connection]:
+        """The one connection, for one call at a time; what a failed call wrote is rolled back."""
+        async with self._serial.hold(_CONNECTION, wait_s=_WAIT_S):
+            try:
+                connection = self._connection or await self._open()
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        await connection.rollback()
+            except sqlite3.Error as error:
+                raise store_error(error, self.path) from error
+
+    async def _open(self) -> aiosqlite.Connection:
+        if self.path != IN_MEMORY:
+            make_directory(self.path.parent)
+        pending = aiosqlite.connect(self.path)
+        # ADK does the same: a thread that waits for work must not keep the process alive.
+        pending._thread.daemon = True
+        connection = await pending
+        try:
+            connection.row_factory = aiosqlite.Row
+            for pragma in _PRAGMAS:
+                await connection.execute_fetchall(pragma)
+            await connection.executescript(CREATE_SCHEMA_SQL)
+        except BaseException:
+            await connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+
+def _is_silent(event: Event) -> bool:
+    """Whether nothing of the event would outlive the turn."""
+    if event.content is not None or event.error_code or event.custom_metadata:
+        return False
+    if any(not key.startswith(State.TEMP_PREFIX) for key in event.actions.state_delta):
+        return False
+    return event.actions.model_copy(update={"state_delta": {}}) == EventActions()
+
+
+def _protected(state: dict[str, Any] | None, session: str) -> dict[str, Any] | None:
+    if not state:
+        return state
+    kept = {key: value for key, value in state.items() if allowed(key, value)}
+    if len(kept) < len(state):
+        dropped = sorted(set(state) - set(kept))
+        _log.warning("client_state_dropped session=%s keys=%s", session, ",".join(dropped))
+    return kept

@@ -1,0 +1,27 @@
+"""What a client may write into session.state, through ADK's endpoints."""
+
+from google.adk.events import Event
+from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
+
+from schemas.authority import Authority
+from schemas.state import INPUT_AUTHORITY, PERSISTED
+
+_CLIENT = "user"
+_SHARED = ("app:", "temp:")
+
+
+def is_from_client(event: Event) -> bool:
+    """Whether a client made the event: a user's message, a state patch, or a restored event."""
+    restored = (event.custom_metadata or {}).get(RESTORED_EVENT_KEY, False)
+    return event.author == _CLIENT or bool(restored)
+
+
+def allowed(key: str, value: object) -> bool:
+    """Whether a client may write this.
+
+    Not our persisted keys, nothing that all users share, nothing between stages. The authority
+    of an input may be lowered, never raised above the user's own.
+    """
+    if key == INPUT_AUTHORITY:
+        return value in {authority.value for authority in Authority} - {Authority.SYSTEM.value}
+    return key not in PERSISTED and not key.startswith(_SHARED)
