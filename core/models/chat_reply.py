@@ -7,9 +7,11 @@ from typing import Any
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
+from pydantic import BaseModel, Field, ValidationError
 
 from core.domain.tokens import estimate_tokens
-from core.errors import ModelOutputError, ModelUnavailable
+from core.errors import ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from core.models.failures import RETRIED_STATUS
 
 Json = dict[str, Any]
 
@@ -20,6 +22,54 @@ _FINISH = {
     "length": types.FinishReason.MAX_TOKENS,
     "content_filter": types.FinishReason.SAFETY,
 }
+
+
+class _Function(BaseModel):
+    name: str | None = None
+    # Some endpoints send an object where the format has its JSON text.
+    arguments: str | Json | None = None
+
+
+class _CallDelta(BaseModel):
+    index: int | None = Field(default=None, ge=0)
+    id: str | None = None
+    function: _Function = _Function()
+
+
+class _Delta(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_CallDelta] | None = None
+
+
+class _Choice(BaseModel):
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Details(BaseModel):
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Completion(BaseModel):
+    """A completion, or a chunk of one; fields that we do not use are left out."""
+
+    error: object = None
+    model: str | None = None
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
 
 
 @dataclass
@@ -43,7 +93,7 @@ class ChatReply:
     _refusal: list[str] = field(default_factory=list)
     _calls: list[_Call] = field(default_factory=list)
     _finish: str = ""
-    _usage: Json = field(default_factory=dict)
+    _usage: _Usage | None = None
     _version: str = ""
 
     @property
@@ -54,31 +104,46 @@ class ChatReply:
     def add(self, body: Json) -> Iterator[LlmResponse]:
         """Take a completion or a chunk of one; yields what is new in it, as partial responses.
 
-        Raises ModelUnavailable when the endpoint reports an error in place of a chunk, and
-        ModelOutputError for what is no completion.
+        Raises ModelUnavailable or ModelRefused when the endpoint reports an error in place of a
+        chunk, and ModelOutputError for what is no completion.
         """
-        if body.get("error"):
-            raise ModelUnavailable(f"model {self.model} broke off: {_message(body['error'])}")
-        self._usage = body.get("usage") or self._usage
-        self._version = body.get("model") or self._version
-        choice = next(iter(body.get("choices") or []), None)
-        if choice is None:
-            return
-        if not isinstance(choice, dict):
-            raise ModelOutputError(f"model {self.model} sent a choice that is no object")
-        self._finish = choice.get("finish_reason") or self._finish
-        delta = choice.get("delta") or choice.get("message") or {}
-        self._refusal.append(delta.get("refusal") or "")
-        for call in delta.get("tool_calls") or []:
+        completion = self._read(body)
+        self._usage = completion.usage or self._usage
+        self._version = completion.model or self._version
+        for choice in (completion.choices or [])[:1]:
+            self._finish = choice.finish_reason or self._finish
+            yield from self._add_delta(choice.delta or choice.message or _Delta())
+
+    def _read(self, body: Json) -> _Completion:
+        try:
+            completion = _Completion.model_validate(body)
+        except ValidationError as error:
+            where = ".".join(str(step) for step in error.errors()[0]["loc"])
+            raise ModelOutputError(
+                f"model {self.model} sent a reply that is no chat completion: {where}"
+            ) from error
+        if completion.error:
+            raise self._reported(completion.error)
+        return completion
+
+    def _reported(self, error: object) -> ModelError:
+        told = error if isinstance(error, dict) else {"message": error}
+        status = told.get("code")
+        final = isinstance(status, int) and 400 <= status < 500 and status not in RETRIED_STATUS
+        kind = ModelRefused if final else ModelUnavailable
+        return kind(f"model {self.model} reported an error: {str(told.get('message'))[:300]}")
+
+    def _add_delta(self, delta: _Delta) -> Iterator[LlmResponse]:
+        self._refusal.append(delta.refusal or "")
+        for call in delta.tool_calls or []:
             self._add_call(call)
-        thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
-        if isinstance(thought, str) and thought:
+        thought = delta.reasoning_content or delta.reasoning
+        if thought:
             self._thought.append(thought)
             yield _partial(types.Part(text=thought, thought=True))
-        text = delta.get("content") or ""
-        if text:
-            self._text.append(text)
-            yield _partial(types.Part(text=text))
+        if delta.content:
+            self._text.append(delta.content)
+            yield _partial(types.Part(text=delta.content))
 
     def whole(self) -> LlmResponse:
         """The complete response.
@@ -111,23 +176,25 @@ class ChatReply:
             )
             yield types.Part(function_call=function)
 
-    def _add_call(self, delta: Json) -> None:
-        """Add a piece of a tool call: by its index; without one, a new id begins a new call."""
-        index = delta.get("index")
-        if index is None:
-            known = [at for at, call in enumerate(self._calls) if call.id == delta.get("id")]
-            new = bool(delta.get("id") and not known) or not self._calls
-            index = len(self._calls) if new else (known or [len(self._calls) - 1])[0]
-        if not isinstance(index, int) or not 0 <= index <= len(self._calls):
+    def _add_call(self, delta: _CallDelta) -> None:
+        """Add a piece of a tool call, where its index says, or else where its id does."""
+        index = self._place(delta) if delta.index is None else delta.index
+        if index > len(self._calls):
             raise ModelOutputError(f"model {self.model} sent tool calls out of order")
         if index == len(self._calls):
             self._calls.append(_Call())
-        call, function = self._calls[index], delta.get("function") or {}
-        call.id = call.id or delta.get("id") or ""
-        call.name = call.name or function.get("name") or ""
-        arguments = function.get("arguments") or ""
-        # Some endpoints send an object where the format has its JSON text.
+        call, arguments = self._calls[index], delta.function.arguments or ""
+        call.id = call.id or delta.id or ""
+        call.name = call.name or delta.function.name or ""
         call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+    def _place(self, delta: _CallDelta) -> int:
+        """The call with this id; a new one for a new id or a name; else the last one."""
+        for index, call in enumerate(self._calls):
+            if delta.id and call.id == delta.id:
+                return index
+        new = bool(delta.id or delta.function.name) or not self._calls
+        return len(self._calls) if new else len(self._calls) - 1
 
     def _arguments(self, call: _Call) -> Json:
         try:
@@ -142,21 +209,18 @@ class ChatReply:
         return arguments
 
     def _usage_metadata(self) -> types.GenerateContentResponseUsageMetadata:
-        if not self._usage:
+        usage = self._usage
+        if usage is None:
             return self._estimated_usage()
-        taken = int(self._usage.get("prompt_tokens") or 0)
-        given = int(self._usage.get("completion_tokens") or 0)
-        thought = int(
-            (self._usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
-        )
-        cached = int((self._usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        taken, given = usage.prompt_tokens, usage.completion_tokens
+        thought = (usage.completion_tokens_details or _Details()).reasoning_tokens or 0
         return types.GenerateContentResponseUsageMetadata(
             prompt_token_count=taken,
             # The format counts thoughts among the completion's tokens; Gemini's does not.
             candidates_token_count=max(0, given - thought),
             thoughts_token_count=thought or None,
-            cached_content_token_count=cached or None,
-            total_token_count=int(self._usage.get("total_tokens") or taken + given),
+            cached_content_token_count=(usage.prompt_tokens_details or _Details()).cached_tokens,
+            total_token_count=usage.total_tokens or taken + given,
         )
 
     def _estimated_usage(self) -> types.GenerateContentResponseUsageMetadata:
@@ -177,8 +241,3 @@ def prompt_of(body: Json) -> str:
 
 def _partial(part: types.Part) -> LlmResponse:
     return LlmResponse(content=types.Content(role="model", parts=[part]), partial=True)
-
-
-def _message(error: object) -> str:
-    text = error.get("message", error) if isinstance(error, dict) else error
-    return str(text)[:300]

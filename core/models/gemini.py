@@ -44,6 +44,10 @@ class GeminiLlm(Gemini):
         async for response in super().generate_content_async(llm_request, stream):
             yield response
 
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self.api_client.aio.aclose()
+
 
 def gemini(model: str, *, timeout_s: float) -> GeminiLlm:
     """A Gemini model whose HTTP calls end after `timeout_s` seconds, or ten if that is less."""

@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -105,6 +105,12 @@ class ResilientLlm(BaseLlm):
                 async for response in opened.rest:
                     yield _labelled(response, model, told)
             return
+
+    async def aclose(self) -> None:
+        """Close the connections that the models hold on the running event loop."""
+        for model in self._models:
+            if isinstance(model, _Closable):
+                await model.aclose()
 
     async def _open(self, model: BaseLlm, llm_request: LlmRequest, stream: bool) -> "_Opened":
         """The first response of a reply, tried as often as the policy allows; or NoAnswer."""
@@ -205,6 +211,13 @@ class ResilientLlm(BaseLlm):
             state.attempt_number,
             state.upcoming_sleep,
         )
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    """A model that keeps connections open between calls."""
+
+    async def aclose(self) -> None: ...
 
 
 class _Opened(NamedTuple):

@@ -90,7 +90,8 @@ class Scripts:
 async def respond(reply: HttpReply, *, stream: bool, done: str = "") -> Response:
     """Turn a reply into a response; `done` is the last event of a stream, if there is one."""
     await asyncio.sleep(reply.delay_s)
-    headers = dict(reply.headers)
+    # No connection outlives its reply, so none is left open when a test's event loop ends.
+    headers = {"connection": "close", **reply.headers}
     if isinstance(reply.body, str):
         return Response(reply.body, reply.status, headers, media_type="application/json")
     if reply.status == 200 and stream:
