@@ -49,7 +49,7 @@ def _tell(erased: dict[str, int], user: str, *, as_json: bool) -> None:
     if as_json:
         print(json_line({"user": user, "erased": erased}))
         return
-    counts = ", ".join(f"{count} {name}" for name, count in erased.items() if count)
+    counts = ", ".join(f"{name} {count}" for name, count in erased.items() if count)
     stdout_console().print(f"erased of user {user}: {counts or 'nothing was stored'}")
 
 
