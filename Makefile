@@ -14,6 +14,7 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Create .venv and install what requirements.lock names
+	@:
 
 run: $(STAMP) ## Serve the web UI and the API on http://127.0.0.1:8000
 	@exec $(PY) main.py $(ARGS)
@@ -28,7 +29,7 @@ lint: $(STAMP) ## Lint and type-check
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(VENV)/bin/lint-imports
+	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' --no-logo
 
 format: $(STAMP) ## Format the code and sort its imports
 	$(PY) -m ruff check --fix .
