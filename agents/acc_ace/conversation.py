@@ -195,7 +195,7 @@ class Conversation:
             await self._ensure_session(key)
             root = self._app.root_agent
             if isinstance(root, BoundedTurn):
-                root.records.listen(key, queue.put_nowait)
+                root.records.listen(queue.put_nowait)
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,

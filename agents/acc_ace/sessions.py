@@ -2,6 +2,7 @@
 
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 
+from core.adapters.adk_session import BoundedSessionService
 from core.container import Container
 
 
@@ -10,6 +11,4 @@ def open_session_service(container: Container) -> BaseSessionService:
     settings = container.settings
     if settings.store == "memory":
         return InMemorySessionService()
-    from core.adapters.adk_session import BoundedSessionService
-
     return BoundedSessionService(settings.data_dir / "sessions.db")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,15 +110,16 @@ class TurnRecords:
 
     def __init__(self) -> None:
         self._running: dict[SessionKey, TurnRecord] = {}
-        self._listeners: dict[SessionKey, Listener] = {}
+        # By task, not by session: several turns may wait for one session at the same time.
+        self._listener: ContextVar[Listener | None] = ContextVar("turn_listener", default=None)
 
-    def listen(self, key: SessionKey, listener: Listener) -> None:
-        """Let `listener` hear the next turn of a session."""
-        self._listeners[key] = listener
+    def listen(self, listener: Listener) -> None:
+        """Let `listener` hear the turn that the current task runs."""
+        self._listener.set(listener)
 
     def begin(self, key: SessionKey, invocation_id: str) -> TurnRecord:
         """Open the record of a turn."""
-        record = TurnRecord(key, invocation_id, self._listeners.pop(key, None))
+        record = TurnRecord(key, invocation_id, self._listener.get())
         self._running[key] = record
         return record
 

@@ -16,11 +16,11 @@ from acc_ace.turn_record import TurnRecord, TurnRecords
 from acc_ace.user_content import content_text
 from core.container import Container
 from core.errors import InputError
+from core.ports.journal import Journal
 from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
-from schemas.playbook import StoredPlaybook
 from schemas.tenancy import PlaybookScope
 
 
@@ -40,7 +40,7 @@ class StateInitializer(BaseAgent):
         record = self._records.get(key)
         with record.stage("initializer"):
             await self._open(ctx, record)
-            mended = _mended_projection(ctx, record)
+            mended = await _mended_projection(ctx, record, self._container.journal)
         if mended:
             yield state_event(ctx, self.name, mended)
 
@@ -65,26 +65,27 @@ def _authority(ctx: InvocationContext) -> Authority:
         raise InputError(f"'{value}' is no authority of an input; use one of {allowed}") from None
 
 
-def _mended_projection(ctx: InvocationContext, record: TurnRecord) -> dict[str, object]:
+async def _mended_projection(
+    ctx: InvocationContext, record: TurnRecord, journal: Journal
+) -> dict[str, object]:
     """The persisted keys whose value is not what the authorities hold."""
     mended: dict[str, object] = {}
     held = ctx.session.state.get(keys.CCS)
-    truth = record.previous.to_state()
-    if held is not None and not _same_state(held, record.previous):
-        record.warn("session.state['ccs'] did not match the journal; it was restored from there")
-        mended[keys.CCS] = truth
+    if held is not None and held != record.previous.to_state():
+        mended[keys.CCS] = record.previous.to_state()
+        if not await _was_true_once(held, record, journal):
+            record.warn("session.state['ccs'] was altered; it was restored from the journal")
     stored = record.playbook
-    if stored is not None and not _same_playbook(ctx.session.state.get(keys.PLAYBOOK), stored):
+    if stored is not None and ctx.session.state.get(keys.PLAYBOOK) != stored.to_state():
         mended[keys.PLAYBOOK] = stored.to_state()
     return mended
 
 
-def _same_state(held: object, truth: CommittedState) -> bool:
+async def _was_true_once(held: object, record: TurnRecord, journal: Journal) -> bool:
+    """Whether the projection is only behind: after an undo, a rollback or a crash it may be."""
     try:
-        return CommittedState.from_state(held).digest == truth.digest
+        state = CommittedState.from_state(held)
     except ValueError:
         return False
-
-
-def _same_playbook(held: object, truth: StoredPlaybook) -> bool:
-    return isinstance(held, dict) and held == truth.to_state()
+    entry = await journal.get(record.key, state.version)
+    return entry is not None and entry.state.digest == state.digest

@@ -1,0 +1,81 @@
+"""Undo, rollback, reset and erase."""
+
+import pytest
+
+from core.errors import NotFoundError
+from schemas.interaction import Outcome
+from tests.pipeline.talk import KEY, Talk
+
+BAN = "No restarts during business hours."
+
+
+async def test_undo_takes_the_last_turn_back_with_its_evidence() -> None:
+    talk = Talk()
+    await talk.say("Help me restore checkout.")
+    await talk.say(BAN)
+    state = await talk.conversation.undo(KEY)
+    assert (state.turn, state.ccs.constraints) == (1, [])
+    assert (await talk.container.evidence.list(KEY))[0].outcome is Outcome.UNDONE
+    report = await talk.say("What now?")
+    assert report.turn == 2
+    assert "turn:s1:2" not in report.recalled
+
+
+async def test_undo_twice_goes_back_two_turns() -> None:
+    talk = Talk()
+    for text in ("Look at db-01.", "Look at db-02.", "Look at db-03."):
+        await talk.say(text)
+    await talk.conversation.undo(KEY)
+    assert (await talk.conversation.undo(KEY)).turn == 1
+
+
+async def test_rollback_restores_content_as_a_new_version() -> None:
+    talk = Talk()
+    await talk.say(BAN)
+    await talk.say("The ban on restarts during business hours is lifted.")
+    assert await talk.constraints() == []
+    state = await talk.conversation.rollback(KEY, 1)
+    assert (state.version, state.ccs.constraints) == (3, [BAN])
+
+
+async def test_an_id_given_before_a_rollback_is_not_given_again() -> None:
+    talk = Talk()
+    await talk.say("Help me restore checkout.")
+    first = (await talk.say(BAN)).constraints[0].id
+    await talk.conversation.undo(KEY)
+    second = (await talk.say("Never delete backups.")).constraints[0].id
+    assert first != second
+
+
+async def test_rollback_to_a_version_that_never_was_is_refused() -> None:
+    talk = Talk()
+    await talk.say(BAN)
+    with pytest.raises(NotFoundError, match="version 9"):
+        await talk.conversation.rollback(KEY, 9)
+
+
+async def test_undo_before_the_first_turn_is_refused() -> None:
+    with pytest.raises(NotFoundError, match="no turn to undo"):
+        await Talk().conversation.undo(KEY)
+
+
+async def test_reset_begins_from_nothing_and_keeps_evidence_searchable() -> None:
+    talk = Talk()
+    await talk.say(BAN)
+    await talk.conversation.reset(KEY)
+    state = await talk.conversation.state(KEY)
+    assert state is not None
+    assert state.ccs.constraints == []
+    assert await talk.container.artifacts.get(KEY.tenant, "turn:s1:1") is not None
+
+
+async def test_erase_leaves_nothing_of_the_user_and_all_of_others() -> None:
+    talk = Talk()
+    other = KEY._replace(user="other")
+    await talk.say(BAN)
+    await talk.conversation.turn(other, "Never delete backups.")
+    counts = await talk.conversation.erase(KEY.tenant)
+    assert counts["journal"] == 1
+    assert await talk.conversation.state(KEY) is None
+    assert await talk.container.artifacts.count(KEY.tenant) == 0
+    assert await talk.conversation.state(other) is not None
