@@ -22,7 +22,7 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
     width = max(len(info.name) for info in models)
     for info in models:
         note = f"  ({info.note})" if info.note else ""
-        yield f"  {info.role:<10}{info.name:<{width}}{note}"
+        yield f"  {info.role:<11} {info.name:<{width}}{note}"
     if all(info.kind == "embedded" for info in models):
         yield "Set GOOGLE_API_KEY to let Gemini answer. Press Ctrl-C to stop."
     else:
