@@ -1,0 +1,1 @@
+"""Benchmarks: ratios in one process, with the command that reproduces them."""
