@@ -20,11 +20,11 @@ _POLITE_ORDER = re.compile(
 _SAYS = (
     r"said|says|saying|told|tells|telling|insist(?:s|ed)?|mention(?:s|ed)|wrote|writes|written|believes?"
     r"|believed|thinks?|thought|argu(?:es|ed)|heard|hears|warn(?:s|ed)|reckons?|announced|announces"
-    r"|complain(?:s|ed)|swears?|swore|promised|replied|replies|explained|explains|hinted|posted"
+    r"|complain(?:s|ed)|swears?|swore|promised|replied|explained|explains|hinted|posted"
     r"|assume[sd]?|figured|implied|implies|advise[sd]|instruct(?:s|ed)|assured|assures|texted|emailed"
 )
 _MAYBE_SAYS = (
-    r"claim(?:s|ed)?|state[sd]?|read(?:s)?|ask(?:s|ed)|want(?:s|ed)|suggest(?:s|ed)?|notes?|noted"
+    r"claim(?:s|ed)?|state[sd]?|replies|read(?:s)?|ask(?:s|ed)|want(?:s|ed)|suggest(?:s|ed)?|notes?|noted"
     r"|recommend(?:s|ed)|reports?|reported|feels?|felt|orders|ordered|demand(?:s|ed)|expects|prefers"
     r"|would like|shows?"
 )
@@ -54,7 +54,8 @@ _SUPPOSED = any_of(
 )
 _CONDITIONAL = any_of(
     r"^(?:if|once|when|as soon as|in case|provided|assuming|should (?:the|he|she|they|it|\w+)|after|until|unless)\b",
-    r"\b(?:if|once|as soon as|in case|provided that|assuming|only when|when|after|as long as|unless)\b (?!necessary|needed)",
+    r"\b(?:if|once|as soon as|in case|provided that|assuming|only when|when|as long as|unless)\b (?!necessary|needed)",
+    r"\bafter (?!\d|hours|work|dark|lunch|noon|midnight|six|eight|ten)",
 )
 
 _PAST = any_of(

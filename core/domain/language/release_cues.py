@@ -8,7 +8,7 @@ from core.domain.language.patterns import any_of
 
 _NOUN_EN = (
     r"(?:rules?|bans?|freeze|restrictions?|constraints?|limits?|limitations?|caps?|embargo(?:es)?|requirements?"
-    r"|prohibitions?|moratorium|polic(?:y|ies)|lockdown|block|hold|ceiling|quota|obligation)"
+    r"|prohibitions?|moratorium|polic(?:y|ies)|lockdown|block|hold|ceiling|quota|obligation|thing)"
 )
 _NOUN_JA = r"(?:禁止|制約|ルール|規則|制限|凍結|上限|規制|方針|決まり|口外無用|義務|必須|指示|条件|縛り|フリーズ)"
 _END_EN = (
@@ -22,13 +22,14 @@ _ENDED_EN = (
 )
 
 _RULE_ENDS_EN = any_of(
-    rf"^(?:please |ok |okay |so |now |you can |you may |let's |i |we |i'm |we're |i am |we are |hereby |also |and |now )*"
+    rf"^(?:please |ok |okay |so |actually,? |now |you can |you may |let's |i |we |i'm |we're |i am |we are |hereby |also |and |now )*"
     rf"(?:{_END_EN}|lifting|dropping|removing|cancell?ing|revoking|rescinding|waiving|scrapping|releasing|withdrawing"
     rf"|retiring|ending|retracting)\b(?=.*\b{_NOUN_EN}\b)",
-    rf"\b{_NOUN_EN}\b.*\b(?:is|are|has been|have been|was|were|'s|gets) (?:now |hereby |officially |finally |all )*{_ENDED_EN}\b",
+    rf"\b{_NOUN_EN}\b.*\b(?:is|are|has been|have been|'s) (?:now |hereby |officially |finally |all )*{_ENDED_EN}\b",
     rf"\b{_NOUN_EN}\b.*\b(?:no longer|doesn't|does not|don't|do not) (?:applies|apply|hold|holds|count|counts|stand|stands|matters?|in (?:force|effect)|needed|needs? to be)\b",
     rf"\bthere(?:'s| is| are) no (?:more )?(?:\w+ )*{_NOUN_EN}\b.*\b(?:any ?more|any longer|now)\b|\bthere(?:'s| is| are) no longer (?:an? )?(?:\w+ )*{_NOUN_EN}\b",
-    rf"\bno (?:more )(?:\w+ )*{_NOUN_EN}\b",
+    rf"\bno more (?:\w+ )*{_NOUN_EN}\b|\bno longer have (?:an? |the )?(?:\w+ )*{_NOUN_EN}\b",
+    rf"\b(?:done|finished) with (?:the )?(?:\w+ )*{_NOUN_EN}\b",
 )
 _PERMITS_EN = any_of(
     r"\byou (?:may|can|could) now\b|\byou (?:may|can)\b.*\b(?:now|again|from now on|going forward)\b",
@@ -36,11 +37,17 @@ _PERMITS_EN = any_of(
     r"\b(?:is|are|it's) now (?:allowed|permitted|ok|okay|fine|acceptable)\b|\b(?:allowed|permitted|fine|ok|okay|welcome) again\b",
     r"\b(?:feel free|(?:are|you're) (?:now )?(?:free|allowed|welcome|permitted)) to\b.*\b(?:now|again|from now on|going forward|any ?more)\b|\byou(?:'re| are) now (?:free|allowed|welcome|permitted) to\b",
     r"\b(?:i|we) (?:now |hereby )?(?:allow|permit|authori[sz]e) (?:you to |the |\w+ing)\b",
+    r"\b(?:may|can) be \w+ed\b.*\b(?:again|now|from now on)\b",
+)
+_EXCUSES_EN = any_of(
     r"\byou(?:'re| are)? (?:no longer (?:need|have|required|obliged|bound|forbidden|prohibited|barred)|don't (?:need|have) to|needn't|need not|do not (?:need|have) to|are not required|aren't required)\b",
+)
+_DENIES_EN = any_of(
     r"\b(?:no longer|not|n't) (?:need\w*|require\w*|forbidden|prohibited|banned|frozen|off[- ]limits|mandatory|confidential|embargoed|restricted|limited|capped|necessary)\b",
     r"\b(?:is|are) no longer (?!the\b|there|sure|able|available)\w+|\bunfro[sz]en\b|\bun(?:banned|blocked|restricted|frozen)\b|\b(?:isn't|aren't|don't|doesn't|not)\b.*\b(?:any ?more|any longer)\b",
 )
 _AMENDS_EN = any_of(
+    rf"\b{_NOUN_EN}\b (?:moves|shifts|extends|rises|drops|falls|goes (?:up|down)) to\b|^(?:please )?make the [\w ]*{_NOUN_EN} .*\d",
     r"^(?:please |ok |okay |so |now |let's |i |we |i'm |we're )*(?:rais|increas|lower|reduc|chang|extend|mov|updat|amend|adjust|bump|cut|shorten|relax|tighten|switch|modify|modif|push|revis|replac|set)\w*\b.*\b(?:to|by|with|until|:)",
     rf"\b(?:is|are) (?:now|from now on) (?:\w+ ){{0,2}}[$€£¥]?\d",
     r"\binstead of\b|, not \S+|\brather than\b.*\b(?:now|from now on)\b",
@@ -73,11 +80,12 @@ _RULE_ENDS_JA = any_of(
     r"(?:解除|撤廃|撤回|廃止|取り消し|取消)(?:し|です|とし|に)",
 )
 _PERMITS_JA = any_of(
-    r"(?:て|で)も(?:いい|良い|よい|よろしい|構わない|構いません|かまわない|かまいません|大丈夫|結構|問題ありません|問題ない|ok)",
-    r"(?:なくて|なくても|ないで)(?:も)?(?:いい|良い|よい|よろしい|構|かまい|大丈夫|結構|済|すみ)|(?:ずに|ず)(?:.*)(?:て|で)?(?:いい|良い|よい|構)です",
+    r"(?:(?<=[しっいきりてえけせめべれげねびちみに])て|(?<=[んい])で)も(?:いい|良い|よい|よろしい|構わない|構いません|かまわない|かまいません|大丈夫|結構|問題ありません|問題ない|ok)",
     r"(?:許可|解禁|許容|容認)(?:します|する|し(?:た|ました)|です|とします|しましょう|となりました|になりました)",
-    r"(?:もう|今後は|以後)?(?:.*)(?:不要|必要(?:は|が)?(?:もう)?(?:ない|ありません|なくな)|(?:いりません|要りません|いらない|要らない|いらなく))",
-    r"(?:可能|可|自由|ok|オーケー)(?:に(?:なり|します|する)|とします|です$)",
+)
+_EXCUSES_JA = any_of(
+    r"(?:なくて|なくても|ないで)(?:も)?(?:いい|良い|よい|よろしい|構|かまい|大丈夫|結構|済|すみ)",
+    r"不要|必要(?:は|が)?(?:もう)?(?:ない|ありません|なくな)|(?:いりません|要りません|いらない|要らない|いらなく)",
 )
 _AMENDS_JA = any_of(
     r"(?:変更|引き上げ|引き下げ|引上げ|延長|短縮|修正|改め|緩め|厳し|変え|見直し|更新|上げ|下げ|増やし|減らし|増額|減額|切り替え)(?:て|で)?(?:します|する|しました|ます|てください|ください|です|となり|とし|にし|に(?:なり|変)|$)",
@@ -93,14 +101,34 @@ _CONDITION_JA = any_of(
 )
 
 
+_MERELY_TALKS = any_of(
+    r"^(?:please |and |then |also )*(?:summari[sz]e|translate|rewrite|proofread|explain|analy[sz]e|correct|classify"
+    r"|parse|repeat|write|draft|say|tell|post|announce|reply|respond|email|message|send|quote|print|echo|type|let \w+ know|inform|remind)\b",
+    r"\b(?:seems?|looks? like|sounds? like|appears?|i (?:think|believe|guess|assume|hope|wish|wonder|suppose|feel|doubt|expect))\b",
+    r"\b(?:i|we|you|someone|they) (?:should|need to|have to|must|want to|plan to|will|could|intend to|would)\b|\b(?:i|we|they|it)'ll\b|\bgoing to\b",
+    r"\b(?:discuss\w*|consider\w*|propos\w*|request\w*|vote\w*|debat\w*|thinking (?:about|of))\b",
+    r"\b(?:tomorrow|next (?:week|month|year)|later|soon|eventually|some day)\b",
+)
+
+
 def ends_rule(sentence: str) -> bool:
     """Whether it ends something that it calls a rule, a ban, a limit, …"""
     return bool(_RULE_ENDS_EN.search(sentence) or _RULE_ENDS_JA.search(sentence))
 
 
 def permits(sentence: str) -> bool:
-    """Whether it permits again what was forbidden, or excuses from what was required."""
+    """Whether it permits again what was forbidden: "you may now …", 〜してもよい."""
     return bool(_PERMITS_EN.search(sentence) or _PERMITS_JA.search(sentence))
+
+
+def excuses(sentence: str) -> bool:
+    """Whether it excuses from what was required: "you no longer need to …", 〜しなくてよい."""
+    return bool(_EXCUSES_EN.search(sentence) or _EXCUSES_JA.search(sentence))
+
+
+def denies(sentence: str) -> bool:
+    """Whether it says that what a rule states is so no longer: "prod isn't frozen any more"."""
+    return bool(_DENIES_EN.search(sentence))
 
 
 def amends(sentence: str) -> bool:
@@ -145,6 +173,19 @@ def is_unsaid(sentence: str) -> bool:
         or mood_en.is_reported(sentence)
         or mood_en.is_supposed(sentence)
         or mood_en.is_conditional(sentence)
-        or bool(_NEGATED_EN.search(sentence))
+        or bool(_NEGATED_EN.search(sentence) or _MERELY_TALKS.search(sentence))
         or bool(_SPEAKER_LABEL.search(sentence))
     )
+
+
+_BEFORE_NEW_VALUE = re.compile(
+    r"\b(?:to|is now|are now|is from now on|until|till|by|with|moves to)\b|: |[はを]|(?=[$€£¥]\d)"
+)
+_OLD_VALUE = re.compile(r"(?:\binstead of\b|, not\b|\brather than\b)(?P<old>.*)")
+
+
+def amended_parts(sentence: str) -> list[str]:
+    """The parts of an amendment that name what is amended: its subject, and the old value."""
+    subject = _BEFORE_NEW_VALUE.split(sentence, maxsplit=1)[0]
+    old = _OLD_VALUE.search(sentence)
+    return [subject, *([old.group("old")] if old else [])]

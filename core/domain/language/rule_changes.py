@@ -14,10 +14,12 @@ from core.domain.language.normal import normalise
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_clauses
 from core.domain.language.speech import mask_quotations, own_sentences
-from core.domain.language.topic import Topic, only_match
+from core.domain.language.topic import Topic, action_of, only_match
+from core.domain.language.words import content_words, negated
 from schemas.commit import ConstraintPin
 
-_ID = re.compile(r"(?<![\w-])c-\d{4,}(?![\w-])")
+_COMMA = re.compile(r"[,、;] ?|: ")
+_ID = re.compile(r"(?<![a-z0-9-])c-\d{4,}(?![a-z0-9-])")
 
 _RELEASE_SHARE = 0.6
 """Share of a release's topic words that the pin must hold."""
@@ -75,7 +77,7 @@ def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
             return quote
         if _ID.search(spoken) and release_cues.ends_by_name(spoken):
             return quote
-        if release_cues.permits(spoken) and _touches_any(spoken, pins):
+        if _has_cue(spoken) and _touches_any(spoken, pins):
             return quote
     return None
 
@@ -117,16 +119,58 @@ def _by_name(quote: str, spoken: str, named: Sequence[ConstraintPin]) -> list[Ru
 
 
 def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleChange | None:
-    topic = Topic.of_change(spoken)
     if release_cues.amends(spoken):
-        pin = only_match(topic, pins, share=_AMEND_SHARE)
+        pin = _amended_pin(spoken, pins)
         return _amendment(quote, pin) if pin else None
     if release_cues.is_temporary(spoken):
         return None
-    if not (release_cues.ends_rule(spoken) or release_cues.permits(spoken)):
-        return None
-    pin = only_match(topic, pins, share=_RELEASE_SHARE)
+    part = _part_with_cue(spoken)
+    fit = [pin for pin in pins if _may_release(part, pin)]
+    # Another subject than the rule's, or a narrower one, releases nothing: "you may restart web-3".
+    pin = only_match(Topic.of_change(part), fit, share=_RELEASE_SHARE, whole=True)
     return RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None) if pin else None
+
+
+def _may_release(part: str, pin: ConstraintPin) -> bool:
+    """Whether the cue is of the kind that this rule can be released by.
+
+    A permission lifts a prohibition of that very action, an excuse lifts a duty. So "db-01 is
+    fine now" is news and leaves "never restart db-01" alone.
+    """
+    if release_cues.ends_rule(part) or release_cues.denies(part):
+        return True
+    if release_cues.excuses(part):
+        return not negated(pin.text)
+    action = action_of(pin.text)
+    permitted = action is None or action in content_words(part)
+    return release_cues.permits(part) and negated(pin.text) and permitted
+
+
+def _has_cue(spoken: str) -> bool:
+    return any(
+        cue(spoken)
+        for cue in (
+            release_cues.ends_rule,
+            release_cues.permits,
+            release_cues.excuses,
+            release_cues.denies,
+        )
+    )
+
+
+def _part_with_cue(spoken: str) -> str:
+    """The part between commas that makes the release: "we shipped, so *the freeze is over*"."""
+    parts = [part.strip() for part in _COMMA.split(spoken)]
+    return next((part for part in parts if _has_cue(part)), spoken)
+
+
+def _amended_pin(spoken: str, pins: Sequence[ConstraintPin]) -> ConstraintPin | None:
+    """The pin whose subject or old value the amendment names, with nothing foreign in it."""
+    for named in release_cues.amended_parts(spoken):
+        pin = only_match(Topic.of_change(named), pins, share=_AMEND_SHARE, whole=True)
+        if pin:
+            return pin
+    return None
 
 
 def _amendment(quote: str, pin: ConstraintPin) -> RuleChange:

@@ -52,12 +52,14 @@ def _rules_of(sentence: str) -> Iterator[str]:
 
 def _is_asked(sentence: str) -> bool:
     folded = normalise(sentence)
-    mood = mood_ja if language_of(folded) == "ja" else mood_en
-    return mood.is_question(folded)
+    if language_of(folded) == "ja":
+        return mood_ja.is_question(folded)
+    return mood_en.is_question(folded)
 
 
 def _states_rule(clause: str) -> bool:
     spoken = clause if is_only_quotation(clause) else mask_quotations(clause)
     folded = normalise(spoken).strip("「」『』\" ")
-    rules = rules_ja if language_of(folded) == "ja" else rules_en
-    return rules.states_rule(folded)
+    if language_of(folded) == "ja":
+        return rules_ja.states_rule(folded)
+    return rules_en.states_rule(folded)

@@ -46,7 +46,7 @@ _STANDING = (
     r"|by default|every (?:single )?time|each time|on every|in every|in all|in each|for every|for each"
     r"|for all|in any|no matter|as long as|whenever|as a matter of policy)"
 )
-_NUMBER = r"(?:[$€£¥]? ?\d[\d.,]*|(?:a|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|hundred)\b)"
+_NUMBER = r"(?:[$€£¥]? ?\d[\d.,]*|\b(?:a|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|hundred)\b)"
 _AT_MOST = (
     r"(?:no (?:more|less|fewer|longer|later) than|at most|at least|not? (?:to )?exceed|up to|max(?:imum)?"
     r"|under|below|within|fewer than|less than|more than|over|above|beyond|minimum)"
@@ -117,7 +117,7 @@ _ORDER_OVER_ALL = any_of(
 )
 _PERMITTED_TIME = r"(?:allowed|permitted|possible|accepted|acceptable|ok|okay|done|made|run|stored|used)"
 _DEONTIC = any_of(
-    rf"\byou (?:must|shall|may|can|are (?:strictly )?(?:to|required to|expected to|supposed to|obliged to))(?: not| never|n't)? (?:{_WORK}|not|never|only|always)\b",
+    rf"\byou (?:must|shall|(?:may|can)(?= (?:only|not|never))|are (?:strictly )?(?:to|required to|expected to|supposed to|obliged to))(?: not| never|n't)? (?:{_WORK}|not|never|only|always)\b",
     rf"\byou (?:mustn't|shan't|can't|cannot|may not|are not|aren't|are never|should not|shouldn't) (?:allowed to |permitted to |authorized to |to |supposed to |ever )?{_WORK}\b",
     rf"\byou (?:need to|have to|should|ought to|will need to)(?: always| never| only| not)? (?:{_WORK}|get|obtain)\b.*"
     rf"\b(?:{_UNIVERSAL}|never|only|before|after|without|first|unless|until|when(?:ever)?|in (?:english|japanese|formal|writing))\b",

@@ -38,7 +38,7 @@ ONE_OFF = words_of(
 
 CHAT = words_of(
     """be believe bother care celebrate cheer come cry despair doubt dream enjoy expect fear feel
-    fight find forget fret get give go grow guess happen hang have hesitate hope hurry imagine judge
+    fight find forget fret give go grow guess happen hang have hesitate hope hurry imagine judge
     keep know laugh learn let like listen live look lose love mind miss panic play push relax
     remember rest rush say see settle sleep smile stop stress struggle sweat take taste tell thank
     think treat trust try underestimate visit want watch wish wonder worry""".strip()

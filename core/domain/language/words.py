@@ -14,7 +14,7 @@ _STOP = frozenset(
     let me more most must my need never no nor not now of off on once only or other our out over own
     per please same shall she should so some such than that the their them then there these they
     this those to too until up us use very was we were what when where which while who why will with
-    without would you your yours i'm i'd i'll you're we're may might always ok okay""".split()
+    without would you your yours let's i'm i'd i'll you're we're may might always ok okay""".split()
 )
 _JA_STOP = frozenset("事 物 時 方 様 等 下 私 今 後 中 内 者 人 何 必 全 毎 可 不 要".split())
 _IRREGULAR = {
@@ -74,19 +74,19 @@ def _carries(word: str) -> bool:
 def _stem(word: str) -> str:
     word = word.removesuffix("'s")
     if word in _IRREGULAR:
-        return _IRREGULAR[word]
+        return _tidy(_IRREGULAR[word])
     if any(not letter.isalpha() for letter in word):
         return word
     for suffix in _SUFFIXES:
         stem = word.removesuffix(suffix)
-        if stem != word and len(stem) >= 3:
+        if stem != word and len(stem) >= 3 and not word.endswith("ss"):
             return _tidy(stem + ("y" if suffix in ("ies", "ied") else ""))
     return _tidy(word)
 
 
 def _tidy(stem: str) -> str:
     """One spelling for 'stopp' and 'stop', for 'cite' and 'cit'."""
-    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "sl":
+    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] != "s":
         return stem[:-1]
     return stem[:-1] if len(stem) > 3 and stem.endswith("e") else stem
 
