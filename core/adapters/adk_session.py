@@ -217,7 +217,7 @@ class BoundedSessionService(SqliteSessionService):
 
 def _is_silent(event: Event) -> bool:
     """Whether nothing of the event would outlive the turn."""
-    if event.content is not None or event.error_code or event.custom_metadata:
+    if event.content is not None or event.output is not None or event.error_code:
         return False
     if any(not key.startswith(State.TEMP_PREFIX) for key in event.actions.state_delta):
         return False

@@ -1,0 +1,86 @@
+"""What every EvidenceStore promises."""
+
+from core.adapters.open_stores import Stores
+from schemas.interaction import Outcome, ToolCall, ToolResult
+from tests.contract.values import KEY, OTHER_APP, OTHER_SESSION, OTHER_USER, interaction
+
+
+async def test_an_interaction_comes_back_as_it_was_recorded(stores: Stores) -> None:
+    recorded = interaction(
+        1,
+        "営業時間内は再起動禁止\n",
+        tool_calls=[ToolCall(id="c1", name="search", args={"q": "x", "n": [1, None]})],
+        tool_results=[ToolResult(tool_call_id="c1", name="search", result="…", is_error=True)],
+        models={"generator": "embedded/rules"},
+    )
+    await stores.evidence.record(KEY, recorded)
+    assert await stores.evidence.last(KEY) == recorded
+
+
+async def test_half_of_a_surrogate_pair_is_kept(stores: Stores) -> None:
+    recorded = interaction(1, "broken \ud83d emoji")
+    await stores.evidence.record(KEY, recorded)
+    assert await stores.evidence.last(KEY) == recorded
+
+
+async def test_the_same_invocation_is_replaced(stores: Stores) -> None:
+    await stores.evidence.record(KEY, interaction(1, "first"))
+    await stores.evidence.record(KEY, interaction(1, "second"))
+    assert [item.input.text for item in await stores.evidence.list(KEY)] == ["second"]
+
+
+async def test_last_passes_over_failed_and_undone_turns(stores: Stores) -> None:
+    await stores.evidence.record(KEY, interaction(1))
+    await stores.evidence.record(KEY, interaction(2))
+    await stores.evidence.record(KEY, interaction(3, outcome=Outcome.FAILED, decision=None))
+    assert await stores.evidence.mark_undone(KEY, 1) == 1
+    last = await stores.evidence.last(KEY)
+    assert last is not None
+    assert last.turn == 1
+
+
+async def test_a_turn_taken_again_after_undo_is_the_last(stores: Stores) -> None:
+    await stores.evidence.record(KEY, interaction(1))
+    await stores.evidence.record(KEY, interaction(2, "wrong"))
+    await stores.evidence.mark_undone(KEY, 1)
+    await stores.evidence.record(KEY, interaction(2, "right", invocation_id="again"))
+    last = await stores.evidence.last(KEY)
+    assert last is not None
+    assert last.input.text == "right"
+    listed = await stores.evidence.list(KEY)
+    assert [(item.input.text, item.outcome) for item in listed] == [
+        ("right", Outcome.ANSWERED),
+        ("wrong", Outcome.UNDONE),
+        ("hello", Outcome.ANSWERED),
+    ]
+
+
+async def test_pages_give_every_turn_once_newest_first(stores: Stores) -> None:
+    for number in range(1, 8):
+        await stores.evidence.record(KEY, interaction(number))
+    seen: list[int] = []
+    before: int | None = None
+    while page := await stores.evidence.list(KEY, limit=3, before_turn=before):
+        assert len(page) <= 3
+        seen += [item.turn for item in page]
+        before = page[-1].turn
+    assert seen == [7, 6, 5, 4, 3, 2, 1]
+
+
+async def test_sessions_users_and_apps_are_apart(stores: Stores) -> None:
+    await stores.evidence.record(KEY, interaction(1))
+    for key in (OTHER_SESSION, OTHER_USER, OTHER_APP):
+        assert await stores.evidence.last(key) is None
+        assert await stores.evidence.mark_undone(key, 0) == 0
+        assert await stores.evidence.erase(key.tenant, "s-2") == 0
+    assert await stores.evidence.last(KEY) is not None
+
+
+async def test_erase_takes_one_session_or_the_whole_user(stores: Stores) -> None:
+    for key in (KEY, OTHER_SESSION, OTHER_USER):
+        await stores.evidence.record(key, interaction(1))
+    assert await stores.evidence.erase(KEY.tenant, KEY.session) == 1
+    assert await stores.evidence.last(OTHER_SESSION) is not None
+    assert await stores.evidence.erase(KEY.tenant) == 1
+    assert await stores.evidence.last(OTHER_SESSION) is None
+    assert await stores.evidence.last(OTHER_USER) is not None
