@@ -1,0 +1,135 @@
+"""`acc-ace chat` on a real terminal: the prompt, Ctrl-C, Ctrl-D and what is on the screen."""
+
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PATIENCE_S = 60.0
+"""How long to wait for a text before the test fails; never a measure."""
+
+
+_IN_ITS_OWN_TERMINAL = """
+import fcntl, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # So that Ctrl-C becomes a signal.
+from cli.app import main
+main()
+"""
+
+
+class Terminal:
+    """`acc-ace` with arguments, in a pseudo terminal of 80 columns."""
+
+    def __init__(self, *args: str, environment: dict[str, str]) -> None:
+        self._master, child = pty.openpty()
+        self._process = subprocess.Popen(  # noqa: S603 — our own command
+            [sys.executable, "-c", _IN_ITS_OWN_TERMINAL, *args],
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            start_new_session=True,
+            env={**os.environ, **environment, "TERM": "xterm", "COLUMNS": "80"},
+        )
+        os.close(child)
+        self._seen = ""
+        self.screen = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    def send(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._master, keys.encode())
+
+    def expect(self, text: str) -> str:
+        """Wait for a text after what was expected before; what was printed up to it."""
+        while text not in self._seen:
+            ready, _, _ = select.select([self._master], [], [], _PATIENCE_S)
+            assert ready, f"{text!r} did not come; the terminal shows: {self.screen!r}"
+            data = os.read(self._master, 65_536).decode("utf-8", "replace")
+            self.screen += data
+            self._seen += _ESCAPE.sub("", data)
+        before, _, self._seen = self._seen.partition(text)
+        return before
+
+    def ended(self) -> int:
+        """Wait for the end; the exit code."""
+        return self._process.wait(_PATIENCE_S)
+
+
+@pytest.fixture
+def silent_model() -> Iterator[socket.socket]:
+    """A server that takes connections and never answers."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.settimeout(_PATIENCE_S)
+        yield server
+
+
+def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Path) -> None:
+    environment = {"ACC_ACE_DATA_DIR": str(tmp_path / "data")}
+    with Terminal("chat", "--session", "inc", environment=environment) as terminal:
+        terminal.expect("extractive, not an LLM")
+        terminal.expect("> ")
+        terminal.send("営業時間内は再起動禁止です。\n")
+        terminal.expect("+1 constraint · ")
+        terminal.expect("> ")
+        terminal.send("/quit\n")
+        terminal.expect("resume: acc-ace chat --session inc")
+        assert terminal.ended() == 0
+        assert "final_answer" not in terminal.screen
+    with Terminal("chat", "--session", "inc", environment=environment) as terminal:
+        terminal.expect("resumed after turn 1")
+        terminal.expect("> ")
+        terminal.send("\x10\x10")  # Ctrl-P twice: the line before /quit.
+        terminal.expect("営業時間内は再起動禁止です。")
+        terminal.send("\x15/ccs\n")
+        terminal.expect("[c-0001] 営業時間内は再起動禁止です。")
+        terminal.expect("> ")
+        terminal.send("\x04")
+        assert terminal.ended() == 0
+
+
+def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
+    tmp_path: Path, silent_model: socket.socket
+) -> None:
+    environment = {
+        "ACC_ACE_DATA_DIR": str(tmp_path / "data"),
+        "ACC_ACE_GENERATOR__MODEL": "openai/silent",
+        "ACC_ACE_OPENAI_BASE_URL": f"http://127.0.0.1:{silent_model.getsockname()[1]}/v1",
+    }
+    with Terminal("chat", "--session", "inc", environment=environment) as terminal:
+        terminal.expect("> ")
+        terminal.send("Never restart db-01 during business hours.\n")
+        connection, _ = silent_model.accept()
+        with closing(connection):
+            terminal.send("\x03")
+            terminal.expect("cancelled; nothing of this turn was kept")
+        terminal.expect("> ")
+        terminal.send("/ccs\n")
+        assert "c-0001" not in terminal.expect("> ")
+        terminal.send("\x03")
+        terminal.expect("> ")
+        terminal.send("\x04")
+        assert terminal.ended() == 0
+        assert "Traceback" not in terminal.screen
