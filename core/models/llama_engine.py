@@ -1,0 +1,131 @@
+"""llama.cpp in this process, through the optional package xllamacpp.
+
+One engine a model file and process. It owns one thread: the model is loaded there at the first
+call, and calls run there one after the other.
+"""
+
+import asyncio
+import secrets
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from core.errors import ConfigError, ModelOutputError
+from core.models.chat_request import Json
+
+INSTALL = 'pip install "acc-ace[llama-cpp]"'
+
+_QUIET = -1
+"""llama.cpp's verbosity that prints nothing but what is fatal."""
+
+
+class ChatServer(Protocol):
+    """The part of `xllamacpp.Server` that is used."""
+
+    def handle_chat_completions(self, body: Json, on_chunk: Callable[[object], bool], /) -> object:
+        """Run one streamed completion; `on_chunk` returns True to stop it."""
+        ...
+
+
+class LlamaEngine:
+    """Runs completions of one model, one at a time, off the event loop."""
+
+    def __init__(self, load: Callable[[], ChatServer]) -> None:
+        self._load = load
+        self._server: ChatServer | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="llama-cpp")
+
+    async def chunks(self, body: Json) -> AsyncIterator[Json]:
+        """The chunks of one completion as they come.
+
+        When the consumer stops, so does the completion. Raises ConfigError when the model cannot
+        be loaded, and ModelOutputError when its output cannot be parsed.
+        """
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
+        queue: asyncio.Queue[Json | Exception | None] = asyncio.Queue()
+
+        def put(item: Json | Exception | None) -> None:
+            if not stopped.is_set():
+                loop.call_soon_threadsafe(queue.put_nowait, item)
+
+        def on_chunk(chunk: object) -> bool:
+            for item in chunk if isinstance(chunk, list) else [chunk]:
+                put(item)
+            return stopped.is_set()
+
+        call = loop.run_in_executor(self._thread, self._run, body, on_chunk, put, stopped)
+        try:
+            while (item := await queue.get()) is not None:
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+            await call
+        finally:
+            stopped.set()
+
+    def close(self) -> None:
+        """Free the model and end the thread."""
+        self._thread.submit(self._unload).result()
+        self._thread.shutdown()
+
+    def _run(
+        self,
+        body: Json,
+        on_chunk: Callable[[object], bool],
+        put: Callable[[Json | Exception | None], None],
+        stopped: threading.Event,
+    ) -> None:
+        """In the thread: load if need be, complete, and hand over whatever went wrong."""
+        if stopped.is_set():
+            return
+        try:
+            self._server = self._server or self._load()
+            self._server.handle_chat_completions({**body, "stream": True}, on_chunk)
+        except RuntimeError as error:
+            put(ModelOutputError(f"llama.cpp could not read what the model wrote: {error}"))
+        except Exception as error:  # noqa: BLE001 - it is raised again on the event loop
+            put(error)
+        put(None)
+
+    def _unload(self) -> None:
+        self._server = None
+
+
+@lru_cache(maxsize=8)
+def engine_of(path: Path, context_tokens: int) -> LlamaEngine:
+    """The engine of a model file, one a process. Nothing is loaded yet."""
+    return LlamaEngine(lambda: load_server(path, context_tokens))
+
+
+def load_server(
+    path: Path, context_tokens: int, *, installed: Callable[[str], object] = find_spec
+) -> ChatServer:
+    """Load a model file.
+
+    Raises ConfigError when xllamacpp is not installed, or the file is not there or no model.
+    """
+    if installed("xllamacpp") is None:
+        raise ConfigError(f"llama-cpp models need an extra: {INSTALL}")
+    if not path.is_file():
+        raise ConfigError(f"llama-cpp model {path} is not there; give the path of a .gguf file")
+    # By name, since it is optional and loads native code.
+    xllamacpp = import_module("xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = context_tokens
+    params.n_parallel = 1
+    params.warmup = False
+    params.verbosity = _QUIET
+    # xllamacpp also serves on a loopback port; a key that nobody knows keeps others out.
+    params.ui = False
+    params.api_keys = [secrets.token_urlsafe(32)]
+    try:
+        server: ChatServer = xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise ConfigError(f"llama.cpp cannot load {path}: {error}") from error
+    return server
