@@ -24,10 +24,14 @@ _QUIET = -1
 """llama.cpp's verbosity that prints nothing but what is fatal."""
 
 
+Chunk = Json | list[Json]
+"""What llama.cpp calls back with: one chunk, or several."""
+
+
 class ChatServer(Protocol):
     """The part of `xllamacpp.Server` that is used."""
 
-    def handle_chat_completions(self, body: Json, on_chunk: Callable[[object], bool], /) -> object:
+    def handle_chat_completions(self, body: Json, on_chunk: Callable[[Chunk], bool], /) -> object:
         """Run one streamed completion; `on_chunk` returns True to stop it."""
         ...
 
@@ -53,7 +57,7 @@ class LlamaEngine:
             if not stopped.is_set():
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
-        def on_chunk(chunk: object) -> bool:
+        def on_chunk(chunk: Chunk) -> bool:
             for item in chunk if isinstance(chunk, list) else [chunk]:
                 put(item)
             return stopped.is_set()
@@ -76,7 +80,7 @@ class LlamaEngine:
     def _run(
         self,
         body: Json,
-        on_chunk: Callable[[object], bool],
+        on_chunk: Callable[[Chunk], bool],
         put: Callable[[Json | Exception | None], None],
         stopped: threading.Event,
     ) -> None:

@@ -12,6 +12,7 @@ _WIDTH, _HEADS, _FEED, _CONTEXT = 64, 4, 128, 4_096
 _ALIGNMENT = 32
 _U32, _F32, _BOOL, _STRING, _ARRAY, _I32 = 4, 6, 7, 8, 9, 5
 
+_Tensor = tuple[tuple[int, ...], "array[float]"]
 _Value = int | float | bool | str | list[str] | list[float] | list[int]
 
 
@@ -60,10 +61,10 @@ def _entries() -> dict[str, _Value]:
     }
 
 
-def _tensors(rng: random.Random) -> dict[str, tuple[tuple[int, ...], array[float]]]:
+def _tensors(rng: random.Random) -> dict[str, _Tensor]:
     vocabulary = 3 + 256 + 1 + 94
 
-    def noise(*shape: int) -> tuple[tuple[int, ...], array[float]]:
+    def noise(*shape: int) -> _Tensor:
         count = shape[0] * shape[1]
         return shape, array("f", (rng.gauss(0, 0.05) for _ in range(count)))
 
