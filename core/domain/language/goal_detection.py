@@ -3,22 +3,65 @@
 import re
 from dataclasses import dataclass
 
+from core.domain.language import mood_en, mood_ja
+from core.domain.language.detect import language_of
 from core.domain.language.normal import normalise
-from core.domain.language.sentences import split_sentences
+from core.domain.language.patterns import any_of
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.speech import mask_quotations, own_sentences
 
-_STATED = re.compile(
-    r"\b(?:our|my|the) (?:goal|objective|task|mission) (?:is|:)|^(?:please )?help (?:me|us)\b"
-    r"|^we (?:need|have) to \w+|(?:目標|目的|ゴール)は|(?:調査|調べ|復旧)して(?:ほしい|ください)"
+_GOAL_EN = r"(?:goal|objective|task|mission|aim|job|target|priority|purpose)"
+_GOAL_JA = r"(?:目標|目的|ゴール|課題|ミッション|タスク|狙い|優先事項)"
+_AIM_VERB = (
+    r"(?:restore|fix|find|migrate|investigate|resolve|build|write|plan|prepare|understand|reduce"
+    r"|improve|ship|launch|deliver|recover|design|debug|diagnose|organi[sz]e|analy[sz]e|figure out"
+    r"|work out|bring|get|make|decide|choose|finish|complete|set up|move|cut|stabili[sz]e|clean"
+    r"|create|draft|review|compare|rebuild|replace|upgrade|track down|identify|determine|sort out)"
 )
-_OUTRIGHT = re.compile(
-    r"\bnew goal\b|\bchange the goal\b|\blet's switch to\b|from now on the goal"
-    r"|(?:目標|目的|ゴール)を.*(?:変更|変え)|新しい(?:目標|目的|ゴール)"
+
+_OUTRIGHT = any_of(
+    rf"\bnew {_GOAL_EN}\b ?(?:is\b|:|-)|\b(?:change|update|switch|set|replace) (?:the|our"
+    rf"|my) {_GOAL_EN}\b",
+    rf"\bthe {_GOAL_EN} (?:is now|has changed|changes)\b|\b(?:from now on|now),? (?:the|our"
+    rf"|my) {_GOAL_EN} is\b",
+    r"^(?:ok,? |okay,? |so,? |now,? |actually,? )*let's (?:switch|move on|pivot|turn"
+    r"|change over) to\b",
+    rf"^{_GOAL_EN}: ?\S|\bforget (?:that|the old|the previous) {_GOAL_EN}\b.*\b(?:now|instead)\b",
+    rf"{_GOAL_JA}(?:を|は).*(?:変更|変え|切り替え|改め|設定)|新しい{_GOAL_JA}|新{_GOAL_JA}|(?:今"
+    rf"|これ)から(?:の|は){_GOAL_JA}",
+    rf"^{_GOAL_JA}[::]",
+    r"(?:方針|作業|話)を.*に切り替え(?:ます|よう|ましょう|てください)",
 )
+_STATED = any_of(
+    rf"\b(?:our|my|the|your|today's|this week's|first|main|top) (?:\w+ )?{_GOAL_EN} (?:here "
+    r"|today |now |for \w+ )?(?:is|are|:)",
+    r"^(?:hi,? |hello,? |hey,? |please |can you |could you |so,? )*(?:please )?help (?:me|us|our"
+    r"|the)\b",
+    r"^(?:so,? |ok,? |today,? |right now,? )?(?:we|i) (?:really |urgently |just )?(?:need|want"
+    rf"|have|are trying|'re trying|would like|'d like) (?:you )?to {_AIM_VERB}\b",
+    r"^(?:i'm|we're|i am|we are) (?:trying|working|looking|planning) (?:to|on)\b"
+    rf"|^let's {_AIM_VERB}\b",
+    r"\bi need (?:your )?help (?:with|to)\b|\bi'd like (?:your )?help\b",
+    rf"{_GOAL_JA}は.+|(?:調査|復旧|調べ|解決|支援|手伝っ|特定|対応|計画|作成|準備|改善|移行|分析"
+    r"|修正|検討|整理|設計|手助け|サポート)(?:し)?て(?:ほしい|欲しい|もらいたい|いただきたい"
+    r"|もらえ|ください|くれ)",
+    r"(?:復旧|解決|移行|調査|特定|達成|改善|実現|修正|完成|準備|整理|対応)(?:さ)?(?:せ"
+    r"|し)(?:たい|る必要が|なければ|ましょう)|を手伝って",
+)
+_ASKED_HELP = any_of(
+    r"^(?:please )?(?:can|could|will|would) you (?:please )?help\b|(?:て|で)(?:もらえ|いただけ"
+    r"|くれ)(?:ます|ません)(?:でしょう)?か"
+)
+_SMALL = re.compile(r"^(?:please )?help (?:me|us)[.!]?$|\bhelp yourself\b|\bso help me\b")
 
 
 @dataclass(frozen=True)
 class GoalSpan:
-    """A goal as it was said; `explicit` when the words set or change the goal outright."""
+    """A goal as it was said.
+
+    `text` and `quote` are verbatim; `explicit` when the words set or change the goal outright, so
+    that they replace a goal that is already there.
+    """
 
     text: str
     quote: str
@@ -26,14 +69,33 @@ class GoalSpan:
 
 
 def detect_goal(text: str) -> GoalSpan | None:
-    """The goal that a text states, explicit ones first; None when it states none."""
+    """The goal that a text states: an explicit one if any, else the first; None without one.
+
+    Questions, reports, guesses, quoted text and rules state no goal; "could you help us …?" does.
+    """
     stated: GoalSpan | None = None
-    for sentence in split_sentences(text):
-        folded = normalise(sentence)
-        if folded.endswith("?"):
+    for sentence in own_sentences(text):
+        folded = normalise(mask_quotations(sentence))
+        if _is_unsaid(folded):
             continue
         if _OUTRIGHT.search(folded):
             return GoalSpan(sentence, sentence, explicit=True)
-        if stated is None and _STATED.search(folded):
+        if stated is None and _states_goal(folded) and not detect_rules(sentence):
             stated = GoalSpan(sentence, sentence, explicit=False)
     return stated
+
+
+def _states_goal(folded: str) -> bool:
+    if _SMALL.search(folded):
+        return False
+    return bool(_STATED.search(folded) or _ASKED_HELP.search(folded))
+
+
+def _is_unsaid(folded: str) -> bool:
+    if _ASKED_HELP.search(folded):
+        return False
+    if language_of(folded) == "ja":
+        return mood_ja.is_question(folded) or mood_ja.is_reported(folded) or mood_ja.is_past(folded)
+    # "I'd like to …" is no mere wish here; a guess is.
+    guessed = re.search(r"\b(?:maybe|perhaps|might|suppose|imagine|if we)\b", folded)
+    return mood_en.is_question(folded) or mood_en.is_reported(folded) or bool(guessed)

@@ -6,22 +6,28 @@ import unicodedata
 from core.domain.language.normal import MAX_ANALYSED, visible
 
 _WHAT = (
-    r"(?:(?:previous|prior|earlier|above|preceding|existing|former|system|safety|your|these|those)\s+)*"
-    r"(?:instructions?|rules?|constraints?|prompts?|polic(?:y|ies)|guidelines?|directives?|commands?"
-    r"|restrictions?|guardrails?|bans?|(?:\w+\s+){1,4}(?:ban|freeze|rule|restriction|policy|constraint)s?)"
+    r"(?:(?:previous|prior|earlier|above|preceding|existing|former|system|safety|your|these"
+    r"|those)\s+)*"
+    r"(?:instructions?|rules?|constraints?|prompts?|polic(?:y|ies)|guidelines?|directives?"
+    r"|commands?"
+    r"|restrictions?|guardrails?|bans?|(?:\w+\s+){1,4}(?:ban|freeze|rule|restriction|policy"
+    r"|constraint)s?)"
 )
 _PATTERNS = re.compile(
     rf"\b(?:ignore|disregard|forget|override|overrule|bypass|circumvent)\s+"
     rf"(?:(?:all|any|every|the|of|my|our|about|everything\s+in)\s+)*{_WHAT}"
     r"|\b(?:ignore|disregard|forget)\s+(?:everything|all|anything)\s+(?:above|before|previous|you)"
     r"|\byou\s+are\s+now\s+(?:an?\b|the\b|in\b|free\b|called\b|dan\b|no\s+longer\b|acting\b)"
-    r"|\b(?:pretend|act)\s+(?:to\s+be|as\s+if|as\s+though)\s+you\b|\bnew\s+(?:system\s+)?instructions?\s*:"
+    r"|\b(?:pretend|act)\s+(?:to\s+be|as\s+if|as\s+though)\s+you\b"
+    r"|\bnew\s+(?:system\s+)?instructions?\s*:"
     r"|^\s*(?:system|assistant|developer)\s*(?:prompt|message)?\s*[:：]"
-    r"|\b(?:reveal|print|show|repeat|leak)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+)?(?:prompt|instructions)\b"
+    r"|\b(?:reveal|print|show|repeat|leak)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+)?(?:prompt"
+    r"|instructions)\b"
     r"|\bdo\s+not\s+(?:tell|inform|alert|mention\s+(?:this|it)\s+to)\s+(?:the\s+)?user\b"
     r"|\b(?:developer|jailbreak|dan|god)\s+mode\s+(?:is\s+)?(?:on|enabled|activated)\b"
     r"|(?:以前|これまで|今まで|上記|前|従来|全て|すべて|既存)の?(?:の?(?:全て|すべて|全部))?の?"
-    r"(?:指示|命令|ルール|規則|制約|プロンプト|設定)[^。\n]{0,8}?(?:無視|忘れ|破棄|従わ(?:ない|ず)|無効)"
+    r"(?:指示|命令|ルール|規則|制約|プロンプト|設定)[^。\n]{0,8}?(?:無視|忘れ|破棄|従わ(?:ない"
+    r"|ず)|無効)"
     r"|(?:禁止|制約|ルール|規則|凍結|制限|指示)(?:事項)?(?:は|を)(?:すべて|全て|全部)?無視"
     r"|(?:システム|開発者)(?:プロンプト|メッセージ|指示)\s*[:：を]"
     r"|(?:あなた|君|お前)は(?:今から|これから|いまから|もう)",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.domain.language import release_cues
+from core.domain.language.detect import language_of
 from core.domain.language.normal import normalise
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_clauses
@@ -77,7 +78,7 @@ def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
             return quote
         if _ID.search(spoken) and release_cues.ends_by_name(spoken):
             return quote
-        if _has_cue(spoken) and _touches_any(spoken, pins):
+        if _touches_any(spoken, pins):
             return quote
     return None
 
@@ -141,9 +142,18 @@ def _may_release(part: str, pin: ConstraintPin) -> bool:
         return True
     if release_cues.excuses(part):
         return not negated(pin.text)
+    if not release_cues.permits(part) or not negated(pin.text):
+        return False
     action = action_of(pin.text)
-    permitted = action is None or action in content_words(part)
-    return release_cues.permits(part) and negated(pin.text) and permitted
+    if action:
+        return action in content_words(part)
+    return _forbids_a_thing(pin) or release_cues.allows_by_word(part)
+
+
+def _forbids_a_thing(pin: ConstraintPin) -> bool:
+    """Whether the rule is "no peanuts", or Japanese, whose permissions always name an action."""
+    rule = normalise(pin.text)
+    return rule.startswith("no ") or language_of(rule) == "ja"
 
 
 def _has_cue(spoken: str) -> bool:
@@ -181,5 +191,8 @@ def _amendment(quote: str, pin: ConstraintPin) -> RuleChange:
 
 
 def _touches_any(spoken: str, pins: Sequence[ConstraintPin]) -> bool:
+    """Whether it could release one of the pins if it were plainer."""
     topic = Topic.of_change(spoken)
-    return any(topic.shared_with(Topic.of_rule(pin.text)) for pin in pins)
+    return any(
+        _may_release(spoken, pin) and topic.shared_with(Topic.of_rule(pin.text)) for pin in pins
+    )

@@ -59,7 +59,7 @@ def _is_asked(sentence: str) -> bool:
 
 def _states_rule(clause: str) -> bool:
     spoken = clause if is_only_quotation(clause) else mask_quotations(clause)
-    folded = normalise(spoken).strip("「」『』\" ")
+    folded = normalise(spoken).strip('「」『』" ')
     if language_of(folded) == "ja":
         return rules_ja.states_rule(folded)
     return rules_en.states_rule(folded)

@@ -17,7 +17,8 @@ _DONE = one_of(PARTICIPLES)
 _BREAK = r"(?:^|[,;:(\-]\s*|\b(?:so|and|but|then|please|therefore|hence) )"
 _OPENERS = re.compile(
     r"^(?:(?:please|ok|okay|also|and|but|so|then|well|hey|hi|hello|thanks|thank you|note that|note"
-    r"|important|reminder|remember|just|kindly|again|btw|by the way|fyi|one more thing|for the record"
+    r"|important|reminder|remember|just|kindly|again|btw|by the way|fyi|one more thing"
+    r"|for the record"
     r"|first|second|third|finally|lastly|that said|however|still|anyway|besides|in addition"
     r"|additionally|as (?:a reminder|discussed|agreed|i said|always)|rule(?: \d+)?|team|everyone"
     r"|whatever happens|no matter what|remember that|keep in mind that|keep in mind|be aware that"
@@ -40,154 +41,281 @@ _UNIVERSAL = (
 _STANDING = (
     r"(?:from now on(?:wards?)?|going forward|moving forward|from here on(?: out)?|from this point"
     r"|from today(?: on)?|in (?:the )?future|henceforth|hereafter|starting (?:now|today|tomorrow)"
-    r"|until (?:i (?:say|tell)|further notice|told)|for the (?:rest|remainder|duration) of|at all times"
+    r"|until (?:i (?:say|tell)|further notice|told)|for the (?:rest|remainder|duration) of"
+    r"|at all times"
     r"|under no circumstances|under any circumstances|at no (?:point|time|stage)|no exceptions?"
-    r"|without exception|as a rule|unless (?:i|we|it'?s|they|he|she|otherwise|explicitly|told|someone)"
-    r"|by default|every (?:single )?time|each time|on every|in every|in all|in each|for every|for each"
+    r"|without exception|as a rule|unless (?:i|we|it'?s|they|he|she|otherwise|explicitly|told"
+    r"|someone)"
+    r"|by default|every (?:single )?time|each time|on every|in every|in all|in each|for every"
+    r"|for each"
     r"|for all|in any|no matter|as long as|whenever|as a matter of policy)"
 )
-_NUMBER = r"(?:[$€£¥]? ?\d[\d.,]*|\b(?:a|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|hundred)\b)"
+_NUMBER = (
+    r"(?:[$€£¥]? ?\d[\d.,]*|\b(?:a|one|two|three|four|five|six|seven|eight|nine|ten|twelve"
+    r"|twenty|fifty|hundred)\b)"
+)
 _AT_MOST = (
-    r"(?:no (?:more|less|fewer|longer|later) than|at most|at least|not? (?:to )?exceed|up to|max(?:imum)?"
+    r"(?:no (?:more|less|fewer|longer|later) than|at most|at least|not? (?:to )?exceed|up to"
+    r"|max(?:imum)?"
     r"|under|below|within|fewer than|less than|more than|over|above|beyond|minimum)"
 )
 _PRONOUN = r"(?:i|he|she|it|that|there|this|who|they|we|someone|somebody)"
 
 _IDIOM = any_of(
     r"\bnever mind\b|\byou never know\b|\bbetter late than never\b|^not only\b|\bnow or never\b",
-    r"\b(?:can't|cannot|can not|couldn't) (?:wait|believe|thank|imagine|help|stand|complain|say|remember|stop"
-    r"|argue|go wrong|lie|seem|tell you|blame|be (?:serious|right|true)|agree more|stress|recommend|get enough)\b",
-    r"\bmust (?:be (?:nice|fun|hard|tough|tired|kidding|joking|great|amazing|so|very|really|exciting|lovely|a )"
+    r"\b(?:can't|cannot|can not|couldn't) (?:wait|believe|thank|imagine|help|stand|complain|say"
+    r"|remember|stop"
+    r"|argue|go wrong|lie|seem|tell you|blame|be (?:serious|right|true)|agree more|stress"
+    r"|recommend|get enough)\b",
+    r"\bmust (?:be (?:nice|fun|hard|tough|tired|kidding|joking|great|amazing|so|very|really"
+    r"|exciting|lovely|a )"
     r"|(?:say|admit|confess|feel|mean|know|love|like|hurt)\b)",
-    r"\b(?:don't|do not) (?:get me wrong|you (?:think|dare|love|just|agree)|mind (?:me|if)|know|want to be|even (?:know|get me))\b",
-    r"^no (?:problem|worr|way|doubt|idea|thanks|thank|rush|hurry|need|one else|matter|offen[cs]e|wonder"
-    r"|kidding|pressure|luck|pain|big deal|more |longer|clue|reason|sign|news|change|luck|biggie|shame|joke"
+    r"\b(?:don't|do not) (?:get me wrong|you (?:think|dare|love|just|agree)|mind (?:me|if)|know"
+    r"|want to be|even (?:know|get me))\b",
+    r"^no (?:problem|worr|way|doubt|idea|thanks|thank|rush|hurry|need|one else|matter|offen[cs]e"
+    r"|wonder"
+    r"|kidding|pressure|luck|pain|big deal|more |longer|clue|reason|sign|news|change|luck|biggie"
+    r"|shame|joke"
     r"|judg|stress|regrets|excuses|idea|question|guts|bother|harm)",
-    r"\b(?:has|have) to admit\b|\bnever (?:say never|ceases?|fails? to|gets? old|too late|been|a dull)\b",
-    r"\balways (?:been|nice|good|great|fun|a|an|the|so|there|here|wanted|happy|remember|loved|down)\b",
+    r"\b(?:has|have) to admit\b|\bnever (?:say never|ceases?|fails? to|gets? old|too late|been"
+    r"|a dull)\b",
+    r"\balways (?:been|nice|good|great|fun|a|an|the|so|there|here|wanted|happy|remember|loved"
+    r"|down)\b",
 )
 _RELEASES = any_of(
-    r"\b(?:no longer|not|n't)\b.*\b(?:any ?more|any longer|needed|required|necessary|apply|applies)\b",
-    r"\bno longer (?:need|have|must|require|banned|frozen|forbidden|in force|off|apply|applies|restrict\w*|limited)\b",
-    r"\b(?:lift|drop|remove|cancel|revoke|rescind|waive|scrap|release|forget|repeal|abolish)\w* (?:\w+ ){0,6}"
+    r"\b(?:no longer|not|n't)\b.*\b(?:any ?more|any longer|needed|required|necessary|apply"
+    r"|applies)\b",
+    r"\bno longer (?:need|have|must|require|banned|frozen|forbidden|in force|off|apply|applies"
+    r"|restrict\w*|limited)\b",
+    r"\b(?:lift|drop|remove|cancel|revoke|rescind|waive|scrap|release|forget|repeal"
+    r"|abolish)\w* (?:\w+ ){0,6}"
     r"(?:rule|ban|freeze|restriction|constraint|limit|cap|embargo|policy|requirement|c-\d+)\b",
-    r"\b(?:allowed|permitted|ok|okay|fine) again\b|\b(?:feel )?free to\b|\bdon't (?:need|have) to\b",
+    r"\b(?:allowed|permitted|ok|okay|fine) again\b|\b(?:feel )?free to\b|\bdon't (?:need"
+    r"|have) to\b",
 )
 
 _ORDER_AGAINST = any_of(
-    rf"{_BREAK}(?:please )?(?:never ever|never|do not ever|don't ever|do not|don't|dont)(?:,[^,]*,)?"
+    rf"{_BREAK}(?:please )?(?:never ever|never|do not ever|don't ever|do not|don't"
+    r"|dont)(?:,[^,]*,)?"
     rf" (?:even |directly |ever |again |you |under \w+ circumstances )*{_WORK}\b",
-    rf"{_BREAK}(?:please )?(?:never|do not|don't) (?!{one_of(CHAT)}\b)\w+\b.*\b(?:{_UNIVERSAL}|without|until|unless"
+    rf"{_BREAK}(?:please )?(?:never|do not|don't) (?!{one_of(CHAT)}\b)\w+\b.*\b(?:{_UNIVERSAL}"
+    r"|without|until|unless"
     r"|before|after|during|between|on \w+days?|outside|over|above)\b",
-    rf"\b(?:i|we) (?:do not|don't) (?:ever )?want (?:you|any|anyone|anybody|anything|the|this|my|our) .*\b(?:to|\w+ed|in|on)\b",
+    r"\b(?:i|we) (?:do not|don't) (?:ever )?want (?:you|any|anyone|anybody|anything|the|this|my"
+    r"|our) .*\b(?:to|\w+ed|in|on)\b",
     r", never (?:the |an? )?\w+[.!]?$",
     rf"^not? {_WORK}ing\b|^no \w+ing (?!to (?:do|worry))\w+",
     rf"^stop {_WORK}\w*ing (?!(?:the|this|that|it|by)\b)",
-    r"^(?:refrain from|abstain from|avoid \w+ing|avoid (?:any|all|the (?:word|phrase|use|term))|stay (?:away from|out of|off) (?:the|my|our|all|any|anything)"
+    r"^(?:refrain from|abstain from|avoid \w+ing|avoid (?:any|all|the (?:word|phrase|use|term))"
+    r"|stay (?:away from|out of|off) (?:the|my|our|all|any|anything)"
     r"|steer clear of|hands off|keep (?:off|out of|away from|your hands off))\b",
-    r"^leave (?:the |my |our |all |any |every |this |that )?[\w\- ]{2,40} (?:alone|untouched|as (?:it is|they are|is)|unchanged|intact)\b",
+    r"^leave (?:the |my |our |all |any |every |this |that )?[\w\- ]{2,40} (?:alone|untouched"
+    r"|as (?:it is|they are|is)|unchanged|intact)\b",
     r"\bunder no circumstances\b|\bat no (?:point|time|stage)\b|\bon no account\b|\bin no case\b",
 )
 _ORDER_STANDING = any_of(
-    rf"{_BREAK}(?:please )?(?:always|exclusively) (?:\w+ly )?(?:{_WORK}|be (?:polite|formal|brief|explicit|clear|concise)|double|have|get)\b",
+    rf"{_BREAK}(?:please )?(?:always|exclusively) (?:\w+ly )?(?:{_WORK}|be (?:polite|formal"
+    r"|brief|explicit|clear|concise)|double|have|get)\b",
     rf"{_BREAK}(?:please )?only (?:ever )?{_WORK}\b",
-    rf"\b{_STANDING}\b.*{_BREAK}?(?:please )?\b(?:{_WORK}|be|do|don't|never|always|no|you)\b",
+    rf"\b{_STANDING}(?: [^,]*,|,)? ?(?:please )?\b(?:{_WORK}|be|do|don't|never|always|no|you)\b",
     rf"{_BREAK}(?:please )?(?:{_WORK}|be|do)\b.*\b{_STANDING}\b",
-    rf"\bi(?:'d| would) (?:like|prefer|rather|appreciate|want|love)\b.*\byou\b.*\b(?:{_STANDING}|always|never|only|not|every|each|any)\b",
-    rf"\bi (?:want|need|expect|require|prefer|ask) (?:you|all|every|each|everyone|everything|any) .*\b(?:{_STANDING}|always|never|only|not|every|each|any|before|to be {_DONE}|in)\b",
-    rf"^i (?:forbid|prohibit|insist on|require|expect|prefer (?:that |short|long|brief|concise|formal|informal|plain|answers|repl|emails|it if you))\b",
+    rf"\bi(?:'d| would) (?:like|prefer|rather|appreciate|want|love)\b.*\byou\b.*\b(?:{_STANDING}"
+    r"|always|never|only|not|every|each|any)\b",
+    r"\bi (?:want|need|expect|require|prefer|ask) (?:you|all|every|each|everyone|everything"
+    rf"|any) .*\b(?:{_STANDING}|always|never|only|not|every|each|any|before|to be {_DONE}|in)\b",
+    r"^i (?:forbid|prohibit|insist on|require|expect|prefer (?:that |short|long|brief|concise"
+    r"|formal|informal|plain|answers|repl|emails|it if you))\b",
 )
 _ORDER_OVER_ALL = any_of(
-    rf"^(?:please )?{_STANDING_WORK}\b.*\b{_UNIVERSAL}\b(?! (?:the |these |those |of (?:them|it) ?)?(?:now|today|at once))",
-    rf"^(?:please )?(?:do (?:the|a)|make a|take a|run (?:the|a)|write a|create a|get|log|ask|send|check|back up|test) .*\b(?:before|after|for|on|with|in) (?:every|each|any|all)\b",
-    rf"^(?:please )?(?:make (?:absolutely )?sure|be (?:absolutely )?sure|see to it|ensure|remember|take care|be careful|try|do try|don't forget)\b.*\b(?:{_UNIVERSAL}|never|no|not|none|nothing|only|before|without)\b",
-    rf"^(?:please )?(?:ask|check with|consult|notify|tell|warn|inform|alert|confirm with|clear .{{1,30}} with|run .{{1,30}} by|get .{{1,30}} from)\b.*\bbefore (?:you )?(?:\w+ing|touch|any|each|every|mak|send|chang|do )",
-    rf"^(?:please )?(?:use|cite|suggest|recommend|work|deploy|contact|trade|quote|store|accept|answer|reply|respond|speak|write|rely|invest|stick)\b.*\bonly\b",
+    rf"^(?:please )?(?!keep \w+ing){_STANDING_WORK}\b.*\b{_UNIVERSAL}\b"
+    r"(?! (?:the |these |those |of (?:them|it) ?)?(?:now|today|at once))",
+    r"^(?:please )?(?:do (?:the|a)|make a|take a|run (?:the|a)|write a|create a|get|log|ask"
+    r"|send|check|back up|test) .*\b(?:before|after|for|on|with|in) (?:every|each|any|all)\b",
+    r"^(?:please )?(?:make (?:absolutely )?sure|be (?:absolutely )?sure|see to it|ensure"
+    rf"|remember|take care|be careful|try|do try|don't forget)\b.*\b(?:{_UNIVERSAL}|never|no|not"
+    r"|none|nothing|only|before|without)\b",
+    r"^(?:please )?(?:ask|check with|consult|notify|tell|warn|inform|alert|confirm with"
+    r"|clear .{1,30} with|run .{1,30} by|get .{1,30} from)\b.*\bbefore (?:you )?(?:\w+ing"
+    r"|touch|any|each|every|mak|send|chang|do )",
+    r"^(?:please )?(?:use|cite|suggest|recommend|work|deploy|contact|trade|quote|store|accept"
+    r"|answer|reply|respond|speak|write|rely|invest|stick)\b.*\bonly\b",
     r"^only \w+ (?:from|in|on|with|using|that)\b(?!.*\b(?:is|are|was|were|has|have)\b)",
-    r"^(?:please )?(?:limit|restrict|confine|cap) (?:yourself|your|the|all|every|each|any|answers|replies|spending|\w+s)\b",
-    r"^(?:please )?(?:stick (?:to|with)|adhere to|comply with|abide by|follow) (?!up|your (?:heart|dreams))",
-    rf"^(?:please )?stay (?:under|below|within|in (?:read|english|character)|inside|on (?:staging|the)|read-only)\b",
-    r"^(?:please )?keep (?!(?:me|us|it up|going|up|in touch|on|calm|an eye|trying|at it|smiling|that|your (?:chin|head|spirits))\b)"
-    r".*\b(?:out of|private|confidential|secret|between us|to yourself|under|below|within|short|brief|concise|polite|formal"
-    r"|anonymous|offline|away from|off|free of|separate|internal|hidden|in (?:english|japanese|mind that)|at (?:most|least)|to (?:a|one|two|three|the) )\b",
-    r"^(?:please )?(?:treat|handle|regard|consider) .* as\b|^(?:please )?(?:call|address) me \w+|^(?:please )?refer to \w+ (?:as|by)\b",
-    r"^(?:please )?(?:redact|mask|anonymi[sz]e|pseudonymi[sz]e|encrypt|hide|blur|strip) (?:the |all |any |every |each )?[\w\- ]*"
-    r"(?:names?|numbers?|data|emails?|address\w*|participants?|faces?|details|secrets?|passwords?|tokens?|identifiers?|ids?|customers?)\b",
-    rf"^(?:please )?(?:{_WORK})\b.*\b(?:{_AT_MOST}) {_NUMBER}.*\b(?:per|words?|sentences?|lines?|characters?|total|overall|hours?|minutes?)\b",
+    r"^(?:please )?(?:limit|restrict|confine|cap) (?:yourself|your|the|all|every|each|any"
+    r"|answers|replies|spending|\w+s)\b",
+    r"^(?:please )?(?:stick (?:to|with)|adhere to|comply with|abide by|follow) (?!up"
+    r"|your (?:heart|dreams))",
+    r"^(?:please )?stay (?:under|below|within|in (?:read|english|character)|inside"
+    r"|on (?:staging|the)|read-only)\b",
+    r"^(?:please )?keep (?!(?:me|us|it up|going|up|in touch|on|calm|an eye|trying|at it|smiling"
+    r"|that|your (?:chin|head|spirits))\b)"
+    r".*\b(?:out of|private|confidential|secret|between us|to yourself|under|below|within|short"
+    r"|brief|concise|polite|formal"
+    r"|anonymous|offline|away from|off|free of|separate|internal|hidden|in (?:english|japanese"
+    r"|mind that)|at (?:most|least)|to (?:a|one|two|three|the) )\b",
+    r"^(?:please )?(?:treat|handle|regard|consider) .* as\b|^(?:please )?(?:call|address) me \w+"
+    r"|^(?:please )?refer to \w+ (?:as|by)\b",
+    r"^(?:please )?(?:redact|mask|anonymi[sz]e|pseudonymi[sz]e|encrypt|hide|blur|strip) (?:the "
+    r"|all |any |every |each )?[\w\- ]*"
+    r"(?:names?|numbers?|data|emails?|address\w*|participants?|faces?|details|secrets?"
+    r"|passwords?|tokens?|identifiers?|ids?|customers?)\b",
+    rf"^(?:please )?(?:{_WORK})\b.*\b(?:{_AT_MOST}) {_NUMBER}.*\b(?:per|words?|sentences?|lines?"
+    r"|characters?|total|overall|hours?|minutes?)\b",
 )
-_PERMITTED_TIME = r"(?:allowed|permitted|possible|accepted|acceptable|ok|okay|done|made|run|stored|used)"
+_PERMITTED_TIME = (
+    r"(?:allowed|permitted|possible|accepted|acceptable|ok|okay|done|made|run|stored|used)"
+)
 _DEONTIC = any_of(
-    rf"\byou (?:must|shall|(?:may|can)(?= (?:only|not|never))|are (?:strictly )?(?:to|required to|expected to|supposed to|obliged to))(?: not| never|n't)? (?:{_WORK}|not|never|only|always)\b",
-    rf"\byou (?:mustn't|shan't|can't|cannot|may not|are not|aren't|are never|should not|shouldn't) (?:allowed to |permitted to |authorized to |to |supposed to |ever )?{_WORK}\b",
-    rf"\byou (?:need to|have to|should|ought to|will need to)(?: always| never| only| not)? (?:{_WORK}|get|obtain)\b.*"
-    rf"\b(?:{_UNIVERSAL}|never|only|before|after|without|first|unless|until|when(?:ever)?|in (?:english|japanese|formal|writing))\b",
-    rf"\byou(?: should| need to| have to| must)? (?:always|never|only) (?:{_WORK})\b",
-    rf"\bwe (?:must|should|may|can|shall|are) (?:not|never|only)(?: allowed to| permitted to| to)? {_WORK}\b",
-    rf"\bwe (?:mustn't|can't|cannot|shouldn't|aren't|are not|may not|won't) (?:allowed to |permitted to |to |be )?{_WORK}(?:ing)?\b.*\b(?:{_UNIVERSAL}|never|before|after|without|unless|until|outside|for|during|on|with|to)\b",
-    rf"\bwe (?:do not|don't|never|only|always) (?:ever )?(?:access|deploy|disclose|discuss|export|merge|offer|promise|publish|push|quote|refund|release|restart|sell|share|ship|store|touch|trade|trust|use|cite|accept|negotiate|hire|invest)\b",
-    rf"^(?!{_PRONOUN}\b)[\w\"'%$,\- ]+? (?:must|shall)(?: always| only)? (?:{_WORK}|(?:be|remain|stay|go|come|have|contain|pass)\b(?! (?:the|because|nice|by now|somewhere|already|a )))",
-    rf"\b(?:must|shall|may)(?: not| never|n't) (?:be (?:\w+ed|{_DONE})|leave|appear|contain|exceed|go|enter|cross|drop|fall|have|see|know|get|{_WORK})\b",
-    rf"\b(?:must|shall|has to|have to|needs? to|should)(?: always| only| first)? be (?:{_DONE}|read-only|in (?:english|japanese|writing)|(?:{_AT_MOST}) {_NUMBER})\b.*\b(?:{_UNIVERSAL}|by|before|with|in|first|only|{_AT_MOST}|never|to|as|via|through)\b",
-    rf"^(?:{_UNIVERSAL}|no|both|the|your|our)\b[\w\"'%$,\- ]* (?:must|shall|has to|have to|needs? to|should) (?:{_WORK}|be (?:{_DONE}|under|below|within|in|at|no|short|formal)|include|go through|come with|contain|have|pass)\b",
-    rf"^(?:{_UNIVERSAL}|no|both)\b[\w\"'%$,\- ]* (?:need|needs|require|requires|goes? through|gets?|must|is to|are to)\b",
+    r"\byou (?:must|shall|(?:may|can)(?= (?:only|not|never))|are (?:strictly )?(?:to"
+    rf"|required to|expected to|supposed to|obliged to))(?: not| never|n't)? (?:{_WORK}|not"
+    r"|never|only|always)\b",
+    r"\byou (?:mustn't|shan't|can't|cannot|may not|are not|aren't|are never|should not"
+    rf"|shouldn't) (?:allowed to |permitted to |authorized to |to |supposed to |ever )?{_WORK}\b",
+    r"\byou (?:need to|have to|should|ought to|will need to)(?: always| never| only"
+    rf"| not)? (?:{_WORK}|get|obtain)\b.*"
+    rf"\b(?:{_UNIVERSAL}|never|only|before|after|without|first|unless|until|when(?:ever)?"
+    r"|in (?:english|japanese|formal|writing))\b",
+    rf"\byou(?: should| need to| have to| must) (?:always|never|only) (?:{_WORK})\b",
+    r"\bwe (?:must|should|may|can|shall|are) (?:not|never|only)(?: allowed to| permitted to"
+    rf"| to)? {_WORK}\b",
+    r"\bwe (?:mustn't|can't|cannot|shouldn't|aren't|are not|may not|won't) (?:allowed to "
+    rf"|permitted to |to |be )?{_WORK}(?:ing)?\b.*\b(?:{_UNIVERSAL}|never|before|after|without"
+    r"|unless|until|outside|for|during|on|with|to)\b",
+    r"\bwe (?:do not|don't|never|only|always) (?:ever )?(?:access|deploy|disclose|discuss"
+    r"|export|merge|offer|promise|publish|push|quote|refund|release|restart|sell|share|ship"
+    r"|store|touch|trade|trust|use|cite|accept|negotiate|hire|invest)\b",
+    rf"^(?!{_PRONOUN}\b)[\w\"'%$,\- ]+? (?:must|shall)(?: always| only)? (?:{_WORK}|(?:be|remain"
+    r"|stay|go|come|have|contain|pass)\b(?! (?:the|because|nice|by now|somewhere|already|a )))",
+    rf"\b(?:must|shall|may)(?: not| never|n't) (?:be (?:\w+ed|{_DONE})|leave|appear|contain"
+    rf"|exceed|go|enter|cross|drop|fall|have|see|know|get|{_WORK})\b",
+    rf"\b(?:must|shall|has to|have to|needs? to|should)(?: always| only| first)? be (?:{_DONE}"
+    rf"|read-only|in (?:english|japanese|writing)|(?:{_AT_MOST}) {_NUMBER})\b.*\b(?:{_UNIVERSAL}"
+    rf"|by|before|with|in|first|only|{_AT_MOST}|never|to|as|via|through)\b",
+    rf"^(?:{_UNIVERSAL}|no|both|the|your|our)\b[\w\"'%$,\- ]* (?:must|shall|has to|have to"
+    rf"|needs? to|should) (?:{_WORK}|be (?:{_DONE}|under|below|within|in|at|no|short|formal)"
+    r"|include|go through|come with|contain|have|pass)\b",
+    rf"^(?:{_UNIVERSAL}|no|both)\b[\w\"'%$,\- ]* (?:need|needs|require|requires|goes? through"
+    r"|gets?|must|is to|are to)\b",
     rf"\b(?:should|may|can|ought to) (?:never|only|not ever)(?: be)? (?:{_WORK}|{_DONE}|\w+ed)\b",
-    rf"\b(?:cannot|can't|can not|should not|shouldn't) be (?:changed|deleted|deployed|disclosed|discussed|edited|exported|exposed|forwarded|mentioned|merged|modified|moved|published|quoted|released|removed|restarted|revealed|shared|shipped|sold|stored|touched|traded|used|exceeded)\b",
-    r"\b(?:need|needs|require|requires)(?: \w+'s| an?| the| two| \d| prior| written| explicit| formal| my| our| your| legal| manager| \w+)* "
-    r"(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation|clearance|rollback|tickets?|reviewers?|approvers?|signatures?)\b",
-    r"\b(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation|reviewers?|signatures?) (?:is|are) (?:always )?(?:required|mandatory|needed|necessary|compulsory)\b",
+    r"\b(?:cannot|can't|can not|should not|shouldn't) be (?:changed|deleted|deployed|disclosed"
+    r"|discussed|edited|exported|exposed|forwarded|mentioned|merged|modified|moved|published"
+    r"|quoted|released|removed|restarted|revealed|shared|shipped|sold|stored|touched|traded|used"
+    r"|exceeded)\b",
+    r"\b(?:need|needs|require|requires)(?: \w+'s| an?| the| two| \d| prior| written| explicit"
+    r"| formal| my| our| your| legal| manager| \w+)* "
+    r"(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation"
+    r"|clearance|rollback|tickets?|reviewers?|approvers?|signatures?)\b",
+    r"\b(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation"
+    r"|reviewers?|signatures?) (?:is|are) (?:always )?(?:required|mandatory|needed|necessary"
+    r"|compulsory)\b",
 )
 _POLICY = any_of(
-    r"\bit(?:'s| is) (?:strictly |absolutely |expressly )?(?:prohibited|forbidden|mandatory|compulsory|not allowed|not permitted|required|against (?:the )?(?:rules|policy)|(?:essential|critical|imperative|vital) (?:that|to never|not to))\b",
-    r"^(?!my (?:son|daughter|kid|sister|brother|mom|dad|wife|husband)|i\b|he\b|she\b).*\b(?:is|are|isn't|aren't|remains?|stays?)(?: not| never| only| strictly| absolutely| completely| still| expressly| always| now)* "
-    r"(?:off[- ]limits|off the table|out of bounds|forbidden|banned|prohibited|disallowed|confidential|embargoed|read-only|mandatory|compulsory|non-negotiable|not negotiable|classified|need-to-know|verboten|taboo|a no-go|no-go|not an option)\b",
-    r"^(?!my (?:son|daughter|kid|sister|brother|mom|dad|wife|husband)|i\b|he\b|she\b).*\b(?:(?:is|are) (?:not|never|only|strictly)|isn't|aren't)(?: ever| only)? (?:allowed|permitted|to be|authorized|authorised|for)\b",
+    r"\bit(?:'s| is) (?:strictly |absolutely |expressly )?(?:prohibited|forbidden|mandatory"
+    r"|compulsory|not allowed|not permitted|required|against (?:the )?(?:rules|policy)"
+    r"|(?:essential|critical|imperative|vital) (?:that|to never|not to))\b",
+    r"^(?!my (?:son|daughter|kid|sister|brother|mom|dad|wife|husband)|i\b|he\b|she\b).*\b(?:is"
+    r"|are|isn't|aren't|remains?|stays?)(?: not| never| only| strictly| absolutely| completely"
+    r"| still| expressly| always| now)* "
+    r"(?:off[- ]limits|off the table|out of bounds|forbidden|banned|prohibited|disallowed"
+    r"|confidential|embargoed|read-only|mandatory|compulsory|non-negotiable|not negotiable"
+    r"|classified|need-to-know|verboten|taboo|a no-go|no-go|not an option)\b",
+    r"^(?!my (?:son|daughter|kid|sister|brother|mom|dad|wife|husband)|i\b|he\b"
+    r"|she\b).*\b(?:(?:is|are) (?:not|never|only|strictly)|isn't|aren't)(?: ever"
+    r"| only)? (?:allowed|permitted|to be|authorized|authorised|for internal)\b",
     r"\b(?:is|are) (?:strictly )?(?:limited|restricted|confined|capped|held) (?:to|at|by)\b",
     rf"\b(?:is|are) (?:always |only )?to be (?:{_DONE}|\w+ed)\b",
-    r"\b(?:prod\w*|deploy\w*|releases?|changes?|budget|hiring|schema|main|master|trunk|spending|merges?|accounts?|environment|cluster|code ?base|repo\w*|branch)\b[\w ]*\b(?:is|are|stays?|remains?) (?:now |still |completely )?(?:frozen|locked|closed)\b",
+    r"\b(?:prod\w*|deploy\w*|releases?|changes?|budget|hiring|schema|main|master|trunk|spending"
+    r"|merges?|accounts?|environment|cluster|code ?base|repo\w*|branch)\b[\w ]*\b(?:is|are"
+    r"|stays?|remains?) (?:now |still |completely )?(?:frozen|locked|closed)\b",
     r"\b(?:is|are|stays?|remains?) frozen (?:until|till|through|for)\b",
-    r"\b(?:in|under) (?:an? |the )?(?:strict |full |total )?(?:\w+ )?(?:embargo|freeze|moratorium|nda|lockdown|hold)\b|\b(?:freeze|embargo|moratorium)\b.*\b(?:until|till|through|in effect|in force|applies)\b",
-    r"\b(?:stays?|remains?|is|keep (?:it|this)) (?:strictly |just )?between (?:us|you and me|the two of us)\b",
-    rf"\b(?:cap|limit|ceiling|maximum|max|minimum|quota)\b(?! of (?:this|that|the|a)\b)[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:|=) (?:[\w\- ]{{0,20}})?{_NUMBER}",
-    rf"\b(?:budget|spend(?:ing)?|maximum|max|discounts?|expenses?|cost)\b[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:|=)[\w\- ]{{0,20}}(?:{_AT_MOST}|cap\w*|limit\w*) {_NUMBER}",
-    rf"^(?:the )?(?:maximum|max|minimum|total|hard)\b[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:|=) {_NUMBER}",
-    rf"\b(?:capped|limited) (?:at|to) {_NUMBER}|^(?:at most|no more than|never more than|max(?:imum)?) {_NUMBER}",
-    r"^(?:our|the|my|company|team|house|standing|new|one|general|hard|golden|first)(?: \w+)? (?:policy|rule|requirement|constraint|guideline|ground rule|red line|convention|standard procedure)(?: here| is| says| for [\w ]+)?(?: is|:)(?! (?:simple|old|weird|unclear|fine|stupid|broken|there|in the|at)\b)",
-    r"^(?:policy|rule|constraint|requirement|restriction|condition|ground rule|hard rule)s?(?: \d+)?: ?\S",
-    r"^only (?!\d|one|two|three|four|five|six|a few|a|an|some|half|then|time|recently|now|just|if|when|because|after)"
-    rf"[\w\"'\-. ]+? (?:may|can|must|should|shall|count|counts|qualify|is allowed|are allowed|is permitted|are permitted|gets?|has access|have access|(?:is|are) (?:acceptable|accepted|authorized|valid)|{_WORK}s?)\b",
-    r"^(?:nobody|no one|nothing|none|no [\w\- ]{2,30}?)\b[\w\- ]*\b(?:without|until|unless|except|but|may|must|shall|should|is to|are to|(?:is|are) allowed|goes|gets?|leaves|touches|merges|ships|deploys|enters)\b",
-    r"^no (?:[\w\-]+ ){1,4}(?:on|in|after|before|during|without|outside|for|until|between|over|above|to|from|at|with|unless|allowed|please|whatsoever)\b",
-    r"^no [\w\-]+(?: [\w\-]+){0,2},? (?:please|ever|period|full stop|at all)\b|^no (?:new )?(?:deploys?|deployments?|restarts?|releases?|merges?|changes?|migrations?|emojis?|jargon|peanuts|meat|calls|exceptions)\b",
-    rf"\b(?:allowed|permitted|possible|happens?|happen|done|made|take place|accepted|run|runs) (?:only|exclusively)\b|\b(?:is|are) only (?:to be )?{_PERMITTED_TIME}\b|\bonly (?:between|during|after|before|on \w+days?|with (?:approval|permission))\b",
-    r"\b(?:on|in) \w+(?:days|mornings|afternoons|evenings) only\b|^(?:\w+ ){1,3}only(?:[,.]|$| (?:for|in|until|please|no|not))|\b(?:read|view)-only (?:access|mode|for)\b",
-    r"\b(?:go|goes|route[ds]?) (?:only )?through \w+.*\b(?:no exceptions?|only|always)\b|\bno exceptions\b",
+    r"\b(?:in|under) (?:an? |the )?(?:strict |full |total )?(?:\w+ )?(?:embargo|freeze"
+    r"|moratorium|nda|lockdown|hold)\b|\b(?:freeze|embargo|moratorium)\b.*\b(?:until|till"
+    r"|through|in effect|in force|applies)\b",
+    r"\b(?:stays?|remains?|is|keep (?:it|this)) (?:strictly |just )?between (?:us|you and me"
+    r"|the two of us)\b",
+    r"\b(?:cap|limit|ceiling|maximum|max|minimum|quota)\b(?! of (?:this|that|the"
+    rf"|a)\b)[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:|=) (?:[\w\- ]{{0,20}})?{_NUMBER}",
+    r"\b(?:budget|spend(?:ing)?|maximum|max|discounts?|expenses?"
+    rf"|cost)\b[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:|=)[\w\- ]{{0,20}}(?:{_AT_MOST}|cap\w*"
+    rf"|limit\w*) {_NUMBER}",
+    rf"^(?:the )?(?:maximum|max|minimum|total|hard)\b[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:"
+    rf"|=) {_NUMBER}",
+    rf"\b(?:capped|limited) (?:at|to) {_NUMBER}|^(?:at most|no more than|never more than"
+    rf"|max(?:imum)?) {_NUMBER}",
+    r"^(?:our|the|my|company|team|house|standing|new|one|general|hard|golden"
+    r"|first)(?: \w+)? (?:policy|rule|requirement|constraint|guideline|ground rule|red line"
+    r"|convention|standard procedure)(?: here| is| says| for [\w ]+)?(?: is|:)(?! (?:simple|old"
+    r"|weird|unclear|fine|stupid|broken|there|in the|at)\b)",
+    r"^(?:policy|rule|constraint|requirement|restriction|condition|ground rule"
+    r"|hard rule)s?(?: \d+)?: ?\S",
+    r"^only (?!\d|one|two|three|four|five|six|a few|a|an|some|half|then|time|recently|now|just"
+    r"|if|when|because|after)"
+    r"[\w\"'\-. ]+? (?:may|can|must|should|shall|count|counts|qualify|is allowed|are allowed"
+    r"|is permitted|are permitted|gets?|has access|have access|(?:is|are) (?:acceptable"
+    rf"|accepted|authorized|valid)|{_WORK}s?)\b",
+    r"^(?:nobody|no one|nothing|none|no [\w\- ]{2,30}?)\b[\w\- ]*\b(?:without|until|unless"
+    r"|except|but|may|must|shall|should|is to|are to|(?:is|are) allowed|goes|gets?|leaves"
+    r"|touches|merges|ships|deploys|enters)\b",
+    r"^no (?:[\w\-]+ ){1,4}(?:on|in|after|before|during|without|outside|for|until|between|over"
+    r"|above|to|from|at|with|unless|allowed|please|whatsoever)\b",
+    r"^no [\w\-]+(?: [\w\-]+){0,2},? (?:please|ever|period|full stop|at all)\b"
+    r"|^no (?:new )?(?:deploys?|deployments?|restarts?|releases?|merges?|changes?|migrations?"
+    r"|emojis?|jargon|peanuts|meat|calls|exceptions)\b",
+    r"\b(?:allowed|permitted|possible|happens?|happen|done|made|take place|accepted|run"
+    rf"|runs) (?:only|exclusively)\b|\b(?:is|are) only (?:to be )?{_PERMITTED_TIME}\b"
+    r"|\bonly (?:between|during|after|before|on \w+days?|with (?:approval|permission))\b",
+    r"\b(?:on|in) \w+(?:days|mornings|afternoons|evenings) only\b|^(?:\w+ ){1,3}only(?:[,.]|$"
+    r"| (?:for|in|until|please|no|not))|\b(?:read|view)-only (?:access|mode|for)\b",
+    r"\b(?:go|goes|route[ds]?) (?:only )?through \w+.*\b(?:no exceptions?|only|always)\b"
+    r"|\bno exceptions\b",
 )
 _CONDITIONED_ORDER = re.compile(
-    rf"^(?:if|when|whenever|before|after|for (?:all|every|each|any)|during|as long as|until|unless|while|in case)\b"
-    rf"(?P<condition>[^,]*),? (?:then )?(?:please )?(?:always |never |do not |don't |immediately |first )?(?P<order>{_WORK})\b"
+    r"^(?:if|when|whenever|before|after|for (?:all|every|each|any)|during|as long as|until"
+    r"|unless|while|in case)\b"
+    r"(?P<condition>[^,]*),? (?:then )?(?:please )?(?:always |never |do not |don't "
+    rf"|immediately |first )?(?P<order>{_WORK})\b"
 )
 _GENERAL_CONDITION = any_of(
-    r"\b(?:a|an|any|anyone|anything|anybody|someone|somebody|every|each|all|customers|clients|users|people)\b",
-    rf"\b(?:goes|rises|exceeds?|drops|falls|reaches|climbs|stays|is (?:above|below|over|under|in doubt|unclear))\b",
-    r"\b(?:in doubt|unsure|not sure|mention\w*|i ask|asked|you (?:write|quote|send|answer|reply|cite|email|contact|deploy|talk|schedule|book|use|need to|make|add|change|report|refer|share|summari[sz]e|translate))\b",
-    r"^ ?\w+ing\b|^ ?(?:business|office|working|peak|trading|market|quiet|school) hours\b|^ ?the (?:incident|audit|freeze|embargo|trial|migration|outage|rest)\b",
+    r"\b(?:a|an|any|anyone|anything|anybody|someone|somebody|every|each|all|customers|clients"
+    r"|users|people)\b",
+    r"\b(?:goes|rises|exceeds?|drops|falls|reaches|climbs|stays|is (?:above|below|over|under"
+    r"|in doubt|unclear))\b",
+    r"\b(?:in doubt|unsure|not sure|mention\w*|i ask|asked|you (?:write|quote|send|answer|reply"
+    r"|cite|email|contact|deploy|talk|schedule|book|use|need to|make|add|change|report|refer"
+    r"|share|summari[sz]e|translate))\b",
+    r"^ ?\w+ing\b|^ ?(?:business|office|working|peak|trading|market|quiet|school) hours\b"
+    r"|^ ?the (?:incident|audit|freeze|embargo|trial|migration|outage|rest)\b",
 )
 _ONE_TIME_CONDITION = any_of(
-    r"\byou(?:'re| are| can| have time| get a chance| want| like| feel|'ve| ever need| get home| arrive| wake)\b(?! (?:not sure|unsure|in doubt))",
-    r"^ ?(?:possible|needed|necessary|so|not|it's ok|it is ok)\b|\b(?:is|are|'s) (?:done|finished|ready|over|back|complete|up)\b|\b(?:finishes|completes|is fixed|arrives)\b",
+    r"\byou(?:'re| are| can| have time| get a chance| want| like| feel|'ve| ever need| get home"
+    r"| arrive| wake)\b(?! (?:not sure|unsure|in doubt))",
+    r"^ ?(?:possible|needed|necessary|so|not|it's ok|it is ok)\b|\b(?:is|are|'s) (?:done"
+    r"|finished|ready|over|back|complete|up)\b|\b(?:finishes|completes|is fixed|arrives)\b",
 )
+_SHARED_SUBJECT = re.compile(
+    r"^(?:i|they|he|she|it|these|those|(?:my|your|his|her|their|our|the|this|that) \w+)(?:'\w+)? "
+    r"(?!(?:must|should|may|can|is|are|isn't|aren't|has to|have to)\b)[^,;]*\b(?:and"
+    r"|but) (?:always|never|only)\b"
+)
+"""In "they … and always …" the order's verb has a subject, so it is no order."""
 _SPEAKER_ONLY = re.compile(
-    r"^(?:i|i'm|i've|i'll|he|she|they|my \w+|his \w+|her \w+)(?:'m|'ve|'ll|'d)? (?!forbid|prohibit|insist|require|expect|prefer)"
+    r"^(?:i|i'm|i've|i'll|he|she|they|my \w+|his \w+|her \w+)(?:'m|'ve|'ll|'d)? (?!forbid"
+    r"|prohibit|insist|require|expect|prefer)"
 )
 _ADVICE = re.compile(
-    rf"\byou (?:really |definitely |just |totally |all )?(?:must|should|shouldn't|need to|have to|gotta|ought to|can't|cannot|must not|may)(?: not)?"
-    rf" (?:really |definitely |just |totally |also |always |never )?(?:{one_of(CHAT - WORK)}|check out|take (?:care|it easy|a (?:break|rest)|better)|keep (?:going|trying)|give (?:it|up|yourself))\b"
+    r"\byou (?:really |definitely |just |totally |all )?(?:must|should|shouldn't|need to"
+    r"|have to|gotta|ought to|can't|cannot|must not|may)(?: not)?"
+    rf" (?:really |definitely |just |totally |also |always |never )?(?:{one_of(CHAT - WORK)}"
+    r"|check out|take (?:care|it easy|a (?:break|rest)|better)|keep (?:going|trying)|give (?:it"
+    r"|up|yourself))\b"
     r"|\byou should(?:n't)? be\b"
 )
 _ENCOURAGEMENT = re.compile(
-    r"\b(?:never|don't|do not|always) (?:ever |you )?(?:give up|let (?:it|them|anyone|anything|him|her|that)|look back|be (?:afraid|sorry|shy|sad|so|too|hard|discouraged)"
-    r"|stop (?:dreaming|believing|learning|trying|being)|lose (?:hope|heart|sight)|follow your|trust your|take (?:it|things|life) |beat yourself|push yourself"
-    r"|make me|tell me|keep (?:your|trying|going|learning)|hold back|work too|wait too|say (?:hi|hello))\b|\b(?:your (?:heart|dreams|gut|passion)|yourself)\b"
+    r"\b(?:never|don't|do not|always) (?:ever |you )?(?:give up|let (?:it|them|anyone|anything"
+    r"|him|her|that)|look back|be (?:afraid|sorry|shy|sad|so|too|hard|discouraged)"
+    r"|stop (?:dreaming|believing|learning|trying|being)|lose (?:hope|heart|sight)|follow your"
+    r"|trust your|take (?:it|things|life) |beat yourself|push yourself"
+    r"|make me|tell me|keep (?:your|trying|going|learning)|hold back|work too|wait too|say (?:hi"
+    r"|hello))\b|\b(?:your (?:heart|dreams|gut|passion)|yourself)\b"
 )
 
 
@@ -207,6 +335,8 @@ def states_rule(clause: str) -> bool:
 
 
 def _is_order(said: str, main: str) -> bool:
+    if _SHARED_SUBJECT.match(said):
+        return False
     speaks_of_self = re.search(r"\b(?:i|we|they|he|she)(?:'ll| will|'m| am| always| never)\b", main)
     if _ORDER_AGAINST.search(said):
         return True

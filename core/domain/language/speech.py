@@ -23,7 +23,8 @@ _FOREIGN_SOURCE = any_of(
     r"(?:以下|次)(?:は|の|が).*(?:です|抜粋|引用|内容)",
 )
 _OWN_LIST = any_of(
-    r"\b(?:rules?|constraints?|polic(?:y|ies)|requirements?|guidelines?|please|must|follow|always)\b",
+    r"\b(?:rules?|constraints?|polic(?:y|ies)|requirements?|guidelines?|please|must|follow"
+    r"|always)\b",
     r"ルール|規則|制約|方針|守って|従って|お願い|ください",
 )
 _QUOTATION = re.compile(

@@ -22,16 +22,19 @@ _CUE_WORDS = content_words(
     lift drop remove cancel revoke rescind waive scrap release forget abolish withdraw end suspend
     allow permit authorize free fine feel longer anymore apply over gone book raise increase lower
     reduce change extend move update set instead hereby today forward directly onward ahead well
-    adjust bump cut shorten switch waiver void thanks good please team decide agree pass ship finally forbidden prohibit banned thing actually
-    officially lifting welcome valid force effect off obsolete done possible bring back normal"""
+    adjust bump cut shorten switch waiver void thanks good please team decide agree pass ship
+    finally forbidden prohibit banned thing actually officially lifting welcome valid force effect
+    off obsolete"""
 )
 """Words that make the change and do not say of what, unless the rule itself has them."""
 
 _NAMING_CUES = content_words("freeze cap embargo moratorium limit quota ceiling lockdown")
 
 _CUE_PHRASES = re.compile(
-    r"ルール|オーケー|制約|規則|制限|解除|撤廃|撤回|廃止|取り?消し?|許可|解禁|不要|必要|適用|禁止|変更"
-    r"|(?:引き)?[上下]げ|延長|結構|大丈夫|問題|忘れ|[今以]後|構い|終わり|終了|無効|方針|義務|要り|要ら"
+    r"ルール|オーケー|制約|規則|制限|解除|撤廃|撤回|廃止|取り?消し?|許可|解禁|不要|必要|適用"
+    r"|禁止|変更"
+    r"|(?:引き)?[上下]げ|延長|結構|大丈夫|問題|忘れ|[今以]後|構い|終わり|終了|無効|方針|義務"
+    r"|要り|要ら"
 )
 """The same in Japanese; taken out first, so that they leave no bigrams with their neighbours."""
 
@@ -73,7 +76,8 @@ class Topic:
         """Whether the rule covers all of this topic, so that nothing else can be meant."""
         known = frozenset("".join(rule.words))
         return all(
-            word in rule.words or (not word.isascii() and len(word) == 2 and bool(known & set(word)))
+            word in rule.words
+            or (not word.isascii() and len(word) == 2 and bool(known & set(word)))
             for word in self.words
         )
 

@@ -3,20 +3,21 @@
 import re
 
 from core.domain.language.normal import normalise
+from core.domain.language.patterns import words_of
 
 _LATIN = re.compile(r"[a-z0-9]+(?:[-_.:/@'][a-z0-9]+)*", re.ASCII)
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff々〆ヶ]+")
 _KATAKANA_RUN = re.compile("[\u30a1-\u30faー]{2,}")
-_STOP = frozenset(
+_STOP = words_of(
     """a about after again all also am an and any anyone anything are as at be because been before
     being both but by can could did do does doing done don't during each every everything few for
     from get go going had has have having he her here him his how i if in into is it its it's just
     let me more most must my need never no nor not now of off on once only or other our out over own
     per please same shall she should so some such than that the their them then there these they
     this those to too until up us use very was we were what when where which while who why will with
-    without would you your yours let's i'm i'd i'll you're we're may might always ok okay""".split()
+    without would you your yours let's i'm i'd i'll you're we're may might always ok okay"""
 )
-_JA_STOP = frozenset("事 物 時 方 様 等 下 私 今 後 中 内 者 人 何 必 全 毎 可 不 要".split())
+_JA_STOP = words_of("事 物 時 方 様 等 下 私 今 後 中 内 者 人 何 必 全 毎 可 不 要")
 _IRREGULAR = {
     "frozen": "freeze", "froze": "freeze", "unfrozen": "freeze", "unfreeze": "freeze",
     "freezing": "freeze", "banned": "ban", "written": "write", "wrote": "write",
@@ -34,7 +35,8 @@ _EN_NEGATION = re.compile(
     r"|ban|prohibit\w*|refrain|avoid|stop|off[- ]limits|frozen|refuse\w*|disallow\w*)\b"
 )
 _JA_NEGATION = re.compile(
-    r"ない|なく|なかっ|ません|ませぬ|ず(?:に|、|$)|禁止|厳禁|禁じ|不可|(?<![a-z])ng\b|だめ|ダメ|駄目|無用|やめて"
+    r"ない|なく|なかっ|ません|ませぬ|ず(?:に|、|$)|禁止|厳禁|禁じ|不可|(?<![a-z])ng\b|だめ|ダメ"
+    r"|駄目|無用|やめて"
     r"|控え|避け|凍結|(?<=[るすむくぐうつぶ])な(?:[。!！]|$)"
 )
 
