@@ -1,0 +1,14 @@
+"""Run every benchmark with its defaults: `make bench`."""
+
+from bench import rule_detection, startup, turn_overhead
+
+
+def main() -> None:
+    """One after the other, so that none disturbs another."""
+    for part in (startup, turn_overhead, rule_detection):
+        print(f"\n== {part.__name__} ==", flush=True)
+        part.main()
+
+
+if __name__ == "__main__":
+    main()
