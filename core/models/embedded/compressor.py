@@ -12,12 +12,19 @@ from core.domain.language.rule_changes import detect_changes
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
+from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.entities import find_entities, merged
-from core.models.embedded.gist import facts_of, gist_of, latest_facts, said_and_answered
+from core.models.embedded.gist import (
+    facts_of,
+    gist_of,
+    latest_facts,
+    said_and_answered,
+    without_list,
+)
 from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options, referred_option
 from core.models.embedded.relations import find_claim, find_relations, latest
-from core.models.embedded.speech import is_greeting, is_hedged, next_step, orders, questions
+from core.models.embedded.speech import is_hedged, next_step, orders, questions
 from core.models.embedded.views import (
     Evidence,
     StateView,
@@ -35,7 +42,10 @@ _RELATION_TOKENS = 110
 _CUE_TOKENS = 50
 _UNCERTAIN_TOKENS = 70
 _REFERENCE_TOKENS = 110
+_BEST_GIST_TOKENS = 48
+_GIST_OF_REST_TOKENS = 20
 _OPTION_TOKENS = 16
+_ENDS = (".", "!", "?", "。", "！", "？", "…")
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
@@ -122,8 +132,10 @@ def _options(
 
 def _gist(turn_input: TurnInput, previous: StateView) -> str:
     known = split_sentences(previous.ccs.semantic_gist)
-    told = [] if is_greeting(turn_input.text) else facts_of(turn_input.text)
-    return "\n".join(_within(latest_facts([*reversed(told), *known]), _GIST_TOKENS))
+    told = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
+    facts = latest_facts([*reversed(told), *known])
+    # Facts about something that has a name outlive the others.
+    return _joined(_within(sorted(facts, key=lambda item: not find_entities(item)), _GIST_TOKENS))
 
 
 def _entities(
@@ -156,7 +168,8 @@ def _relations(
 def _cue(turn_input: TurnInput) -> str | None:
     if announced := next_step(turn_input.text):
         return clip_tokens(announced, _CUE_TOKENS)
-    for sentence in (*orders(turn_input.text), *questions(turn_input.text)):
+    spoken = without_list(turn_input.text)
+    for sentence in (*orders(spoken), *questions(spoken)):
         return clip_tokens(sentence, _CUE_TOKENS)
     return None
 
@@ -171,10 +184,10 @@ def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
     answered = terms_of(" ".join(facts_of(text)))
     before = [
         item
-        for item in previous.ccs.uncertainty_signal.splitlines()
+        for item in split_sentences(previous.ccs.uncertainty_signal)
         if not item.endswith(("?", "？")) and not _answers(answered, item)
     ]
-    return "\n".join(_within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+    return _joined(_within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
 
 
 def _answers(told: frozenset[str], item: str) -> bool:
@@ -185,24 +198,35 @@ def _answers(told: frozenset[str], item: str) -> bool:
 def _references(
     turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
 ) -> list[str]:
-    query = f"{turn_input.text} {previous.ccs.goal_orientation}"
-    wanted = terms_of(turn_input.text)
-    ranked = sorted(artifacts, key=lambda item: -_relevance(wanted, item.content, turn_input.text))
-    fresh = []
-    for place, artifact in enumerate(ranked):
-        gist = gist_of(artifact.content, query, tokens=48 if place == 0 else 24)
-        if gist:
-            fresh.append(f"[{artifact.id}] {gist}")
-    named = {item.partition("]")[0] for item in fresh}
+    query = turn_input.text
+    wanted, kinds = terms_of(query), asked_kinds(query)
+    gists = {item.id: gist_of(item.content, query, tokens=_BEST_GIST_TOKENS) for item in artifacts}
+
+    def worth(artifact: Evidence) -> float:
+        gist = gists[artifact.id]
+        bonus = 2.0 if kinds and holds_kind(gist, kinds) else 0.0
+        return len(terms_of(gist) & wanted) + bonus
+
+    fresh: dict[str, str] = {}
+    for artifact in sorted(artifacts, key=worth, reverse=True):
+        gist = gists[artifact.id]
+        if gist and gist not in fresh:
+            short = gist if len(fresh) < 2 else clip_tokens(gist, _GIST_OF_REST_TOKENS)
+            fresh[gist] = f"[{artifact.id}] {short}"
+    named = {item.partition("]")[0] for item in fresh.values()}
     carried = [
         item for item in previous.ccs.retrieved_artifacts if item.partition("]")[0] not in named
     ]
-    return _within([*fresh, *carried], _REFERENCE_TOKENS)
+    return _within([*fresh.values(), *carried], _REFERENCE_TOKENS)
 
 
-def _relevance(wanted: frozenset[str], content: str, text: str) -> float:
-    best = gist_of(content, text, tokens=48)
-    return len(terms_of(best) & wanted) + 0.1 * len(terms_of(content) & wanted)
+def _joined(sentences: Iterable[str]) -> str:
+    """Sentences in one line; each has an end mark, so that they can be told apart again."""
+    return " ".join(item if item.endswith(_ENDS) else item + _end(item) for item in sentences)
+
+
+def _end(sentence: str) -> str:
+    return "。" if language_of(sentence) == "ja" else "."
 
 
 def _within(items: Iterable[str], budget: int) -> list[str]:

@@ -73,8 +73,16 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "time",
         re.compile(
             r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?|\b\d{1,2}:\d\d\b(?:\s?(?:UTC|JST|am|pm))?"
-            r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日|(?:午前|午後)?\d{1,2}時(?:半|\d{1,2}分)?"
+            r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日|(?:午前|午後)?\d{1,2}時(?!間)(?:半|\d{1,2}分)?"
             r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[月火水木金土日]曜日?"
+        ),
+    ),
+    (
+        "duration",
+        re.compile(
+            r"\b(?:\d{1,5}(?:\.\d)?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty"
+            r"|thirty|forty)[ -]?(?:ms|milliseconds?|seconds?|minutes?|hours?|days?|weeks?)\b"
+            r"|\d{1,5}(?:分間?(?!の\d)|時間|秒間?|日間|週間|か月)"
         ),
     ),
     (

@@ -13,12 +13,14 @@ from core.domain.language.rule_changes import unmatched_release
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens
-from core.models.embedded.answering import answer_question
+from core.models.embedded.actions import actions_in
+from core.models.embedded.answering import answer_question, is_sure
 from core.models.embedded.conflicts import find_conflict
-from core.models.embedded.gist import facts_of
+from core.models.embedded.entities import find_entities
+from core.models.embedded.gist import facts_of, without_list
 from core.models.embedded.intents import asks_permission, intents
-from core.models.embedded.matching import Fact, rank
-from core.models.embedded.options import pick, referred_option
+from core.models.embedded.matching import Fact, once, rank, terms_of
+from core.models.embedded.options import listed_options, pick, referred_option
 from core.models.embedded.prompt_reading import Prompt
 from core.models.embedded.relations import find_claim
 from core.models.embedded.situation import Call, Said, Situation, facts_held, situation_of
@@ -26,6 +28,7 @@ from core.models.embedded.speech import (
     is_correction,
     is_greeting,
     is_praise,
+    is_question,
     orders,
     questions,
 )
@@ -106,7 +109,7 @@ def _greet(situation: Situation) -> Said | None:
 
 def _refuse(situation: Situation) -> Said | None:
     """Say no to what would break a constraint, and how the user can lift it."""
-    wanted = intents(situation.text)
+    wanted = intents(without_list(situation.text))
     number = referred_option(situation.text)
     chosen = pick(situation.options, number) if number is not None else None
     for request in (*wanted, *([chosen] if chosen else [])):
@@ -176,7 +179,7 @@ def _option(situation: Situation) -> Said | None:
         return Said((say("no_option", situation.language),), "no such option on offer")
     lines = [_chosen_line(situation, number, option), say("allowed", situation.language)]
     lines += _lines(_about(situation, option, limit=1))
-    if orders(situation.text):
+    if any(not is_question(item) for item in orders(situation.text)):
         lines.append(say("cannot_act", situation.language))
     return Said(tuple(lines), "resolved the option from the state")
 
@@ -201,7 +204,7 @@ def _about_state(situation: Situation) -> Said | None:
     if not asked:
         return None
     if _ASKS_RULES.search(asked) and not asks_permission(asked):
-        return Said(tuple(_rule_lines(situation)), "listed the constraints")
+        return Said(tuple(_rule_lines(situation, about=asked)), "listed the constraints")
     if _ASKS_GOAL.search(asked):
         goal = situation.state.ccs.goal_orientation
         line = (
@@ -210,7 +213,7 @@ def _about_state(situation: Situation) -> Said | None:
             else say("no_goal", situation.language)
         )
         return Said((line,), "quoted the goal")
-    if _ASKS_STATUS.search(asked):
+    if _ASKS_STATUS.search(asked) and not find_entities(asked):
         return _status(situation)
     return None
 
@@ -226,17 +229,23 @@ def _status(situation: Situation) -> Said:
         f"- {text}{cited(situation.state.constraint_id(text))}" for text in ccs.constraints[:6]
     ]
     open_items = [
-        item for item in ccs.uncertainty_signal.splitlines() if item not in situation.text
+        item for item in split_sentences(ccs.uncertainty_signal) if item not in situation.text
     ]
     if open_items:
         lines.append("- " + say("open", language, what=open_items[0]))
     return Said(tuple(lines), "summed up the state")
 
 
-def _rule_lines(situation: Situation) -> list[str]:
+def _rule_lines(situation: Situation, *, about: str = "") -> list[str]:
+    """The constraints that a question is about, or all when it singles none out."""
     constraints = situation.state.ccs.constraints
     if not constraints:
         return [say("no_rules", situation.language)]
+    topics = actions_in(about) - {"name"}
+    near = [text for text in constraints if topics & actions_in(text)]
+    if topics and not near:
+        return [say("no_such_rule", situation.language), *_rule_lines(situation)]
+    constraints = near or constraints
     return [
         say("rules", situation.language),
         *(f"- {text}{cited(situation.state.constraint_id(text))}" for text in constraints),
@@ -267,12 +276,14 @@ def _question(situation: Situation) -> Said | Call | None:
     if not asked:
         return None
     answer = answer_question(situation, asked[-1])
+    if SEARCH in situation.tools and not is_sure(situation, asked[-1]):
+        return search_call(situation)
     if answer is not None:
         return answer
-    if SEARCH in situation.tools:
-        return search_call(situation)
     open_items = [
-        item for item in situation.state.ccs.uncertainty_signal.splitlines() if item not in asked
+        item
+        for item in split_sentences(situation.state.ccs.uncertainty_signal)
+        if item not in asked
     ]
     lines = [say("unknown", situation.language)]
     if open_items:
@@ -286,6 +297,15 @@ def _correct(situation: Situation) -> Said | None:
     facts = facts_of(situation.text) or [situation.text.strip()]
     line = say("corrected", situation.language, what=clip_tokens(" ".join(facts[:2]), 80))
     return Said((line,), "the user corrected the previous answer")
+
+
+def _take_options(situation: Situation) -> Said | None:
+    """Confirm a list of options that x_t itself brings."""
+    options = listed_options(situation.text)
+    if not options or questions(without_list(situation.text)):
+        return None
+    numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
+    return Said((say("options_noted", situation.language), *numbered), "took in the options")
 
 
 def _order(situation: Situation) -> Said | None:
@@ -353,8 +373,11 @@ def _acknowledge(situation: Situation) -> Said:
 
 def _about(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     """Facts that bear on a text, best first."""
+    words = terms_of(text)
     matches = rank(text, facts_held(situation))
-    return [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2][:limit]
+    near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
+    # A fact with no word beyond the text's own tells nothing about it.
+    return once(fact for fact in near if terms_of(fact.text) - words)[:limit]
 
 
 def _bullets_for(situation: Situation, text: str) -> list[Fact]:
@@ -376,6 +399,7 @@ _PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
     _greet,
     _rule_change,
     _refuse,
+    _take_options,
     _tool,
     _list_options,
     _option,

@@ -7,14 +7,23 @@ from core.domain.language.injection import instruction_like
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
+from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.entities import find_entities
 from core.models.embedded.matching import terms_of
+from core.models.embedded.options import listed_options
 from core.models.embedded.relations import find_claim, find_relations, status_of
-from core.models.embedded.speech import is_greeting, is_question, statements
+from core.models.embedded.speech import is_aside, is_greeting, is_order, is_question, statements
 
 _TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
-_ANSWER = re.compile(r"^agent: ", re.MULTILINE)
+_QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
+"""Marks of a line in which the agent only quotes what it was told."""
+
 _DIGITS = re.compile(r"\d+")
+_KIND_BONUS = 2.0
+_ORDER_WEIGHT = 0.3
+_ANSWER_WEIGHT = 0.3
+"""The agent's own words mostly repeat the state, so they count little as evidence."""
+
 _MAX_CHARS = 12_000
 _MAX_SENTENCES = 80
 
@@ -25,14 +34,39 @@ def said_and_answered(content: str) -> tuple[str, str]:
     return _TURN.sub("", said, count=1), answer
 
 
+def without_list(text: str) -> str:
+    """A text without the items of the numbered list in it: they are offers, not statements."""
+    options = listed_options(text)
+    if not options:
+        return text
+    lines = text.splitlines()
+    items = [number for number, line in enumerate(lines) if any(item in line for item in options)]
+    # The line before the list only announces it.
+    gone = {*items, *([items[0] - 1] if items else [])}
+    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+
+
 def facts_of(text: str) -> list[str]:
-    """Statements of fact in a text that name something: no rules, claims or small talk."""
-    rules = {rule.sentence for rule in detect_rules(text)}
-    return [
-        item
-        for item in statements(text[:_MAX_CHARS])[:_MAX_SENTENCES]
-        if item not in rules and find_claim(item) is None and _has_substance(item)
+    """Statements of fact in a text that name something.
+
+    Rules, claims of others, list items, asides, small talk and text that reads like an
+    instruction are none. Those that name an entity come first.
+    """
+    spoken = without_list(text[:_MAX_CHARS])
+    rules = {rule.sentence for rule in detect_rules(spoken)}
+    found = [
+        item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules and _is_fact(item)
     ]
+    return sorted(found, key=lambda item: not find_entities(item))
+
+
+def _is_fact(sentence: str) -> bool:
+    return (
+        _has_substance(sentence)
+        and not is_aside(sentence)
+        and find_claim(sentence) is None
+        and instruction_like(sentence) is None
+    )
 
 
 def latest_facts(sentences: Iterable[str]) -> list[str]:
@@ -54,12 +88,15 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     Of a turn, what came in counts before the agent's own answer. Questions and text that reads
     like an instruction are never quoted.
     """
-    said, answer = said_and_answered(content[:_MAX_CHARS])
-    wanted = terms_of(query)
+    said, answer = map(without_list, said_and_answered(content[:_MAX_CHARS]))
+    answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
+    wanted, kinds = terms_of(query), asked_kinds(query)
     best, best_score = "", 0.0
-    for weight, part in ((1.0, said), (0.6, answer)):
+    for weight, part in ((1.0, said), (_ANSWER_WEIGHT, answer)):
         for sentence in split_sentences(part)[:_MAX_SENTENCES]:
             score = weight * _score(sentence, wanted)
+            if score and kinds and holds_kind(sentence, kinds):
+                score += weight * _KIND_BONUS
             if score > best_score:
                 best, best_score = sentence, score
     return clip_tokens(" ".join(best.split()), tokens)
@@ -73,7 +110,8 @@ def _score(sentence: str, wanted: frozenset[str]) -> float:
     if not terms:
         return 0.0
     shared = len(terms & wanted)
-    return shared + shared / len(terms) + (0.1 if _has_substance(sentence) else 0.05)
+    score = shared + shared / len(terms) + (0.1 if _has_substance(sentence) else 0.05)
+    return score * (_ORDER_WEIGHT if is_order(sentence) else 1.0)
 
 
 def _has_substance(sentence: str) -> bool:

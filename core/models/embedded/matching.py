@@ -55,6 +55,19 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
     return sorted(matches, key=lambda match: -match.score)
 
 
+def once(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts that say different things; of two that say the same, one with a citation is kept."""
+    kept: dict[str, Fact] = {}
+    for fact in facts:
+        key = fact.text.casefold().rstrip(" .。…!！")
+        twin = next(
+            (other for other in kept if other.startswith(key) or key.startswith(other)), key
+        )
+        if twin not in kept or (fact.cite and not kept[twin].cite):
+            kept[twin] = Fact(kept[twin].text, fact.cite) if twin in kept else fact
+    return list(kept.values())
+
+
 def unique(texts: Iterable[str]) -> list[str]:
     """Texts without repetitions (case and blanks aside), first ones kept."""
     seen: dict[str, str] = {}
@@ -66,5 +79,6 @@ def unique(texts: Iterable[str]) -> list[str]:
 
 
 def _rarity(term: str, count: int, total: int) -> float:
-    base = 1.0 + log((1 + total) / (1 + count))
+    # What no fact holds cannot tell facts apart; it only says that the answer is partial.
+    base = 1.0 + (log((1 + total) / (1 + count)) if count else 0.0)
     return base * (2.0 if term.startswith("@") else 1.0)

@@ -1,14 +1,15 @@
 """Everything the Generator's parts need to know of a turn, and what they hand back."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.domain.language.detect import language_of
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.compressor import offered_options
-from core.models.embedded.matching import Fact
+from core.models.embedded.matching import Fact, terms_of
 from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
-from core.models.embedded.relations import status_of
+from core.models.embedded.relations import find_relations, status_of
 from core.models.embedded.views import (
     BulletView,
     StateView,
@@ -19,6 +20,10 @@ from core.models.embedded.views import (
 )
 from core.models.embedded.wording import Language
 from schemas.authority import Authority
+
+_GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
+_WHEN_GENERAL = 0.8
+"""What holds under a condition answers less well than what was observed."""
 
 _ARROWS = {
     "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}（原因と結果）"},
@@ -83,8 +88,14 @@ def situation_of(prompt: Prompt) -> Situation:
 def facts_held(situation: Situation) -> list[Fact]:
     """What the state and the playbook say, each with its citation."""
     ccs = situation.state.ccs
+    current = dict(filter(None, map(status_of, ccs.relational_map)))
     facts = [Fact(_without_id(item), _id_in(item)) for item in ccs.retrieved_artifacts]
     facts += [Fact(sentence, weight=1.1) for sentence in split_sentences(ccs.semantic_gist)]
+    facts = [
+        Fact(fact.text, fact.cite, fact.weight * _WHEN_GENERAL) if is_general(fact.text) else fact
+        for fact in facts
+        if not (_outdated(fact.text, current) or _repeats(fact.text, ccs.goal_orientation))
+    ]
     facts += [
         Fact(told_relation(item, situation.language), weight=0.95) for item in ccs.relational_map
     ]
@@ -93,6 +104,22 @@ def facts_held(situation: Situation) -> list[Fact]:
     ]
     facts += [Fact(bullet.content, bullet.id, weight=0.6) for bullet in situation.bullets]
     return facts
+
+
+def _repeats(text: str, goal: str) -> bool:
+    """Whether a text only says the goal once more."""
+    return bool(goal) and terms_of(text) <= terms_of(goal)
+
+
+def _outdated(text: str, current: Mapping[str, str]) -> bool:
+    """Whether a text tells a status that the relational map has a newer one for."""
+    told = dict(filter(None, map(status_of, find_relations(text))))
+    return any(current.get(name, value) != value for name, value in told.items())
+
+
+def is_general(text: str) -> bool:
+    """Whether a text says what holds under a condition, not what was observed."""
+    return _GENERAL.search(text) is not None
 
 
 def told_relation(item: str, language: Language) -> str:

@@ -13,6 +13,19 @@ _QUESTION_START = re.compile(
 _QUESTION_JA = re.compile(
     r"(?:です|ます|でしょう|ました|でした|ません|ない|の|だろう)か[。\s]*$|[？?]\s*$|教えて"
 )
+_TELL = re.compile(
+    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |please )*(?:can you |could you |would you )?(?:please )?"
+    r"(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain|describe|summari[sz]e|remind (?:me|us)"
+    r"|repeat|compare|recap|walk (?:me|us) through)"
+    r"|(?:教えて|挙げて|まとめて|見せて|説明して|要約して|示して)(?:ください|下さい|くれますか|もらえますか|ほしい|よ)?"
+    r"[。！!]*$",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"^(?:by the way|btw|speaking of|on another note|off topic|unrelated|fun fact)\b"
+    r"|^(?:ところで|そういえば|余談|ちなみに|話は変わ)",
+    re.IGNORECASE,
+)
 _POLITE_ORDER = re.compile(
     r"^(?:ok(?:ay)?,? |so |and |then |now,? )*(?:please|can you|could you|would you|will you)\b"
     r"|^(?:let's|let us|go ahead and)\b",
@@ -48,7 +61,7 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
-    r"\b(?:that (?:worked|fixed it|helped|did it)|(?:it|this) worked|well done|good job|perfect"
+    r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)|healthy again|well done|good job|perfect"
     r"|exactly right|solved it|that solved|great answer)\b"
     r"|うまくいきました|うまくいった|解決しました|直りました|助かりました|完璧|その通りです|正解です|効きました",
     re.IGNORECASE,
@@ -77,9 +90,9 @@ _NEXT = re.compile(
 
 
 def is_question(sentence: str) -> bool:
-    """Whether one sentence asks something, or politely asks for something."""
+    """Whether one sentence asks something, or asks to be told something."""
     text = sentence.strip()
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or _TELL.search(text):
         return True
     return bool(_QUESTION_JA.search(text)) or (
         bool(_QUESTION_START.match(text)) and not text.endswith((".", "!"))
@@ -94,14 +107,24 @@ def is_order(sentence: str) -> bool:
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
 
 
+def is_told(sentence: str) -> bool:
+    """Whether one sentence asks to be told, shown or explained something."""
+    return _TELL.search(sentence.strip()) is not None
+
+
+def is_aside(sentence: str) -> bool:
+    """Whether one sentence announces that it is beside the point."""
+    return _ASIDE.match(sentence.strip()) is not None
+
+
 def questions(text: str) -> list[str]:
     """Sentences that ask."""
     return [item for item in split_sentences(text) if is_question(item)]
 
 
 def orders(text: str) -> list[str]:
-    """Sentences that tell the agent to do something."""
-    return [item for item in split_sentences(text) if is_order(item)]
+    """Sentences that tell the agent to do something other than to tell."""
+    return [item for item in split_sentences(text) if is_order(item) and not is_told(item)]
 
 
 def statements(text: str) -> list[str]:

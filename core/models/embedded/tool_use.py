@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.sentences import split_sentences
+from core.domain.tokens import clip_tokens
 from core.models.embedded.answering import near_enough, weighed
 from core.models.embedded.entities import names_in
 from core.models.embedded.gist import said_and_answered
-from core.models.embedded.matching import Fact, Match, rank
+from core.models.embedded.matching import Fact, Match, once, rank
+from core.models.embedded.options import listed_options
 from core.models.embedded.prompt_reading import ToolReply
-from core.models.embedded.situation import Call, Said, Situation
+from core.models.embedded.situation import Call, Said, Situation, facts_held
 from core.models.embedded.speech import is_greeting, is_question
 from core.models.embedded.wording import cited, say
 
@@ -52,6 +54,7 @@ _ASKS_FILE = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(r'<artifact id="(?P<id>[^"\n]{1,200})"')
+_LIST_TOKENS = 90
 _MAX_QUERY = 300
 _MAX_PAYLOAD = 12_000
 _MAX_LINES = 3
@@ -117,15 +120,18 @@ def answer_from(situation: Situation) -> Said:
 
 def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
     facts = list(_facts_in(reply.payload))
+    if reply.name == SEARCH:
+        facts += facts_held(situation)
     safe = [fact for fact in facts if not instruction_like(fact.text)]
     best = _best(situation, safe, whole=reply.name != SEARCH)
-    lines = [f"- {match.text}{cited(match.cite)}" for match in best]
+    lines = [f"- {fact.text}{cited(fact.cite)}" for fact in once(best)]
     if not lines:
         name = "found_nothing" if reply.name == SEARCH else "unknown"
         head = say(name, situation.language)
     if len(safe) < len(facts):
         lines.append(say("left_out", situation.language))
-    return Said((head, *lines), f"read what {reply.name} returned")
+    used = tuple(fact.cite for fact in best if fact.cite.startswith("b-"))
+    return Said((head, *lines), f"read what {reply.name} returned", used)
 
 
 def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]:
@@ -146,9 +152,12 @@ def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
         if opening := _OPENING.match(payload):
             cite = opening["id"]
         said, answer = said_and_answered(_unquoted(payload[:_MAX_PAYLOAD]))
-        yield from (Fact(sentence, cite) for sentence in split_sentences(said))
+        if listed_options(said):
+            yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
+        else:
+            yield from (Fact(sentence, cite) for sentence in split_sentences(said))
         # What the agent itself said earlier counts less than what it was told.
-        yield from (Fact(sentence, cite, weight=0.4) for sentence in split_sentences(answer))
+        yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
     elif isinstance(payload, Mapping):
         own = next(
             (str(payload[key]) for key in ("artifact_id", "evidence_id", "id") if key in payload),

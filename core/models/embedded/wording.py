@@ -48,10 +48,11 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "No active constraint says that.",
         "その内容の有効な制約はありません。",
     ),
-    "goal": ('The goal is: "{goal}"', "目標は「{goal}」です。"),
+    "goal": ('The goal, in your words: "{goal}"', "ご指定の目標：「{goal}」"),
     "no_goal": ("No goal has been set yet.", "目標はまだ設定されていません。"),
     "new_goal": ('Goal: "{goal}"', "目標：「{goal}」"),
     "options": ("Options:", "選択肢："),
+    "options_noted": ("Noted as options:", "選択肢として記録しました："),
     "chosen": ("Option {number}: {option}.", "{number}番目の案：{option}。"),
     "no_option": (
         "I have no list with such an option. Please name it.",
