@@ -116,6 +116,12 @@ class Settings(BaseSettings):
         default="http://127.0.0.1:11434/v1", description="Endpoint for 'openai/<model>' names."
     )
     openai_api_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
+    llama_cpp_context_tokens: int = Field(
+        default=8_192, ge=512, le=1_000_000, description="Prompt and reply of 'llama-cpp/…' names."
+    )
+    llama_cpp_field_by_field: bool = Field(
+        default=True, description="Ask 'llama-cpp/…' models for one field of the CCS a call."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Least severe log record to print."
     )

@@ -150,7 +150,11 @@ def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> B
 def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     from core.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415 - loaded only when used
 
-    return LlamaCppLlm(model=name)
+    return LlamaCppLlm(
+        model=name,
+        context_tokens=settings.llama_cpp_context_tokens,
+        field_by_field=settings.llama_cpp_field_by_field,
+    )
 
 
 def _litellm(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
