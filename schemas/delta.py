@@ -1,10 +1,18 @@
 """Output schema of the Curator, and what became of each operation."""
 
+import json
 from enum import StrEnum
+from typing import Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas.base import Value
+
+UNREADABLE: Final = "UNREADABLE"
+"""Stands for the type of an operation that is none of the three."""
+
+_SHOWN_CHARACTERS = 500
 
 
 class DeltaType(StrEnum):
@@ -46,6 +54,24 @@ class DeltaBatch(Value):
     operations: list[DeltaOperation] = Field(
         default_factory=list, description="Small changes, in order; empty when nothing was learnt."
     )
+    unreadable: SkipJsonSchema[list[str]] = Field(
+        default_factory=list,
+        description="Operations that are none, as text; not part of the model's schema.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _set_unreadable_apart(cls, value: object) -> object:
+        """One operation of no known form must not cost the batch its good ones."""
+        if not isinstance(value, dict) or not isinstance(value.get("operations"), list):
+            return value
+        operations = [(item, _read(item)) for item in value["operations"]]
+        unreadable = [_shown(item) for item, operation in operations if operation is None]
+        return {
+            **value,
+            "operations": [operation for _, operation in operations if operation is not None],
+            "unreadable": [*value.get("unreadable", []), *unreadable],
+        }
 
 
 class DeltaStatus(StrEnum):
@@ -59,7 +85,19 @@ class DeltaStatus(StrEnum):
 class DeltaResult(Value):
     """An operation's end: its status and a reason code."""
 
-    type: DeltaType
+    type: DeltaType | Literal["UNREADABLE"]
     bullet_id: str | None = Field(description="The bullet it changed, or the one it named.")
     status: DeltaStatus
     reason: str = Field(description="'ok', or the reason code of why it was not applied.")
+
+
+def _read(item: object) -> DeltaOperation | None:
+    try:
+        return DeltaOperation.model_validate(item)
+    except ValidationError:
+        return None
+
+
+def _shown(item: object) -> str:
+    """An item as JSON, short."""
+    return json.dumps(item, ensure_ascii=False, default=str)[:_SHOWN_CHARACTERS]

@@ -259,7 +259,7 @@ class DeltaRecord(Value):
 
     seq: int = Field(default=0, description="Position in the log, set by the store.")
     version: int = Field(default=0, description="Version that it led to, set by the store.")
-    kind: str = Field(description="ADD, UPDATE, REMOVE, TAG, IMPORT or ROLLBACK.")
+    kind: str = Field(description="ADD, UPDATE, REMOVE, TAG, IMPORT, ROLLBACK or UNREADABLE.")
     bullet_id: str | None
     status: DeltaStatus
     reason: str

@@ -10,6 +10,7 @@ with it. The records that come out are the delta log; replayed from empty they g
     too_long              the text exceeds `limits.bullet_tokens`              rejected
     duplicate             another bullet, of any section, says the same        rejected
     secret, pii           the text holds a credential or personal data         rejected
+    unreadable            it is none of ADD, UPDATE and REMOVE                 rejected
     instruction_like      the text speaks to the model over the product        rejected
     too_many_operations   beyond `limits.delta_operations`                     rejected
     not_used, tagged      the bullet was not used, or is tagged, in this turn  rejected
@@ -20,33 +21,29 @@ with it. The records that come out are the delta log; replayed from empty they g
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from core.domain.bullet_screening import objection
+from core.domain.curation_record import (
+    OK,
+    CurationContext,
+    Verdict,
+    held,
+    record_of,
+    rejected,
+    result_of,
+)
 from core.domain.fingerprint import fingerprint
 from core.domain.redaction import redact
 from core.domain.tokens import clip_tokens
-from schemas.bullet import Bullet, clean_id, clean_section, one_line
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
-from schemas.limits import Limits
+from schemas.bullet import Bullet, clean_id, clean_section, is_bullet_id, one_line
+from schemas.delta import UNREADABLE, DeltaBatch, DeltaOperation, DeltaResult, DeltaType
 from schemas.playbook import DeltaRecord, Playbook
 from schemas.reflection import BulletTag
 
+__all__ = ["Curated", "CurationContext", "curate", "tag"]
+
 FEW_BULLETS = 4
 """A playbook with fewer bullets may be emptied by one batch."""
-
-
-@dataclass(frozen=True)
-class CurationContext:
-    """Where a batch comes from, and the bounds it must keep."""
-
-    limits: Limits
-    at: datetime
-    user: str
-    session: str
-    turn: int
-    grounded: bool
-    """False when the lesson rests only on text of tools or documents."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +55,20 @@ class Curated:
     records: list[DeltaRecord]
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    status: DeltaStatus
-    reason: str
-
-
-_OK = _Verdict(DeltaStatus.APPLIED, "ok")
-
-
 def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> Curated:
     """Apply what a batch may change and say how each operation ended. Never raises."""
     ledger = _Ledger(playbook, context)
-    too_many = _rejected("too_many_operations")
+    too_many = rejected("too_many_operations")
     removals_held = _removes_too_much(playbook, batch.operations[: context.limits.delta_operations])
     for position, operation in enumerate(batch.operations):
         if position >= context.limits.delta_operations:
             ledger.refuse(operation, too_many)
         elif removals_held and operation.type is DeltaType.REMOVE:
-            ledger.remove(operation, _held("removes_too_much"))
+            ledger.remove(operation, held("removes_too_much"))
         else:
             ledger.take(operation)
+    for text in batch.unreadable[: context.limits.delta_operations]:
+        ledger.refuse_unreadable(text)
     return ledger.curated()
 
 
@@ -102,11 +92,11 @@ def tag(
         before = draft.get(bullet_id)
         verdict = _judge_tag(bullet_id, before, used, tagged)
         after = before
-        if verdict is _OK:
+        if verdict is OK:
             after = draft.tag(bullet_id, item.tag, increment=1, at=context.at)
             tagged.add(bullet_id)
-        results.append(_result(DeltaType.UPDATE, bullet_id, verdict))
-        records.append(_record("TAG", bullet_id, verdict, context, before=before, after=after))
+        results.append(result_of(DeltaType.UPDATE, bullet_id, verdict))
+        records.append(record_of("TAG", bullet_id, verdict, context, before=before, after=after))
     return Curated(playbook.with_draft(draft), results, records)
 
 
@@ -135,48 +125,66 @@ class _Ledger:
             case DeltaType.REMOVE:
                 self.remove(operation)
 
-    def refuse(self, operation: DeltaOperation, verdict: _Verdict) -> None:
+    def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
         """Write down an operation that is not applied."""
-        bullet_id = clean_id(operation.bullet_id or "") or None
-        self._note(operation, bullet_id, verdict, before=self._known(operation))
+        bullet_id = clean_id(operation.bullet_id or "")
+        # What is no id may be anything, so it is not written down.
+        named = bullet_id if is_bullet_id(bullet_id) else None
+        self._note(operation, named, verdict, before=self._known(operation))
 
-    def remove(self, operation: DeltaOperation, verdict: _Verdict = _OK) -> None:
+    def refuse_unreadable(self, text: str) -> None:
+        """Write down what is no operation."""
+        verdict = rejected("unreadable")
+        self._results.append(result_of(UNREADABLE, None, verdict))
+        self._records.append(
+            record_of(
+                UNREADABLE,
+                None,
+                verdict,
+                self._context,
+                before=None,
+                after=None,
+                proposed=self._shown(text),
+            )
+        )
+
+    def remove(self, operation: DeltaOperation, verdict: Verdict = OK) -> None:
         """Remove a bullet, or hold the removal."""
         before = self._known(operation)
         if before is None:
-            self.refuse(operation, _rejected("unknown_id"))
-        elif verdict is not _OK:
+            self.refuse(operation, rejected("unknown_id"))
+        elif verdict is not OK:
             self.refuse(operation, verdict)
         elif not self._context.grounded:
-            self.refuse(operation, _held("ungrounded"))
+            self.refuse(operation, held("ungrounded"))
         else:
             self._draft.remove(before.id)
             self._forget(before)
-            self._note(operation, before.id, _OK, before=before)
+            self._note(operation, before.id, OK, before=before)
 
     def _add(self, operation: DeltaOperation) -> None:
         text = one_line(operation.content or "")
         verdict = self._judge(operation, text, own_id=None)
         if self._known(operation) is not None:
-            verdict = _rejected("id_exists")
-        elif verdict is _OK and len(self._draft) >= self._context.limits.playbook_bullets:
-            verdict = _held("over_budget")
-        if verdict is not _OK:
+            verdict = rejected("id_exists")
+        elif verdict is OK and len(self._draft) >= self._context.limits.playbook_bullets:
+            verdict = held("over_budget")
+        if verdict is not OK:
             self.refuse(operation, verdict)
             return
         # The counter names it: a model must not choose ids, or it could reuse one.
         bullet = self._draft.add(operation.section, text, bullet_id=None, at=self._context.at)
         self._said[fingerprint(bullet.content)] = bullet.id
-        self._note(operation, bullet.id, _OK, after=bullet)
+        self._note(operation, bullet.id, OK, after=bullet)
 
     def _update(self, operation: DeltaOperation) -> None:
         before = self._known(operation)
         if before is None:
-            self.refuse(operation, _rejected("unknown_id"))
+            self.refuse(operation, rejected("unknown_id"))
             return
         text = one_line(operation.content or "")
         verdict = self._judge(operation, text, own_id=before.id)
-        if verdict is not _OK:
+        if verdict is not OK:
             self.refuse(operation, verdict)
             return
         self._forget(before)
@@ -184,9 +192,9 @@ class _Ledger:
             before.id, content=text, section=operation.section, at=self._context.at
         )
         self._said[fingerprint(text)] = after.id
-        self._note(operation, after.id, _OK, before=before, after=after)
+        self._note(operation, after.id, OK, before=before, after=after)
 
-    def _judge(self, operation: DeltaOperation, text: str, *, own_id: str | None) -> _Verdict:
+    def _judge(self, operation: DeltaOperation, text: str, *, own_id: str | None) -> Verdict:
         budget = self._context.limits.bullet_tokens
         reason = objection(text, max_tokens=budget)
         section = clean_section(operation.section)
@@ -194,10 +202,10 @@ class _Ledger:
             # A heading stands in the prompt as the text does, so it is screened as the text is.
             reason = objection(section, max_tokens=budget)
         if reason is not None:
-            return _rejected(reason)
+            return rejected(reason)
         if self._said.get(fingerprint(text), own_id) != own_id:
-            return _rejected("duplicate")
-        return _OK if self._context.grounded else _held("ungrounded")
+            return rejected("duplicate")
+        return OK if self._context.grounded else held("ungrounded")
 
     def _known(self, operation: DeltaOperation) -> Bullet | None:
         return self._draft.get(operation.bullet_id or "")
@@ -211,21 +219,21 @@ class _Ledger:
         self,
         operation: DeltaOperation,
         bullet_id: str | None,
-        verdict: _Verdict,
+        verdict: Verdict,
         *,
         before: Bullet | None = None,
         after: Bullet | None = None,
     ) -> None:
-        self._results.append(_result(operation.type, bullet_id, verdict))
-        proposed = None if verdict is _OK else self._shown(operation.content)
+        self._results.append(result_of(operation.type, bullet_id, verdict))
+        proposed = None if verdict is OK else self._shown(operation.content)
         self._records.append(
-            _record(
+            record_of(
                 operation.type.value,
                 bullet_id,
                 verdict,
                 self._context,
                 before=before,
-                after=after if verdict is _OK else before,
+                after=after if verdict is OK else before,
                 proposed=proposed,
             )
         )
@@ -250,46 +258,9 @@ def _removes_too_much(playbook: Playbook, operations: Sequence[DeltaOperation]) 
 
 def _judge_tag(
     bullet_id: str, bullet: Bullet | None, used: Collection[str], tagged: Collection[str]
-) -> _Verdict:
+) -> Verdict:
     if bullet is None:
-        return _rejected("unknown_id")
+        return rejected("unknown_id")
     if bullet_id not in used:
-        return _rejected("not_used")
-    return _rejected("tagged") if bullet_id in tagged else _OK
-
-
-def _rejected(reason: str) -> _Verdict:
-    return _Verdict(DeltaStatus.REJECTED, reason)
-
-
-def _held(reason: str) -> _Verdict:
-    return _Verdict(DeltaStatus.HELD, reason)
-
-
-def _result(kind: DeltaType, bullet_id: str | None, verdict: _Verdict) -> DeltaResult:
-    return DeltaResult(type=kind, bullet_id=bullet_id, status=verdict.status, reason=verdict.reason)
-
-
-def _record(
-    kind: str,
-    bullet_id: str | None,
-    verdict: _Verdict,
-    context: CurationContext,
-    *,
-    before: Bullet | None,
-    after: Bullet | None,
-    proposed: str | None = None,
-) -> DeltaRecord:
-    return DeltaRecord(
-        kind=kind,
-        bullet_id=bullet_id,
-        status=verdict.status,
-        reason=verdict.reason,
-        before=before,
-        after=after,
-        proposed=proposed,
-        user=context.user,
-        session=context.session,
-        turn=context.turn,
-        created_at=context.at,
-    )
+        return rejected("not_used")
+    return rejected("tagged") if bullet_id in tagged else OK

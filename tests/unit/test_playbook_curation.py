@@ -277,6 +277,29 @@ def test_a_lesson_from_tool_text_alone_is_held_whatever_it_does() -> None:
     assert curated.playbook == _playbook(LESSONS[0])
 
 
+def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
+    batch = DeltaBatch.model_validate(
+        {
+            "operations": [
+                {"type": "add", "content": LESSONS[0]},
+                {"type": "MERGE", "content": "mail bob@example.com"},
+                "REMOVE b-00001",
+                {"type": "ADD", "content": LESSONS[1]},
+            ]
+        }
+    )
+
+    curated = curate(Playbook(), DeltaBatch.model_validate(batch.model_dump()), CONTEXT)
+
+    assert _ends(curated) == [(APPLIED, "ok")] * 2 + [(REJECTED, "unreadable")] * 2
+    assert "bob@example.com" not in (curated.records[2].proposed or "")
+    assert "MERGE" in (curated.records[2].proposed or "")
+
+
+def test_the_model_is_not_asked_for_unreadable_operations() -> None:
+    assert set(DeltaBatch.model_json_schema()["properties"]) == {"reasoning", "operations"}
+
+
 def test_tags_count_once_for_bullets_that_were_used() -> None:
     playbook = _playbook(*LESSONS[:2])
     tags = [
