@@ -33,15 +33,18 @@ _NEEDS = re.compile(
     re.IGNORECASE,
 )
 _CAP = re.compile(
-    r"\b(?:cap|budget|limit|at most|no more than|under|maximum|up to|below)\b|上限|以内|以下|まで|予算",
+    r"\b(?:cap|budget|limit|at most|no more than|under|maximum|up to|below)\b|上限|以内"
+    r"|以下|まで|予算",
     re.IGNORECASE,
 )
 _HOURS = re.compile(
     r"business hours|working hours|office hours|営業時間(?:内|中)|業務時間(?:内|中)", re.I
 )
 _OUT_OF_HOURS = re.compile(
-    r"\b(?:after|outside(?: of)?) (?:business|working|office|\w*\s?)hours|\bonce we(?:'re| are) closed"
-    r"|\bafter closing|\bovernight\b|\bat midnight\b|営業時間外|営業(?:終了)?後|閉店後|業務時間外|夜間に|深夜に"
+    r"\b(?:after|outside(?: of)?) (?:business|working|office|\w*\s?)hours|\bonce we(?:'re"
+    r"| are) closed"
+    r"|\bafter closing|\bovernight\b|\bat midnight\b|営業時間外|営業(?:終了)?後|閉店後"
+    r"|業務時間外|夜間に|深夜に"
     r"|終業後",
     re.IGNORECASE,
 )

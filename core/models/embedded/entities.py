@@ -1,10 +1,13 @@
 """Find typed entities in English and Japanese text: 'server:db-01', 'person:田中さん'."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _MAX_CHARS = 20_000
 _MAX_FOUND = 64
+_SHORT_CHARS = 400
+"""Texts up to this length are remembered."""
 
 
 class Entity(NamedTuple):
@@ -114,9 +117,12 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def find_entities(text: str) -> list[Entity]:
+def find_entities(text: str) -> tuple[Entity, ...]:
     """Entities of a text in order of appearance, each once. Bounded work for any text."""
-    text = text[:_MAX_CHARS]
+    return _short(text) if len(text) <= _SHORT_CHARS else _found(text[:_MAX_CHARS])
+
+
+def _found(text: str) -> tuple[Entity, ...]:
     taken: list[tuple[int, int, Entity]] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
@@ -129,7 +135,11 @@ def find_entities(text: str) -> list[Entity]:
     unique: dict[str, Entity] = {}
     for _, _, entity in sorted(taken):
         unique.setdefault(str(entity).casefold(), entity)
-    return list(unique.values())[:_MAX_FOUND]
+    return tuple(unique.values())[:_MAX_FOUND]
+
+
+# The same sentences come back turn after turn, and several parts look at each.
+_short = lru_cache(maxsize=2_048)(_found)
 
 
 def names_in(text: str, *kinds: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Play the Generator: an extractive answer from state, playbook, tools and evidence, with citations.
+"""Play the Generator: answer by quoting state, playbook, tools and evidence, with citations.
 
 Parts are asked in order, the first that has something to say answers: a constraint in the way
 comes before everything that x_t asks for.
@@ -55,7 +55,8 @@ _ASKS_STATUS = re.compile(
 )
 _THANKS = re.compile(r"thank|thx|cheers|ありがと|助かり", re.IGNORECASE)
 _HELLO = re.compile(
-    r"\b(?:hi|hello|hey|good (?:morning|afternoon|evening))\b|おはよう|こんにちは|こんばんは|お疲れ",
+    r"\b(?:hi|hello|hey|good (?:morning|afternoon|evening))\b|おはよう|こんにちは"
+    r"|こんばんは|お疲れ",
     re.I,
 )
 _LABEL_TURNS = 1

@@ -16,7 +16,8 @@ _PERMISSION = re.compile(
     re.IGNORECASE,
 )
 _WISH = re.compile(
-    r"\b(?:we|i) (?:really |just |now |urgently )*(?:must|need to|have to|want to|should|would like to"
+    r"\b(?:we|i) (?:really |just |now |urgently )*(?:must|need to|have to|want to|should"
+    r"|would like to"
     r"|am going to|are going to|will)\b|\b(?:i'll|we'll|i'm going to|we're going to|let me)\b"
     r"|たいです|たいのですが|したい|させてください|することにし|しないとまずい|する必要があ|しなければ",
     re.IGNORECASE,

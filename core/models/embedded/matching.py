@@ -3,11 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 from core.domain.language.words import content_words
 from core.models.embedded.actions import actions_in
 from core.models.embedded.entities import find_entities
+
+_SHORT_CHARS = 400
+"""Texts up to this length are remembered."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,17 @@ class Match:
 
 def terms_of(text: str) -> frozenset[str]:
     """Everything a text can be matched by: words, entities and named actions."""
+    return _short(text) if len(text) <= _SHORT_CHARS else _terms(text)
+
+
+def _terms(text: str) -> frozenset[str]:
     entities = (f"@{entity.name.casefold()}" for entity in find_entities(text))
     acts = (f"!{name}" for name in actions_in(text))
     return frozenset({*content_words(text), *entities, *acts})
+
+
+# The same sentences come back turn after turn, and are matched against many others.
+_short = lru_cache(maxsize=2_048)(_terms)
 
 
 def rank(query: str, facts: Sequence[Fact]) -> list[Match]:

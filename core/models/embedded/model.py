@@ -75,12 +75,17 @@ def _parts(llm_request: LlmRequest) -> list[types.Part]:
     reply = _reply(llm_request)
     if isinstance(reply, Call):
         return [_function_call(reply.name, reply.args)]
-    schema = json_schema_of(llm_request)
-    if schema is None:
+    if _is_free_text(llm_request):
         return [types.Part(text=str(_field(reply, "final_answer")))]
     if answers_by_tool(llm_request) and isinstance(reply, Mapping):
         return [_function_call(SET_MODEL_RESPONSE, reply)]
     return [types.Part(text=json.dumps(reply, ensure_ascii=False))]
+
+
+def _is_free_text(llm_request: LlmRequest) -> bool:
+    config = llm_request.config
+    shaped = config.response_schema is not None or config.response_json_schema is not None
+    return not shaped and not answers_by_tool(llm_request)
 
 
 def _reply(llm_request: LlmRequest) -> Call | object:

@@ -11,7 +11,8 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨"
 _EN_ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 _REFERENCE_EN = re.compile(
     r"\b(?:the )?(?P<word>first|second|third|fourth|fifth|last)"
-    r"(?: (?:option|one|choice|item|plan|suggestion|approach|idea|alternative)| you (?:listed|gave))"
+    r"(?: (?:option|one|choice|item|plan|suggestion|approach|idea|alternative)"
+    r"| you (?:listed|gave))"
     r"|\b(?:option|choice|plan|number) (?P<n>[1-9])\b",
     re.IGNORECASE,
 )

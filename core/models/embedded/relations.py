@@ -59,7 +59,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _CLAIM_EN = re.compile(
     r"\b(?P<who>[A-Z][a-z]{1,20})(?: (?:from|in|of) [\w ]{2,30}?)?,? "
-    r"(?:says|said|thinks|claims|claimed|insists|argues|believes|told (?:me|us)|wants us|keeps saying)"
+    r"(?:says|said|thinks|claims|claimed|insists|argues|believes|told (?:me|us)|wants us"
+    r"|keeps saying)"
     r":? (?:that )?(?P<what>.{3,200})"
 )
 _CLAIM_JA = re.compile(

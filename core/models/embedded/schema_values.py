@@ -4,15 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 _MAX_DEPTH = 12
-_BLANK: dict[str, object] = {
-    "string": "",
-    "integer": 0,
-    "number": 0,
-    "boolean": False,
-    "array": [],
-    "object": {},
-    "null": None,
-}
+_MAX_ITEMS = 256
+_MAX_CHARS = 4_096
+_CHOICES = ("anyOf", "oneOf", "allOf")
+_BLANK: dict[str, object] = {"boolean": False, "array": [], "null": None}
 
 
 def least_value(schema: Mapping[str, Any]) -> object:
@@ -22,28 +17,37 @@ def least_value(schema: Mapping[str, Any]) -> object:
 
 def _value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> object:
     schema = _resolved(schema, root)
-    if "default" in schema:
-        return schema["default"]
-    if "const" in schema:
-        return schema["const"]
+    for key in ("default", "const"):
+        if key in schema:
+            return schema[key]
+    choices = next((schema[key] for key in _CHOICES if schema.get(key)), None)
     if schema.get("enum"):
         return schema["enum"][0]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if schema.get(key) and depth:
-            return _value(schema[key][0], root, depth - 1)
-    kind = schema.get("type")
-    name = (
-        next((item for item in kind if item != "null"), "null") if isinstance(kind, list) else kind
-    )
-    if name == "object" or "properties" in schema:
-        return _object(schema, root, depth)
-    if name == "array" and schema.get("minItems") and depth:
-        return [_value(schema.get("items") or {}, root, depth - 1)] * int(schema["minItems"])
-    if name == "string":
-        return "-" * int(schema.get("minLength") or 0)
-    if name in {"integer", "number"}:
-        return schema.get("minimum", 0)
-    return _BLANK.get(str(name), "")
+    if choices and depth:
+        return _value(choices[0], root, depth - 1)
+    return _of_type(schema, root, depth)
+
+
+def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> object:
+    match _type(schema):
+        case "object":
+            return _object(schema, root, depth)
+        case "array" if schema.get("minItems") and depth:
+            item = _value(schema.get("items") or {}, root, depth - 1)
+            return [item] * min(int(schema["minItems"]), _MAX_ITEMS)
+        case "string":
+            return "-" * min(int(schema.get("minLength") or 0), _MAX_CHARS)
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case other:
+            return _BLANK.get(other, "")
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type") or ("object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        return next((str(item) for item in kind if item != "null"), "null")
+    return str(kind)
 
 
 def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, object]:

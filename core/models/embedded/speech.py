@@ -14,8 +14,10 @@ _QUESTION_JA = re.compile(
     r"(?:です|ます|でしょう|ました|でした|ません|ない|の|だろう)か[。\s]*$|[？?]\s*$|教えて"
 )
 _TELL = re.compile(
-    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |please )*(?:can you |could you |would you )?(?:please )?"
-    r"(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain|describe|summari[sz]e|remind (?:me|us)"
+    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |please )*(?:can you |could you "
+    r"|would you )?(?:please )?"
+    r"(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain|describe|summari[sz]e"
+    r"|remind (?:me|us)"
     r"|repeat|compare|recap|walk (?:me|us) through)"
     r"|(?:教えて|挙げて|まとめて|見せて|説明して|要約して|示して)(?:ください|下さい|くれますか|もらえますか|ほしい|よ)?"
     r"[。！!]*$",
@@ -37,7 +39,8 @@ _ORDER_EN = re.compile(
     r"(?:restart|reboot|bounce|delete|drop|remove|wipe|purge|deploy|ship|release|push|roll|rollback"
     r"|fail|failover|switch|scale|run|stop|start|kill|disable|enable|send|post|share|publish|email"
     r"|tell|notify|page|call|open|close|create|make|write|draft|put|add|update|change|set|show"
-    r"|list|give|summari[sz]e|calculate|compute|check|read|find|search|look|do(?! not| n't)|try|use|approve"
+    r"|list|give|summari[sz]e|calculate|compute|check|read|find|search|look|do(?! not| n't)"
+    r"|try|use|approve"
     r"|buy|order|spend|pay|increase|raise|reduce|lower|move|copy|drain|apply|execute|pick|take"
     r"|proceed|continue|remind|repeat|explain|describe|compare|plan|prepare|include|flush|clear"
     r"|reset|resume|announce|promote|upgrade|install|merge|revert)\b",
@@ -61,7 +64,8 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
-    r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)|healthy again|well done|good job|perfect"
+    r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)"
+    r"|healthy again|well done|good job|perfect"
     r"|exactly right|solved it|that solved|great answer)\b"
     r"|うまくいきました|うまくいった|解決しました|直りました|助かりました|完璧|その通りです|正解です|効きました",
     re.IGNORECASE,
@@ -82,7 +86,8 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r"\b(?:next(?: step)?[,:]?(?: we(?:'ll| will)?| is(?: to)?)?|then we(?:'ll| will)?|we(?:'ll| will)"
+    r"\b(?:next(?: step)?[,:]?(?: we(?:'ll| will)?| is(?: to)?)?|then we(?:'ll| will)?"
+    r"|we(?:'ll| will)"
     r"|going to|plan is to|i(?:'ll| will))\s+(?P<en>.{4,120}?)[.!]?$"
     r"|(?:次に|次は|この後|これから|明日|今夜)、?(?P<ja>.{3,60}?)[。！]?$",
     re.IGNORECASE,

@@ -31,16 +31,20 @@ _PERCENT = re.compile(
     re.IGNORECASE,
 )
 _ASKS_SUM = re.compile(
-    r"\b(?:calculate|compute|what(?:'s| is)|how (?:much|many)|work out|add up)\b|計算|いくら|いくつ|[=＝]|何",
+    r"\b(?:calculate|compute|what(?:'s| is)|how (?:much|many)|work out|add up)\b|計算"
+    r"|いくら|いくつ|[=＝]|何",
     re.IGNORECASE,
 )
 _ASKS_TIME = re.compile(
-    r"\bwhat(?:'s| is)? (?:the )?(?:(?:current |exact )?(?:time|date)|day)(?: is it| now| today| in utc)?\s*(?:right now)?\s*\?"
-    r"|\b(?:current time|what time is it|today's date)\b|今(?:は)?何時|現在時刻|今日は何(?:日|曜日)|今何時",
+    r"\bwhat(?:'s| is)? (?:the )?(?:(?:current |exact )?(?:time|date)|day)(?: is it| now"
+    r"| today| in utc)?\s*(?:right now)?\s*\?"
+    r"|\b(?:current time|what time is it|today's date)\b|今(?:は)?何時|現在時刻"
+    r"|今日は何(?:日|曜日)|今何時",
     re.IGNORECASE,
 )
 _ASKS_EVIDENCE = re.compile(
-    r"\bwhat (?:exactly )?(?:did|have) (?:we|i|you) (?:say|said|decide|agree|tell|told|note|write|discuss)"
+    r"\bwhat (?:exactly )?(?:did|have) (?:we|i|you) (?:say|said|decide|agree|tell|told|note"
+    r"|write|discuss)"
     r"|\bdid (?:we|i|you) (?:ever )?(?:say|mention|decide|agree|talk|discuss)"
     r"|\bsearch (?:the |your |my |our )?(?:evidence|memory|history|records?|notes)"
     r"|\b(?:i|we|you) (?:said|mentioned|told you) (?:earlier|before|at the (?:start|beginning))"
