@@ -14,6 +14,7 @@ Five differences to ADK's own service (google-adk 2.13):
 - One connection stays open, where ADK opens one (and a thread) for each call.
 """
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -49,10 +50,11 @@ _LEFT_OUT: Final = GetSessionConfig()
 """Default of `config`: tells a caller that left it out from one that passed None."""
 
 _WAIT_S = 60.0
+_TRIES = 250
+_PAUSE_S = 0.02
 _CONNECTION = SessionKey("", "", "connection")
 _PRAGMAS = (
     "PRAGMA busy_timeout = 5000",
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA secure_delete = ON",
     "PRAGMA foreign_keys = ON",
@@ -207,12 +209,26 @@ class BoundedSessionService(SqliteSessionService):
             connection.row_factory = aiosqlite.Row
             for pragma in _PRAGMAS:
                 await connection.execute_fetchall(pragma)
+            await _enter_wal(connection)
             await connection.executescript(CREATE_SCHEMA_SQL)
         except BaseException:
             await connection.close()
             raise
         self._connection = connection
         return connection
+
+
+async def _enter_wal(connection: aiosqlite.Connection) -> None:
+    """Switch to the write-ahead log; SQLite does not wait here when others do it too."""
+    for left in reversed(range(_TRIES)):
+        try:
+            await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not left:
+                raise
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _is_silent(event: Event) -> bool:

@@ -9,6 +9,7 @@ each whole, never half of one; FULL would cost a disk flush for each of a turn's
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -21,6 +22,8 @@ from core.errors import InputError, StoreError
 T = TypeVar("T")
 
 DATABASE_FILE = "memory.db"
+
+_PAUSE_S = 0.02
 
 
 class SqliteDatabase:
@@ -117,12 +120,24 @@ class SqliteDatabase:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         if self._max_pages is not None:
             connection.execute(f"PRAGMA max_page_count = {int(self._max_pages)}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        self._enter_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         # Overwrite what is deleted, so that an erased user leaves no bytes in free pages.
         connection.execute("PRAGMA secure_delete = ON")
         migrate(connection, self.path)
+
+    def _enter_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to the write-ahead log; SQLite does not wait here when others do it too."""
+        for left in reversed(range(max(1, round(self._busy_timeout_s / _PAUSE_S)))):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not left:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return
 
     def _disconnect(self) -> None:
         if self._connection is not None:

@@ -1,5 +1,6 @@
 """A database that cannot be used: a clear error, and the last good state kept."""
 
+import asyncio
 import sqlite3
 import stat
 from pathlib import Path
@@ -15,6 +16,8 @@ from core.errors import ConflictError, CorruptStoreError, InputError, StoreError
 from schemas.playbook import Playbook
 from schemas.tenancy import PlaybookScope, SessionKey
 from tests.contract.values import KEY, artifact, asking, entry, interaction, record
+
+JUNK = b"this is not a database, whatever its name says" * 100
 
 
 @pytest.fixture
@@ -35,6 +38,21 @@ def outside(path: Path, sql: str, *values: object) -> None:
     with connection:
         connection.execute(sql, values)
     connection.close()
+
+
+def content_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def junk(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(JUNK)
+
+
+def damage(path: Path) -> None:
+    """Overwrite every page but the first."""
+    content = path.read_bytes()
+    path.write_bytes(content[:4_096] + b"\xff" * (len(content) - 4_096))
 
 
 async def test_nothing_is_opened_before_the_first_use(path: Path) -> None:
@@ -125,20 +143,17 @@ async def test_a_locked_database_says_who_to_stop_and_recovers(path: Path) -> No
 
 
 async def test_junk_in_place_of_a_database_is_damage(path: Path) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"this is not a database, whatever its name says" * 100)
+    junk(path)
     database = SqliteDatabase(path)
     with pytest.raises(CorruptStoreError, match=r"memory\.db is damaged .* restore a copy"):
         await SqliteJournal(database).head(KEY)
     await database.close()
-    assert path.read_bytes().startswith(b"this is not")
+    assert content_of(path) == JUNK
 
 
 async def test_a_damaged_page_is_found_by_the_check(path: Path) -> None:
     await written(path)
-    content = bytearray(path.read_bytes())
-    content[4_096:] = b"\xff" * (len(content) - 4_096)
-    path.write_bytes(content)
+    damage(path)
     database = SqliteDatabase(path)
     with pytest.raises(StoreError, match=r"memory\.db"):
         await database.check()
@@ -156,9 +171,13 @@ async def test_a_database_of_a_newer_program_is_left_alone(path: Path) -> None:
 
 async def test_two_programs_may_create_the_database_at_once(path: Path) -> None:
     databases = [SqliteDatabase(path) for _ in range(4)]
-    for number, database in enumerate(databases):
-        key = SessionKey("shop", "aiko", f"s-{number}")
-        await SqliteJournal(database).append(key, entry(1), expected_version=0)
+    keys = [SessionKey("shop", "aiko", f"s-{number}") for number in range(4)]
+    await asyncio.gather(
+        *(
+            SqliteJournal(database).append(key, entry(1), expected_version=0)
+            for key, database in zip(keys, databases, strict=True)
+        )
+    )
     assert len(await SqliteJournal(databases[0]).sessions(KEY.tenant)) == 4
     for database in databases:
         await database.close()
