@@ -95,8 +95,9 @@ def tag(
         if verdict is OK:
             after = draft.tag(bullet_id, item.tag, increment=1, at=context.at)
             tagged.add(bullet_id)
-        results.append(result_of(DeltaType.UPDATE, bullet_id, verdict))
-        records.append(record_of("TAG", bullet_id, verdict, context, before=before, after=after))
+        named = bullet_id if is_bullet_id(bullet_id) else None
+        results.append(result_of(DeltaType.UPDATE, named, verdict))
+        records.append(record_of("TAG", named, verdict, context, before=before, after=after))
     return Curated(playbook.with_draft(draft), results, records)
 
 
