@@ -18,6 +18,7 @@ from acc_ace.running_turns import RunningTurns
 from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
+from core.adapters.adk_session import BoundedSessionService
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
@@ -135,18 +136,14 @@ class Conversation:
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what."""
-        sessions = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        for session in sessions.sessions:
-            await self._sessions.delete_session(
-                app_name=tenant.app, user_id=tenant.user, session_id=session.id
-            )
         stores = self._container
+        # Sessions last: deleting one also deletes, uncounted, what the stores keep of it.
         return {
-            "sessions": len(sessions.sessions),
             "journal": await stores.journal.erase(tenant),
             "evidence": await stores.evidence.erase(tenant),
             "artifacts": await stores.artifacts.erase(tenant),
             "playbook": await stores.playbooks.erase(tenant),
+            "sessions": await self._erase_sessions(tenant),
         }
 
     async def forget_session(self, key: SessionKey) -> None:
@@ -206,6 +203,17 @@ class Conversation:
                 pass
         finally:
             queue.put_nowait(None)
+
+    async def _erase_sessions(self, tenant: Tenant) -> int:
+        found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
+        for session in found.sessions:
+            await self._sessions.delete_session(
+                app_name=tenant.app, user_id=tenant.user, session_id=session.id
+            )
+        if isinstance(self._sessions, BoundedSessionService):
+            # Takes the user's own state along, and the bytes that deleted rows leave behind.
+            await self._sessions.erase(tenant.app, tenant.user)
+        return len(found.sessions)
 
     async def _ensure_session(self, key: SessionKey) -> None:
         found = await self._sessions.get_session(

@@ -26,7 +26,7 @@ from core.domain.prompt import Prompt
 from core.domain.selection import select_bullets
 from core.domain.turn_artifacts import turn_artifacts
 from core.errors import ModelOutputError
-from core.models.factory import note_on
+from core.models.labels import note_on
 from core.turn.prompt_values import state_value
 from schemas import state as keys
 from schemas.generation import GeneratorOutput

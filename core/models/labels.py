@@ -1,0 +1,11 @@
+"""How the answers of a model must be labelled."""
+
+from config import EMBEDDED_MODEL
+
+EMBEDDED_NOTE = "extractive, not an LLM"
+"""The label of whatever the embedded model says."""
+
+
+def note_on(model: str) -> str:
+    """The label of a model's answers; '' for language models."""
+    return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
