@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.failure import ExitCode, exit_code, told
+from cli.failure import exit_code, told
 from cli.streams import use_utf8
 from core.errors import AccAceError
 
@@ -34,8 +34,6 @@ def main() -> None:
     except AccAceError as error:
         print(told(error), file=sys.stderr)
         sys.exit(exit_code(error))
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,17 +7,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from cli.banner import DEFAULT_USER, ModelUse, banner, resume_command
+from cli.banner import DEFAULT_USER, banner
 from cli.chat import Chat, converse, play
 from cli.failure import ExitCode
 from cli.output import stderr_console, stdout_console
 from cli.prompt import history_path, line_history, read_line
 from cli.screen import JsonScreen, Screen
-from cli.script import STDIN, ScriptedDocument, load_script
+from cli.script import STDIN, Script, ScriptedDocument, load_script
 from cli.terminal import TerminalScreen
 from config import Settings, load_settings
 from core.errors import InputError
@@ -50,20 +52,22 @@ def chat(
     """Run the chat. Raises AccAceError before the first turn; later ones are shown."""
     source = options.script or (None if sys.stdin.isatty() else STDIN)
     script = load_script(source, stdin=sys.stdin) if source else None
-    key = SessionKey(
-        APP_NAME,
-        checked_name(options.user, "--user"),
-        checked_name(new_id() if options.session is None else options.session, "--session"),
-    )
+    user = checked_name(options.user, "--user")
+    session = checked_name(new_id() if options.session is None else options.session, "--session")
+    key = SessionKey(APP_NAME, user, session)
     settings = load_settings()
     with asyncio.Runner() as runner, _started(settings, runner) as app:
-        screen = _screen(options, scripted=script is not None)
+        # With --json, stdout belongs to the program that reads it.
+        people = stderr_console() if options.as_json else stdout_console()
+        screen = _screen(options, people, scripted=script is not None)
         talk = Chat(app.turns, key, screen)
-        _greet(options, settings, app.models, key, turns=runner.run(talk.completed()))
+        turns = runner.run(talk.completed())
+        for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
+            people.print(line, style="dim", soft_wrap=True)
         if script is None:
-            return _at_prompt(talk, key, settings, runner, screen)
+            return _at_prompt(talk, runner, screen, people, _history_file(settings, user))
         runner.run(talk.remember(documents(script.documents, key, app.clock)))
-        return play(talk, script, runner, keep_going=options.keep_going)
+        return _played(talk, script, runner, screen, keep_going=options.keep_going)
 
 
 def checked_name(name: str, option: str) -> str:
@@ -101,32 +105,30 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
         runner.run(app.turns.close())
 
 
-def _screen(options: ChatOptions, *, scripted: bool) -> Screen:
+def _screen(options: ChatOptions, people: Console, *, scripted: bool) -> Screen:
     if options.as_json:
-        return JsonScreen(sys.stdout, stderr_console())
-    return TerminalScreen(stdout_console(), repeat_inputs=scripted)
+        return JsonScreen(sys.stdout, people)
+    return TerminalScreen(people, repeat_inputs=scripted)
 
 
-def _greet(
-    options: ChatOptions,
-    settings: Settings,
-    models: Sequence[ModelUse],
-    key: SessionKey,
-    *,
-    turns: int,
-) -> None:
-    console: Console = stderr_console() if options.as_json else stdout_console()
-    for line in banner(key, models, turns=turns, forgets=settings.store == "memory"):
-        console.print(line, style="dim", soft_wrap=True)
+def _played(
+    talk: Chat, script: Script, runner: asyncio.Runner, screen: Screen, *, keep_going: bool
+) -> ExitCode:
+    try:
+        return play(talk, script, runner, keep_going=keep_going)
+    except KeyboardInterrupt:
+        screen.notice("interrupted; the running turn was cancelled")
+        return ExitCode.INTERRUPTED
 
 
 def _at_prompt(
-    talk: Chat, key: SessionKey, settings: Settings, runner: asyncio.Runner, screen: Screen
+    talk: Chat, runner: asyncio.Runner, screen: Screen, people: Console, history: Path | None
 ) -> ExitCode:
-    kept = settings.store != "memory"
-    history = line_history(history_path(settings.data_dir, key.user)) if kept else nullcontext()
-    with history:
-        code = converse(talk, read_line, runner, screen)
-    if kept:
-        screen.notice(f"resume: {resume_command(key)}")
-    return code
+    read = partial(read_line, prompt_on=sys.stderr if people.stderr else sys.stdout)
+    with line_history(history) if history else nullcontext():
+        return converse(talk, read, runner, screen)
+
+
+def _history_file(settings: Settings, user: str) -> Path | None:
+    """Where the lines of a user are kept; nowhere when memory is not kept either."""
+    return None if settings.store == "memory" else history_path(settings.data_dir, user)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from acc_ace.conversation import Conversation
-
 from cli.banner import ModelUse
 from cli.turn_api import TurnApi
 from config import ROLES, Role, Settings

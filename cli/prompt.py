@@ -2,27 +2,40 @@
 
 import hashlib
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+_PROMPT = "> "
 
 MAX_LINES = 1_000
 """Lines that a history file keeps."""
 
 
-def read_line() -> str | None:
-    """The next line; '' after Ctrl-C, None after Ctrl-D."""
+def read_line(*, prompt_on: TextIO) -> str | None:
+    """The next line; '' after Ctrl-C, None after Ctrl-D.
+
+    The prompt goes to `prompt_on`: stderr when stdout is for programs.
+    """
     try:
-        line = input("> ")
+        line = _ask(prompt_on)
     except EOFError:
-        print()
+        print(file=prompt_on)
         return None
     except KeyboardInterrupt:
-        print()
+        print(file=prompt_on)
         return ""
     return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _ask(prompt_on: TextIO) -> str:
+    if prompt_on is sys.stdout:
+        return input(_PROMPT)  # readline must know the prompt to redraw the line.
+    print(_PROMPT, end="", file=prompt_on, flush=True)
+    return input()
 
 
 def history_path(data_dir: Path, user: str) -> Path:

@@ -23,7 +23,6 @@ from schemas.turn_event import (
 )
 
 _DOING: dict[Stage, str] = {
-    "initializer": "open",
     "recaller": "recall",
     "qualifier": "qualify",
     "compressor": "compress",
@@ -31,6 +30,8 @@ _DOING: dict[Stage, str] = {
     "reflector": "reflect",
     "curator": "curate",
 }
+"""What is shown while a stage runs; the initializer is too quick to be seen."""
+
 _SHOWN_INPUT = 2_000
 """Characters of a scripted input that are repeated."""
 
@@ -61,7 +62,7 @@ class TerminalScreen:
     def event(self, event: TurnEvent) -> None:
         """Follow the turn."""
         match event:
-            case StageStarted():
+            case StageStarted() if event.stage in _DOING:
                 self._doing.append(_DOING[event.stage])
                 self._progress()
             case ToolStarted():

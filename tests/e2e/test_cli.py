@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from acc_ace.conversation import APP_NAME
+from cli import chat_command
 from cli.app import main
 
 
@@ -234,3 +236,7 @@ def test_version_and_help_need_no_settings(acc_ace: CommandLine) -> None:
     acc_ace.set("ACC_ACE_STORE", "floppy")
     assert acc_ace("--version").out.startswith("acc-ace 0.")
     assert "chat" in acc_ace("--help").out
+
+
+def test_the_terminal_talks_to_the_app_by_its_name() -> None:
+    assert chat_command.APP_NAME == APP_NAME

@@ -86,16 +86,25 @@ def silent_model() -> Iterator[socket.socket]:
         yield server
 
 
+def _silent(tmp_path: Path, server: socket.socket) -> dict[str, str]:
+    """Settings under which the Generator waits for the silent model."""
+    return {
+        "ACC_ACE_DATA_DIR": str(tmp_path / "data"),
+        "ACC_ACE_GENERATOR__MODEL": "openai/silent",
+        "ACC_ACE_OPENAI_BASE_URL": f"http://127.0.0.1:{server.getsockname()[1]}/v1",
+    }
+
+
 def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Path) -> None:
     environment = {"ACC_ACE_DATA_DIR": str(tmp_path / "data")}
     with Terminal("chat", "--session", "inc", environment=environment) as terminal:
         terminal.expect("extractive, not an LLM")
+        terminal.expect("resume: acc-ace chat --session inc")
         terminal.expect("> ")
         terminal.send("営業時間内は再起動禁止です。\n")
         terminal.expect("+1 constraint · ")
         terminal.expect("> ")
         terminal.send("/quit\n")
-        terminal.expect("resume: acc-ace chat --session inc")
         assert terminal.ended() == 0
         assert "final_answer" not in terminal.screen
     with Terminal("chat", "--session", "inc", environment=environment) as terminal:
@@ -113,11 +122,7 @@ def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Pa
 def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
     tmp_path: Path, silent_model: socket.socket
 ) -> None:
-    environment = {
-        "ACC_ACE_DATA_DIR": str(tmp_path / "data"),
-        "ACC_ACE_GENERATOR__MODEL": "openai/silent",
-        "ACC_ACE_OPENAI_BASE_URL": f"http://127.0.0.1:{silent_model.getsockname()[1]}/v1",
-    }
+    environment = _silent(tmp_path, silent_model)
     with Terminal("chat", "--session", "inc", environment=environment) as terminal:
         terminal.expect("> ")
         terminal.send("Never restart db-01 during business hours.\n")
@@ -133,3 +138,17 @@ def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
         terminal.send("\x04")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.screen
+
+
+def test_ctrl_c_in_a_script_undoes_the_turn_and_exits_with_130(
+    tmp_path: Path, silent_model: socket.socket
+) -> None:
+    script = tmp_path / "script.txt"
+    script.write_text("hello\n", encoding="utf-8")
+    environment = _silent(tmp_path, silent_model)
+    with Terminal("chat", "--script", str(script), environment=environment) as terminal:
+        connection, _ = silent_model.accept()
+        with closing(connection):
+            terminal.send("\x03")
+            terminal.expect("interrupted; the running turn was cancelled")
+            assert terminal.ended() == 130
