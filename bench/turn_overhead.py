@@ -61,7 +61,7 @@ async def measure(name: str, turn: Turn, llm: InstantLlm, folder: Path, marks: l
         started = time.process_time()
         await turn(text)
         cpu.append((time.process_time() - started) * 1_000)
-        sizes.append(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
+        sizes.append(_kept(folder))
         if number in marks:
             tokens[number] = dict(llm.prompt_tokens)
     return Series(
@@ -75,7 +75,7 @@ async def measure(name: str, turn: Turn, llm: InstantLlm, folder: Path, marks: l
 def acc_ace_turn(folder: Path, llm: InstantLlm) -> Turn:
     """Our whole turn on SQLite, learning included."""
     container = build_container(Settings(data_dir=folder, store="sqlite"))
-    conversation = Conversation(container, models={role: llm for role in ROLES})
+    conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")
 
     async def turn(text: str) -> None:
@@ -126,6 +126,11 @@ def show(results: list[Series], marks: list[int]) -> None:
             kept = series.bytes_per_turn.get(mark)
             size = f"{kept:10.0f}" if kept is not None else " " * 10
             print(f"  {mark:5d} {series.cpu_ms[mark]:7.1f}   {size}   {series.prompt_tokens[mark]}")
+
+
+def _kept(folder: Path) -> int:
+    """Bytes in the files of a folder, logs of the database included."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _window(values: list[float], mark: int) -> list[float]:

@@ -57,11 +57,7 @@ class InstantLlm(BaseLlm):
 
 
 def _tokens(request: LlmRequest) -> int:
-    texts = [
-        part.text or ""
-        for content in request.contents
-        for part in content.parts or []
-    ]
+    texts = [part.text or "" for content in request.contents for part in content.parts or []]
     return estimate_tokens(f"{request.config.system_instruction}\n" + "\n".join(texts))
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from acc_ace.conversation import APP_NAME, Conversation
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import InMemorySessionService
 
+from acc_ace.conversation import APP_NAME, Conversation
 from config import ROLES, Settings
 from core.bootstrap import build_container
 from core.container import Container

@@ -2,8 +2,8 @@
 
 import pytest
 from google.adk.models import BaseLlm
-from acc_ace.controller import AccController
 
+from acc_ace.controller import AccController
 from config import Role, Settings
 from core.bootstrap import build_container
 from core.container import Container

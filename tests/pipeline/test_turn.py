@@ -1,8 +1,8 @@
 """One turn after another, as the public API shows it."""
 
 import pytest
-from acc_ace.conversation import Conversation
 
+from acc_ace.conversation import Conversation
 from core.errors import InputError, InputTooLargeError
 from schemas import state as keys
 from schemas.authority import Authority

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from acc_ace.prompts import PROMPT_DIR, load_prompts
 
+from acc_ace.prompts import PROMPT_DIR, load_prompts
 from core.domain.prompt import load_prompt
 from core.errors import PromptError
 
