@@ -19,6 +19,8 @@ VIOLATIONS = [
     ("Imports point one way", "core/adapters/clock.py", "import core.models"),
     ("Imports point one way", "core/models/__init__.py", "import acc_ace"),
     ("Imports point one way", "agents/acc_ace/__init__.py", "import cli"),
+    ("Imports point one way", "server/__init__.py", "import cli"),
+    ("Imports point one way", "agents/acc_ace/__init__.py", "import server"),
     ("Imports point one way", "schemas/base.py", "import core.domain.tokens"),
     ("Imports point one way", "core/errors.py", "import schemas.base"),
     ("Every module of core has its layer", "core/stray.py", ""),
@@ -31,6 +33,7 @@ VIOLATIONS = [
     ),
     ("Schemas, domain and ports take values", "core/domain/tokens.py", "import config"),
     ("Nothing below the command line imports", "core/models/__init__.py", "import main"),
+    ("Nothing below the command line imports", "server/__init__.py", "import main"),
     ("The domain does no I/O", "core/domain/tokens.py", "import sqlite3"),
 ]
 
@@ -39,7 +42,7 @@ VIOLATIONS = [
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what import-linter looks at."""
     copy = tmp_path_factory.mktemp("sources")
-    for name in ("schemas", "core", "cli", "agents"):
+    for name in ("schemas", "core", "server", "cli", "agents"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("config.py", "main.py", ".importlinter"):
         if (ROOT / name).exists():
@@ -98,7 +101,7 @@ def test_settings_know_only_errors_and_schemas() -> None:
 def test_only_the_settings_read_the_environment() -> None:
     readers = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("schemas", "core", "agents", "cli")
+        for folder in ("schemas", "core", "server", "agents", "cli")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if any(word in path.read_text(encoding="utf-8") for word in ("os.environ", "os.getenv"))
     ]
@@ -109,7 +112,7 @@ def test_only_the_settings_read_the_environment() -> None:
 def test_sequential_agent_is_imported_in_one_file() -> None:
     files = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("core", "agents", "cli")
+        for folder in ("core", "server", "agents", "cli")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if "SequentialAgent" in _imported_names(path)
     ]
