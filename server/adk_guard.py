@@ -9,6 +9,7 @@ from core.domain.tokens import estimate_tokens
 from schemas.limits import Limits
 from server.access import json_object
 from server.problems import Problem, problem, problem_response
+from server.text import is_unicode
 
 _RUN: Final = frozenset({"/run", "/run_sse"})
 _BINARY: Final = ("inlineData", "inline_data", "fileData", "file_data")
@@ -48,17 +49,23 @@ def _check(scope: Scope, limits: Limits) -> Problem | None:
     if any(name in part for part in parts for name in _REPLY):
         return None
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    return _check_text(text, limits, path)
+
+
+def _check_text(text: str, limits: Limits, path: str) -> Problem | None:
     if not text.strip():
         return problem(422, "invalid_input", "the input is empty", instance=path)
-    if (tokens := estimate_tokens(text)) > limits.input_tokens:
-        return problem(
-            413,
-            "input_too_large",
-            f"the input has {tokens} tokens, at most {limits.input_tokens} are taken; shorten it, "
-            "or raise ACC_ACE_LIMITS__INPUT_TOKENS",
-            instance=path,
-        )
-    return None
+    if not is_unicode(text):
+        return problem(422, "invalid_input", "the input is not valid Unicode", instance=path)
+    if (tokens := estimate_tokens(text)) <= limits.input_tokens:
+        return None
+    return problem(
+        413,
+        "input_too_large",
+        f"the input has {tokens} tokens, at most {limits.input_tokens} are taken; shorten it, "
+        "or raise ACC_ACE_LIMITS__INPUT_TOKENS",
+        instance=path,
+    )
 
 
 def _parts(message: dict[str, object]) -> Iterator[dict[str, str]]:

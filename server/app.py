@@ -6,19 +6,22 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Final
 
-from acc_ace.conversation import Conversation
 from fastapi import FastAPI
 from google.adk.cli.fast_api import get_fast_api_app
+from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.models.base_llm import BaseLlm
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 from starlette.types import Lifespan
 
+from acc_ace.conversation import Conversation
+from acc_ace.pipeline import build_app
 from config import ROLES, Role, Settings
 from core.container import Container
 from core.models.factory import describe
 from server import health, memory, models, playbook, sessions, turns
 from server.adk_guard import AdkInputGuard
+from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
 from server.body import BodyLimit, body_limit
 from server.context import ServerContext
@@ -27,10 +30,8 @@ from server.hosts import TrustedHosts
 from server.identity import Identities
 from server.openapi import describe_problems
 from server.problems import install_problem_handlers
+from server.session_service import open_session_service, uri_of
 from server.turn_gate import TurnGate, TurnGuard
-
-SESSION_SCHEME: Final = "accace"
-"""Scheme of our session service; `agents/services.py` registers it with ADK."""
 
 _ROUTERS: Final = (
     turns.router,
@@ -45,14 +46,17 @@ _ROUTERS: Final = (
 def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = None) -> FastAPI:
     """Build the server over a process's stores; `models` replaces models in tests.
 
-    Raises ConfigError for an unknown model name, before anything is served.
+    Raises ConfigError for an unknown model name or a missing directory of agents.
     """
     settings = container.settings
     for role in ROLES:
         describe(role, settings)
-    context = ServerContext(container, Conversation(container, models=models), TurnGate())
+    built = build_app(container, models)
+    service = open_session_service(container)
+    conversation = Conversation(container, app=built, session_service=service)
+    context = ServerContext(container, conversation, service, TurnGate())
     identities = Identities(settings.auth_tokens)
-    app = _adk_app(settings, context)
+    app = _adk_app(settings, context, agent_loader(settings, built))
     app.title, app.version = "ACC×ACE", version("acc-ace")
     app.description = "Bounded memory (ACC) and a self-improving playbook (ACE), by turn."
     app.state.acc_ace = context
@@ -66,13 +70,14 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
     return app
 
 
-def _adk_app(settings: Settings, context: ServerContext) -> FastAPI:
+def _adk_app(settings: Settings, context: ServerContext, loader: AgentLoader | None) -> FastAPI:
     with warnings.catch_warnings():
         # ADK calls its own credential service experimental; it holds nothing of ours.
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)
         return get_fast_api_app(
             agents_dir=str(settings.agent_dir),
-            session_service_uri=f"{SESSION_SCHEME}://",
+            agent_loader=loader,
+            session_service_uri=uri_of(context.session_service),
             allow_origins=_origins(settings) or None,
             web=settings.serve_web_interface,
             # Without a known bind ADK keeps its code-writing agent builder closed, which is
@@ -88,9 +93,7 @@ def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        await context.gate.drain(context.container.settings.limits.shutdown_grace_s)
-        await context.conversation.drain(0)
-        await context.conversation.close()
+        await context.close()
 
     return lifespan
 

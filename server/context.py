@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from acc_ace.conversation import APP_NAME, Conversation
 from fastapi import Depends, Header, Path, Query, Request
 
+from acc_ace.conversation import APP_NAME, Conversation
+from core.adapters.adk_session import BoundedSessionService
 from core.container import Container
 from core.errors import InputError
 from schemas.tenancy import SessionKey, Tenant
@@ -20,11 +21,19 @@ NAME_LENGTH = 128
 
 @dataclass(frozen=True)
 class ServerContext:
-    """The stores, the conversation over them, and the gate that counts turns."""
+    """The stores, the conversation and the sessions over them, and the gate that counts turns."""
 
     container: Container
     conversation: Conversation
+    session_service: BoundedSessionService
     gate: TurnGate
+
+    async def close(self) -> None:
+        """End the running turns, as a shutdown does, then close everything."""
+        await self.gate.drain(self.container.settings.limits.shutdown_grace_s)
+        await self.conversation.drain(0)
+        await self.conversation.close()
+        await self.session_service.close()
 
 
 def get_context(request: Request) -> ServerContext:

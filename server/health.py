@@ -1,13 +1,12 @@
 """Probes: is the process alive, and can it take a turn."""
 
-import importlib
 from typing import Final
 
-from acc_ace.conversation import APP_NAME
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
+from acc_ace.conversation import APP_NAME
 from core.errors import AccAceError
 from schemas.tenancy import PlaybookScope, SessionKey
 from server.context import Context, ServerContext
@@ -35,7 +34,7 @@ async def alive() -> Health:
     "/readyz", summary="Can it take a turn?", response_model=Health, responses=documented(503)
 )
 async def ready(request: Request, context: Context) -> Response:
-    """200 when stores and agents answer; 503 with the reason when not, or when shutting down."""
+    """200 when the stores answer; 503 with the reason when not, or when shutting down."""
     path = request.url.path
     if context.gate.closed:
         return problem_response(
@@ -43,7 +42,6 @@ async def ready(request: Request, context: Context) -> Response:
         )
     try:
         await _ask_stores(context)
-        importlib.import_module(f"{APP_NAME}.agent")
     except AccAceError as error:
         settings = context.container.settings
         value = problem_of(error, instance=path, data_dir=settings.data_dir)

@@ -4,15 +4,16 @@ import hashlib
 from datetime import datetime
 from typing import Annotated
 
-from acc_ace.conversation import APP_NAME
 from fastapi import APIRouter, Path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from acc_ace.conversation import APP_NAME
 from schemas.artifact import Artifact, ArtifactKind
 from schemas.authority import Authority
 from schemas.tenancy import Tenant
 from server.context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
 from server.problems import documented
+from server.text import Text
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
@@ -27,8 +28,8 @@ class Document(BaseModel):
         },
     )
 
-    content: str = Field(min_length=1, description="The text.")
-    source: str = Field(min_length=1, max_length=1_024, description="Where it comes from.")
+    content: Text = Field(min_length=1, description="The text.")
+    source: Text = Field(min_length=1, max_length=1_024, description="Where it comes from.")
     id: str | None = Field(
         default=None,
         min_length=1,

@@ -14,6 +14,7 @@ from schemas.tenancy import SessionKey
 from schemas.turn_event import TurnEvent
 from server.context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant, Key, ServerContext
 from server.problems import documented
+from server.text import Text
 from server.turn_stream import (
     MEDIA_TYPE,
     ClientGone,
@@ -46,7 +47,7 @@ class TurnRequest(BaseModel):
         json_schema_extra={"examples": [{"input": "db-01 is down. Never restart it by day."}]},
     )
 
-    input: str = Field(description="The text of x_t.")
+    input: Text = Field(description="The text of x_t.")
     source: Literal["user", "tool", "retrieved"] = Field(
         default="user",
         description="Who says it. Only a user's words can set or release constraints and goal.",

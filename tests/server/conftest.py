@@ -37,4 +37,4 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the server; unexpected errors come back as responses."""
     async with client(app) as opened:
         yield opened
-    await app.state.acc_ace.conversation.close()
+    await app.state.acc_ace.close()

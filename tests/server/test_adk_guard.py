@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from tests.server.asgi import Echo, client
 async def _post(path: str, message: Any) -> tuple[int, str]:
     guard = AdkInputGuard(Echo(), limits=Limits(input_tokens=64))
     async with client(BodyLimit(guard, limit=100_000)) as http:
-        response = await http.post(path, json={"userId": "user", "newMessage": message})
+        body = json.dumps({"userId": "user", "newMessage": message})
+        response = await http.post(path, content=body)
     return response.status_code, response.json().get("code", "")
 
 
@@ -26,6 +28,7 @@ async def test_bad_input_is_refused_before_the_turn(path: str) -> None:
     file = {"file_data": {"fileUri": "gs://x/y"}}
     assert await _post(path, _parts(file)) == (415, "binary_input")
     assert await _post(path, _parts({"text": " \n　"})) == (422, "invalid_input")
+    assert await _post(path, _parts({"text": "a\ud800b"})) == (422, "invalid_input")
     assert await _post(path, _parts()) == (422, "invalid_input")
     assert await _post(path, _parts({"text": "word " * 65})) == (413, "input_too_large")
 

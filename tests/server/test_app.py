@@ -33,8 +33,10 @@ async def guarded() -> AsyncIterator[httpx.AsyncClient]:
         store="memory",
         auth_tokens={"alice": SecretStr("alice-secret"), "bob": SecretStr("bob-secret")},
     )
-    async with client(create_app(build_container(settings))) as http:
+    app = create_app(build_container(settings))
+    async with client(app) as http:
         yield http
+    await app.state.acc_ace.close()
 
 
 async def test_openapi_is_complete_and_every_route_of_ours_documents_problems(

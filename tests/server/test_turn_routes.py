@@ -108,6 +108,7 @@ def _lines(block: str) -> list[tuple[str, str]]:
     [
         ('{"input": ""}', 422, "invalid_input"),
         ('{"input": " \\n\\u3000 "}', 422, "invalid_input"),
+        (r'{"input": "a\ud800b"}', 422, "invalid_request"),
         ('{"input": 7}', 422, "invalid_request"),
         ('{"text": "x"}', 422, "invalid_request"),
         ('{"input": "x", "source": "system"}', 422, "invalid_request"),
@@ -128,13 +129,6 @@ async def test_bad_input_is_a_problem_and_leaves_no_session(
     assert response.headers["content-type"] == "application/problem+json"
     assert "Traceback" not in response.text
     assert (await http.get("/v1/sessions/incident/ccs")).status_code == 404
-
-
-async def test_broken_unicode_is_taken_and_answered_in_valid_json(http: httpx.AsyncClient) -> None:
-    headers = {"Content-Type": "application/json"}
-    response = await http.post(TURNS, content=r'{"input": "a\ud800b"}', headers=headers)
-    assert response.status_code == 200
-    response.json()["input"].encode()
 
 
 @pytest.mark.parametrize("name", ["x" * 129, "a%00b", "a%0Ab"])

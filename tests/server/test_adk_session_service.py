@@ -1,0 +1,346 @@
+"""The session service that ADK's Runner, web UI and endpoints use."""
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from google.adk.agents import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.run_config import RunConfig
+from google.adk.cli.fast_api import get_fast_api_app
+from google.adk.cli.service_registry import get_service_registry
+from google.adk.events import Event, EventActions
+from google.adk.events._internal_metadata import mark_restored
+from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.genai import types
+
+import services
+from core.adapters.adk_session import IN_MEMORY, BoundedSessionService
+from core.errors import CorruptStoreError, StoreError
+from schemas.state import CCS, INPUT_AUTHORITY, PLAYBOOK, RECALL
+from schemas.tenancy import SessionKey
+
+HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
+OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}, PLAYBOOK: {"version": 3, "bullets": ["…"]}}
+FORGED: dict[str, Any] = {CCS: {"semantic_gist": "forged"}, PLAYBOOK: {"version": 99}}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[BoundedSessionService]:
+    opened = BoundedSessionService(tmp_path / "sessions.db")
+    yield opened
+    await opened.close()
+
+
+def said(text: str, **delta: Any) -> Event:
+    return Event(
+        author="user",
+        invocation_id="i",
+        content=types.UserContent(text),
+        actions=EventActions(state_delta=delta),
+    )
+
+
+def staged(state: dict[str, Any], text: str | None = None) -> Event:
+    return Event(
+        author="acc_ace",
+        invocation_id="i",
+        content=types.ModelContent(text) if text else None,
+        actions=EventActions(state_delta=dict(state)),
+    )
+
+
+async def started(service: BoundedSessionService) -> None:
+    """A session with our state and two events."""
+    session = await service.create_session(**HERE)
+    await service.append_event(session, said("hello"))
+    await service.append_event(session, staged(OURS, "hi"))
+
+
+async def state(service: BoundedSessionService) -> dict[str, Any]:
+    session = await service.get_session(**HERE)
+    assert session is not None
+    return dict(session.state)
+
+
+async def test_the_runner_gets_no_history_and_the_web_ui_gets_all(
+    service: BoundedSessionService,
+) -> None:
+    await started(service)
+    as_runner = await service.get_session(**HERE, config=None)
+    as_web_ui = await service.get_session(**HERE)
+    assert as_runner is not None
+    assert as_web_ui is not None
+    assert len(as_runner.events) == 0
+    assert len(as_web_ui.events) == 2
+    assert as_runner.state == as_web_ui.state == OURS
+
+
+async def test_the_runner_may_be_given_recent_events(tmp_path: Path) -> None:
+    service = BoundedSessionService(tmp_path / "sessions.db", recent_events=1)
+    await started(service)
+    session = await service.get_session(**HERE, config=None)
+    assert session is not None
+    assert [event.author for event in session.events] == ["acc_ace"]
+    await service.close()
+
+
+async def test_an_explicit_config_is_obeyed(service: BoundedSessionService) -> None:
+    await started(service)
+    session = await service.get_session(**HERE, config=GetSessionConfig(num_recent_events=1))
+    assert session is not None
+    assert len(session.events) == 1
+
+
+class _Echo(BaseAgent):
+    """Answers with the number of events that the Runner loaded, and hands state over."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        yield staged({RECALL: {"candidates": []}})
+        yield staged({CCS: {"recalled": RECALL in ctx.session.state}}, str(len(ctx.session.events)))
+
+
+async def answers(runner: Runner) -> list[str]:
+    message = types.UserContent("hello")
+    run = runner.run_async(user_id="aiko", session_id="s-1", new_message=message)
+    return [
+        part.text or ""
+        async for event in run
+        if event.content
+        for part in event.content.parts or []
+    ]
+
+
+async def test_adk_2_13_runner_loads_the_same_at_every_turn(
+    service: BoundedSessionService,
+) -> None:
+    runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
+    await service.create_session(**HERE)
+    loaded = [await answers(runner) for _ in range(5)]
+    assert loaded == [["2"]] * 5
+    assert await state(service) == {CCS: {"recalled": True}}
+    assert RunConfig().get_session_config is None
+
+
+async def test_a_hand_over_between_stages_leaves_no_row(
+    service: BoundedSessionService, tmp_path: Path
+) -> None:
+    runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
+    await service.create_session(**HERE)
+    await answers(runner)
+    connection = sqlite3.connect(tmp_path / "sessions.db")
+    (rows,) = connection.execute("SELECT count(*) FROM events").fetchone()
+    connection.close()
+    assert rows == 2
+
+
+async def test_a_stored_event_does_not_repeat_the_playbook(
+    service: BoundedSessionService,
+) -> None:
+    await started(service)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert PLAYBOOK not in session.events[-1].actions.state_delta
+    assert session.state[PLAYBOOK] == OURS[PLAYBOOK]
+
+
+@pytest.mark.parametrize(
+    "author", ["user", "restored"], ids=["a user's event", "an event a client restores"]
+)
+async def test_clients_cannot_write_our_state(
+    service: BoundedSessionService, caplog: pytest.LogCaptureFixture, author: str
+) -> None:
+    await started(service)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    event = said("hello", **FORGED, **{"app:motd": "for all users", "colour": "blue"})
+    if author == "restored":
+        event = mark_restored(event.model_copy(update={"author": "acc_ace"}))
+    with caplog.at_level(logging.WARNING):
+        await service.append_event(session, event)
+    assert await state(service) == {**OURS, "colour": "blue"}
+    assert session.state == {**OURS, "colour": "blue"}
+    assert "client_state_dropped session=s-1 keys=app:motd,app:playbook,ccs" in caplog.text
+
+
+async def test_a_new_session_cannot_bring_our_state(service: BoundedSessionService) -> None:
+    session = await service.create_session(**HERE, state={**FORGED, "colour": "blue"})
+    assert session.state == {"colour": "blue"}
+
+
+@pytest.mark.parametrize(("authority", "kept"), [("tool", True), ("user", True), ("system", False)])
+async def test_a_caller_may_lower_authority_and_never_raise_it(
+    service: BoundedSessionService, authority: str, kept: bool
+) -> None:
+    session = await service.create_session(**HERE)
+    await service.append_event(session, said("x", **{INPUT_AUTHORITY: authority, RECALL: {}}))
+    assert (session.state.get(INPUT_AUTHORITY) == authority) is kept
+    assert RECALL not in session.state
+    assert await state(service) == {}
+
+
+async def test_a_session_written_meanwhile_does_not_lose_a_paid_answer(
+    service: BoundedSessionService,
+) -> None:
+    await started(service)
+    slow = await service.get_session(**HERE, config=None)
+    fast = await service.get_session(**HERE, config=None)
+    assert slow is not None
+    assert fast is not None
+    await service.append_event(fast, said("patched", colour="blue"))
+    await service.append_event(slow, staged({CCS: {"semantic_gist": "paid"}}, "answer"))
+    assert await state(service) == {**OURS, "colour": "blue", CCS: {"semantic_gist": "paid"}}
+
+
+async def test_concurrent_writers_lose_no_event(service: BoundedSessionService) -> None:
+    await started(service)
+
+    async def write(number: int) -> None:
+        session = await service.get_session(**HERE, config=None)
+        assert session is not None
+        await service.append_event(session, staged({f"key-{number}": number}, "answer"))
+
+    await asyncio.gather(*(write(number) for number in range(12)))
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert len(session.events) == 14
+    assert {session.state[f"key-{number}"] for number in range(12)} == set(range(12))
+
+
+async def test_a_cancelled_append_is_stored_whole_or_not_at_all(
+    service: BoundedSessionService,
+) -> None:
+    await started(service)
+    for pause in range(12):
+        session = await service.get_session(**HERE)
+        assert session is not None
+        before = len(session.events)
+        task = asyncio.create_task(
+            service.append_event(session, staged({"n": pause, PLAYBOOK: {"version": pause}}, "x"))
+        )
+        for _ in range(pause):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        session = await service.get_session(**HERE)
+        assert session is not None
+        assert (len(session.events) > before) == (session.state.get("n") == pause)
+
+
+async def test_deleting_a_session_forgets_it_everywhere(tmp_path: Path) -> None:
+    forgotten: list[SessionKey] = []
+
+    async def forget(key: SessionKey) -> None:
+        forgotten.append(key)
+
+    service = BoundedSessionService(tmp_path / "sessions.db", on_delete=forget)
+    await started(service)
+    await service.delete_session(**HERE)
+    assert await service.get_session(**HERE) is None
+    assert forgotten == [SessionKey("shop", "aiko", "s-1")]
+    await service.close()
+
+
+async def test_erasing_a_user_leaves_no_bytes(
+    service: BoundedSessionService, tmp_path: Path
+) -> None:
+    session = await service.create_session(**HERE)
+    for number in range(50):
+        delta = {"user:name": "zyzzyvamarker", CCS: {"t": f"zyzzyvamarker {number}"}}
+        await service.append_event(session, staged(delta, "zyzzyvamarker " * 50))
+    assert await service.erase("shop", "aiko") == 1
+    assert _files_with(tmp_path, b"zyzzyvamarker") == []
+    assert await service.get_session(**HERE) is None
+
+
+async def test_persisted_bytes_per_turn_are_flat(
+    service: BoundedSessionService, tmp_path: Path
+) -> None:
+    await service.create_session(**HERE)
+    playbook = {"version": 0, "bullets": ["lesson " * 2_000]}
+    for number in range(40):
+        session = await service.get_session(**HERE, config=None)
+        assert session is not None
+        await service.append_event(session, said("hello"))
+        delta = {CCS: {"n": number}, PLAYBOOK: {**playbook, "version": number}}
+        await service.append_event(session, staged(delta, "answer"))
+    connection = sqlite3.connect(tmp_path / "sessions.db")
+    sizes = [size for (size,) in connection.execute("SELECT length(event_data) FROM events")]
+    connection.close()
+    assert max(sizes[-4:]) <= max(sizes[:4]) + 8
+    assert max(sizes) < 2_000
+
+
+async def test_sessions_in_memory_work_alike() -> None:
+    service = BoundedSessionService(IN_MEMORY)
+    await started(service)
+    session = await service.get_session(**HERE, config=None)
+    assert session is not None
+    assert session.state == OURS
+    await service.close()
+
+
+def test_event_loops_may_follow_each_other(tmp_path: Path) -> None:
+    service = BoundedSessionService(tmp_path / "sessions.db")
+    asyncio.run(started(service))
+    assert asyncio.run(state(service)) == OURS
+    asyncio.run(service.close())
+
+
+async def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    service = BoundedSessionService(_junk(tmp_path / "sessions.db"))
+    with pytest.raises(CorruptStoreError, match=r"sessions\.db is damaged"):
+        await service.get_session(**HERE)
+
+
+async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    service = BoundedSessionService(_junk(tmp_path / "file") / "sessions.db")
+    with pytest.raises(StoreError, match="set ACC_ACE_DATA_DIR"):
+        await service.create_session(**HERE)
+
+
+def _files_with(directory: Path, marker: bytes) -> list[str]:
+    return [file.name for file in directory.iterdir() if marker in file.read_bytes()]
+
+
+def _junk(path: Path) -> Path:
+    path.write_bytes(b"not a database " * 500)
+    return path
+
+
+@pytest.fixture
+async def adk(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """ADK's own server, started as `adk web AGENTS_DIR --session_service_uri=accace://…` does."""
+    assert services.SCHEME == "accace"
+    uri = f"accace://{tmp_path}/data"
+    made = get_service_registry().create_session_service(uri)
+    assert isinstance(made, BoundedSessionService)
+    assert made.path == tmp_path / "data" / "sessions.db"
+    (tmp_path / "apps" / "shop").mkdir(parents=True)
+    app = get_fast_api_app(
+        agents_dir=str(tmp_path / "apps"), session_service_uri=uri, web=False, bind_host="127.0.0.1"
+    )
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. InMemoryCredentialService:UserWarning")
+async def test_patch_and_post_of_adk_cannot_forge_our_state(adk: httpx.AsyncClient) -> None:
+    url = "/apps/shop/users/aiko/sessions"
+    event = json.loads(staged(FORGED, "forged").model_dump_json(exclude_none=True))
+    body = {"session_id": "s-1", "state": FORGED, "events": [event]}
+    created = await adk.post(url, json=body)
+    assert created.status_code == 200
+    patched = await adk.patch(f"{url}/s-1", json={"state_delta": {**FORGED, "colour": "blue"}})
+    assert patched.status_code == 200
+    read = (await adk.get(f"{url}/s-1")).json()
+    assert read["state"] == {"colour": "blue"}
+    assert len(read["events"]) == 2
