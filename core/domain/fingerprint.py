@@ -11,7 +11,13 @@ import re
 import unicodedata
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_TOKEN = re.compile(rf"[{_CJK}ー]+|[^\W_{_CJK}]+(?:[._'-][^\W_{_CJK}]+)*")
+_TOKEN = re.compile(
+    rf"[{_CJK}ー]+|[^\W_{_CJK}]+(?:[._'-][^\W_{_CJK}]+)*"
+    # Marks that tell things apart: C and C++, .env and env, x < 5 and x > 5, -1 and 1.
+    r"|[<>=+/%$€¥£#&@|~^\\]+|-(?=\d)|(?<!\w)\.(?=\w)"
+)
+_PROTOCOLS = frozenset({"https", "ftps", "ldaps", "imaps", "smtps"})
+"""Words whose final s is no plural."""
 _LEADING_CONDITION = re.compile(
     r"^\s*((?:before|after|when|whenever|if|unless|until|while|once)\b[^,.;:]{1,200}),\s*(.+)$",
     re.IGNORECASE | re.DOTALL,
@@ -69,7 +75,7 @@ def _normal_ja(run: str) -> str:
 
 def _stem(word: str) -> str:
     """An English word without plural, tense and final e; other words as they are."""
-    if len(word) < 4 or not word.isalpha() or not word.isascii():
+    if len(word) < 4 or not (word.isascii() and word.isalpha()) or word in _PROTOCOLS:
         return word
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) >= 3:
