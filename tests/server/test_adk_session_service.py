@@ -332,7 +332,7 @@ async def adk(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. InMemoryCredentialService:UserWarning")
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
 async def test_patch_and_post_of_adk_cannot_forge_our_state(adk: httpx.AsyncClient) -> None:
     url = "/apps/shop/users/aiko/sessions"
     event = json.loads(staged(FORGED, "forged").model_dump_json(exclude_none=True))
