@@ -61,7 +61,7 @@ def kind_of(name: str) -> Kind:
     """The kind of model that a name means; raises ConfigError as `check_model_name` does."""
     for pattern, kind in _KINDS:
         if re.fullmatch(pattern, name):
-            _require_extra(name, kind)
+            require_extra(name, kind)
             return kind
     raise ConfigError(f"unknown model name {name!r}; use {ALLOWED}")
 
@@ -173,21 +173,17 @@ _BUILDERS: dict[Kind, Callable[[str, AgentSettings, Settings], BaseLlm]] = {
 }
 
 
-def _require_extra(name: str, kind: Kind) -> None:
-    extras: dict[Kind, tuple[str, str]] = {
-        "llama-cpp": ("xllamacpp", "llama-cpp"),
-        "litellm": ("litellm", "litellm"),
-    }
-    module, extra = extras.get(kind, ("", ""))
-    if module and find_spec(module) is None:
+def require_extra(name: str, kind: Kind, *, installed: Callable[[str], object] = find_spec) -> None:
+    """Raise ConfigError with the command that installs it when a kind's extra is missing."""
+    module = _EXTRAS.get(kind)
+    if module and installed(module) is None:
         raise ConfigError(
-            f'model {name!r} needs an extra: pip install "acc-ace[{extra}]"; or use {ALLOWED}'
+            f'model {name!r} needs an extra: pip install "acc-ace[{kind}]"; or use {ALLOWED}'
         )
 
 
-def note_on(model: str) -> str:
-    """What every answer of a model must be labelled with; '' for language models."""
-    return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
+_EXTRAS: dict[Kind, str] = {"llama-cpp": "xllamacpp", "litellm": "litellm"}
+"""The module that a kind needs; the extra is called like the kind."""
 
 
 def _note(kind: Kind, settings: Settings) -> str:

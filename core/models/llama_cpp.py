@@ -14,7 +14,7 @@ from pydantic import Field
 
 from core.errors import ModelOutputError
 from core.models.chat_reply import ChatReply, prompt_of
-from core.models.chat_request import Json, chat_body, json_schema_format, schema_asked
+from core.models.chat_request import Json, chat_body, schema_asked, strict_schema
 from core.models.llama_engine import LlamaEngine, engine_of
 from core.models.response_shape import role_of
 from core.models.schema_bounds import bounded_schema
@@ -103,7 +103,7 @@ class LlamaCppLlm(BaseLlm):
             bounded = bounded_schema(
                 schema, text_chars=self.text_chars, item_chars=self.item_chars, items=self.items
             )
-            body["response_format"] = json_schema_format(bounded)
+            body["json_schema"] = strict_schema(bounded) or bounded
         return body
 
     def _reply(self, body: Json) -> ChatReply:

@@ -5,6 +5,7 @@ call, and calls run there one after the other.
 """
 
 import asyncio
+import json
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -32,7 +33,10 @@ class ChatServer(Protocol):
     """The part of `xllamacpp.Server` that is used."""
 
     def handle_chat_completions(self, body: Json, on_chunk: Callable[[Chunk], bool], /) -> object:
-        """Run one streamed completion; `on_chunk` returns True to stop it."""
+        """Run one streamed completion, bound to `json_schema` of the body if it has one.
+
+        `on_chunk` returns True to stop it.
+        """
         ...
 
 
@@ -129,7 +133,28 @@ def load_server(
     params.ui = False
     params.api_keys = [secrets.token_urlsafe(32)]
     try:
-        server: ChatServer = xllamacpp.Server(params)
+        server = xllamacpp.Server(params)
     except RuntimeError as error:
         raise ConfigError(f"llama.cpp cannot load {path}: {error}") from error
-    return server
+    return _GrammarServer(server, xllamacpp.json_schema_to_grammar)
+
+
+class _GrammarServer:
+    """Turns `json_schema` of a body into a grammar.
+
+    With a grammar llama.cpp hands the text through as it is; with its own `response_format` it
+    parses the text again, and a reply that was cut off, or holds broken UTF-8, becomes an error.
+    """
+
+    def __init__(self, server: ChatServer, to_grammar: Callable[[str], str]) -> None:
+        self._server = server
+        self._to_grammar = to_grammar
+
+    def handle_chat_completions(self, body: Json, on_chunk: Callable[[Chunk], bool], /) -> object:
+        schema = body.get("json_schema")
+        if schema is not None:
+            rest = {key: value for key, value in body.items() if key != "json_schema"}
+            # A small model may otherwise fill its whole budget with blanks between the fields.
+            compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
+            body = {**rest, "grammar": self._to_grammar(json.dumps(compact))}
+        return self._server.handle_chat_completions(body, on_chunk)

@@ -1,0 +1,157 @@
+"""Building models from settings, and what may be named."""
+
+import subprocess
+import sys
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
+from core.errors import ConfigError
+from core.models.embedded.model import EmbeddedLlm
+from core.models.factory import (
+    build_model,
+    check_model_name,
+    describe,
+    kind_of,
+    register_models,
+    require_extra,
+)
+from core.models.gemini import GeminiLlm
+from core.models.llama_cpp import LlamaCppLlm
+from core.models.openai_compatible import OpenAICompatibleLlm
+from core.models.resilient import ResilientLlm
+
+
+def settings(model: str, fallback: str | None = None) -> Settings:
+    return Settings(generator=AgentSettings(model=model, fallback=fallback))
+
+
+def built(model: str, fallback: str | None = None) -> ResilientLlm:
+    found = build_model("generator", settings(model, fallback))
+    assert isinstance(found, ResilientLlm)
+    return found
+
+
+def test_default_gemini_model_is_adks_own() -> None:
+    assert LlmAgent.DEFAULT_MODEL == GEMINI_MODEL
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_key_means_the_embedded_model_and_says_so(role: Role) -> None:
+    assert describe(role, Settings()) == (
+        role,
+        "embedded/rules",
+        "embedded",
+        "extractive, not an LLM",
+    )
+
+
+@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "GEMINI_API_KEY"])
+def test_key_means_gemini(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "k")
+    assert describe("generator", Settings())[1:] == (GEMINI_MODEL, "gemini", "Gemini API")
+
+
+def test_vertex_settings_mean_gemini(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
+    assert describe("generator", Settings()).note == "Vertex AI"
+
+
+def test_note_tells_of_missing_credentials_and_of_the_fallback() -> None:
+    note = describe("generator", settings("gemini-3.5-flash", "embedded/rules")).note
+    assert "no Google credentials" in note
+    assert note.endswith("fallback embedded/rules")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("embedded/rules", EmbeddedLlm),
+        ("gemini-3.5-flash", GeminiLlm),
+        ("projects/p/locations/l/endpoints/7", GeminiLlm),
+        ("openai/qwen3:4b", OpenAICompatibleLlm),
+        ("llama-cpp//models/small.gguf", LlamaCppLlm),
+    ],
+)
+def test_each_name_builds_its_model_without_key_or_network(name: str, kind: type) -> None:
+    model = built(name)
+    assert isinstance(model.primary, kind)
+    assert model.model == name
+    assert model.fallback is None
+
+
+def test_fallback_is_built_too() -> None:
+    model = built("gemini-3.5-flash", "embedded/rules")
+    assert isinstance(model.fallback, EmbeddedLlm)
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt-9", "embedded/other", "openai/", "llama-cpp/model.bin", "rules", "x y/z"]
+)
+def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"unknown model name.*embedded/rules"):
+        check_model_name(name)
+    with pytest.raises(ConfigError, match="ACC_ACE_GENERATOR__MODEL: unknown model name"):
+        build_model("generator", settings(name))
+    with pytest.raises(ConfigError, match="ACC_ACE_GENERATOR__FALLBACK: unknown model name"):
+        build_model("generator", settings("embedded/rules", name))
+
+
+@pytest.mark.parametrize("name", ["auto", "embedded/rules", "gemini-3.5-flash", "openai/x"])
+def test_known_name_passes(name: str) -> None:
+    check_model_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "extra"),
+    [("anthropic/claude", "litellm", "litellm"), ("llama-cpp/x.gguf", "llama-cpp", "llama-cpp")],
+)
+def test_missing_extra_says_how_to_install_it(name: str, kind: str, extra: str) -> None:
+    with pytest.raises(ConfigError, match=rf'pip install "acc-ace\[{extra}\]"'):
+        require_extra(name, kind, installed=lambda module: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "together"),
+    [
+        ("gemini-3.5-flash", True),
+        ("gemini-2.5-flash", False),
+        ("embedded/rules", True),
+        ("openai/x", True),
+        ("llama-cpp/x.gguf", False),
+    ],
+)
+def test_schema_with_tools_is_declared_by_kind(name: str, together: bool) -> None:
+    assert built(name).capabilities.output_schema_and_tools is together
+
+
+def test_registered_names_work_in_agents_and_twice_is_once() -> None:
+    register_models()
+    register_models()
+    named = {
+        "embedded/rules": EmbeddedLlm,
+        "openai/qwen3:4b": OpenAICompatibleLlm,
+        "llama-cpp//m/x.gguf": LlamaCppLlm,
+    }
+    for name, kind in named.items():
+        model = LlmAgent(name="a", model=name).canonical_model
+        assert (type(model), model.model) == (kind, name)
+
+
+def test_building_loads_no_client_that_is_not_used() -> None:
+    program = (
+        "import sys; from config import Settings; from core.models.factory import build_model;"
+        "build_model('generator', Settings(_env_file=None));"
+        "print([name for name in ('google.adk.models.google_llm', 'xllamacpp', 'litellm')"
+        " if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_kind_of_litellm_names_needs_the_extra() -> None:
+    with pytest.raises(ConfigError, match="acc-ace\\[litellm\\]"):
+        kind_of("anthropic/claude-sonnet")

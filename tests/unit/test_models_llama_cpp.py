@@ -1,0 +1,265 @@
+"""GGUF models: through the real llama.cpp with a tiny random model, and a scripted engine."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from config import AgentSettings, Settings
+from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
+from core.models.factory import build_model
+from core.models.llama_cpp import LlamaCppLlm
+from core.models.llama_engine import Chunk, LlamaEngine, load_server
+from core.models.schema_bounds import bounded_schema
+from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from tests.fakes.tiny_gguf import write_tiny_gguf
+
+CONTEXT = 4_096
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def engine(tiny: Path) -> Iterator[LlamaEngine]:
+    """One loaded model for all tests of the real llama.cpp."""
+    running = LlamaEngine(lambda: load_server(tiny, CONTEXT))
+    yield running
+    running.close()
+
+
+def real(engine: LlamaEngine, **options: Any) -> LlamaCppLlm:
+    """Short bounds, since random weights fill whatever they may."""
+    short = {"text_chars": 12, "item_chars": 8, "items": 2}
+    return LlamaCppLlm(
+        model="llama-cpp/tiny.gguf",
+        context_tokens=CONTEXT,
+        engine=lambda path, tokens: engine,
+        **short | options,
+    )
+
+
+def asked(schema: Any = None, text: str = "hello") -> LlmRequest:
+    request = LlmRequest(
+        contents=[types.Content(role="user", parts=[types.Part(text=text)])],
+        config=types.GenerateContentConfig(
+            system_instruction="Fill in.", temperature=0.7, seed=7, max_output_tokens=1_500
+        ),
+    )
+    if schema is not None:
+        request.set_output_schema(schema)
+    return request
+
+
+async def ask(model: Any, request: LlmRequest, *, stream: bool = False) -> list[LlmResponse]:
+    responses = model.generate_content_async(request, stream=stream)
+    return [item async for item in responses]
+
+
+def text_of(response: LlmResponse) -> str:
+    parts = (response.content.parts if response.content else None) or []
+    return "".join(part.text or "" for part in parts)
+
+
+@pytest.mark.parametrize("schema", [GeneratorOutput, RelevanceBatch])
+@pytest.mark.parametrize("seed", range(3))
+async def test_any_weights_give_valid_json_within_bounds(
+    schema: Any, seed: int, engine: LlamaEngine
+) -> None:
+    request = asked(schema)
+    request.config.seed = seed
+    whole = (await ask(real(engine), request))[-1]
+    schema.model_validate_json(text_of(whole))
+    assert whole.finish_reason is types.FinishReason.STOP
+    assert max(map(len, strings_of(json.loads(text_of(whole)))), default=0) <= 12
+
+
+def strings_of(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from strings_of(item)
+
+
+async def test_ccs_is_asked_field_by_field_and_put_together(engine: LlamaEngine) -> None:
+    whole = (await ask(real(engine), asked(CompressedCognitiveState)))[-1]
+    ccs = CompressedCognitiveState.model_validate_json(text_of(whole))
+    assert tuple(json.loads(text_of(whole))) == CCS_FIELDS
+    assert len(ccs.constraints) <= 2
+    assert whole.usage_metadata is not None
+    assert (whole.usage_metadata.prompt_token_count or 0) > 9 * 20
+
+
+async def test_ccs_can_be_asked_in_one_call(engine: LlamaEngine) -> None:
+    whole = (await ask(real(engine, field_by_field=False), asked(CompressedCognitiveState)))[-1]
+    CompressedCognitiveState.model_validate_json(text_of(whole))
+
+
+async def test_stream_comes_in_chunks_and_ends_with_the_whole(engine: LlamaEngine) -> None:
+    *chunks, whole = await ask(real(engine), asked(GeneratorOutput), stream=True)
+    assert len(chunks) > 3
+    assert "".join(map(text_of, chunks)) == text_of(whole)
+    assert whole.usage_metadata is not None
+    assert (whole.usage_metadata.candidates_token_count or 0) > 0
+
+
+async def test_reply_cut_off_by_the_limit_passes_with_its_finish_reason(
+    engine: LlamaEngine,
+) -> None:
+    request = asked(GeneratorOutput)
+    request.config.max_output_tokens = 8
+    whole = (await ask(real(engine), request))[-1]
+    assert whole.finish_reason is types.FinishReason.MAX_TOKENS
+    assert text_of(whole).startswith("{")
+
+
+async def test_prompt_longer_than_the_context_is_refused(engine: LlamaEngine) -> None:
+    with pytest.raises(ModelRefused, match="exceeds the available context size"):
+        await ask(real(engine), asked(text="a b c d " * 2_000))
+
+
+async def test_consumer_that_stops_frees_the_engine(engine: LlamaEngine) -> None:
+    first = real(engine).generate_content_async(asked(), stream=True)
+    await anext(first)
+    await first.aclose()
+    assert text_of((await ask(real(engine), asked(GeneratorOutput)))[-1])
+
+
+async def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "none.gguf"
+    block = AgentSettings(model=f"llama-cpp/{path}")
+    model = build_model("generator", Settings(generator=block))
+    with pytest.raises(ConfigError, match=f"{path} is not there"):
+        await ask(model, asked())
+
+
+async def test_file_that_is_no_model_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"no model")
+    with pytest.raises(ConfigError, match="cannot load"):
+        await ask(LlamaCppLlm(model=f"llama-cpp/{path}"), asked())
+
+
+def test_missing_extra_says_how_to_install_it(tiny: Path) -> None:
+    with pytest.raises(ConfigError, match=r'pip install "acc-ace\[llama-cpp\]"'):
+        load_server(tiny, CONTEXT, installed=lambda name: None)
+
+
+class ScriptedServer:
+    """A llama.cpp server that answers each call by script."""
+
+    def __init__(self, *texts: str | Exception) -> None:
+        self.texts = list(texts)
+        self.bodies: list[Any] = []
+        self.release = threading.Event()
+        self.release.set()
+        self.running = 0
+        self.most_at_once = 0
+
+    def handle_chat_completions(self, body: Any, on_chunk: Callable[[Chunk], bool], /) -> object:
+        self.bodies.append(body)
+        self.running += 1
+        self.most_at_once = max(self.most_at_once, self.running)
+        self.release.wait(timeout=10)
+        text = self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
+        try:
+            if isinstance(text, Exception):
+                raise text
+            choice = {"delta": {"content": text}, "finish_reason": "stop"}
+            on_chunk({"choices": [choice]})
+        finally:
+            self.running -= 1
+        return None
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[..., tuple[LlamaCppLlm, ScriptedServer]]]:
+    engines: list[LlamaEngine] = []
+
+    def build(*texts: str | Exception) -> tuple[LlamaCppLlm, ScriptedServer]:
+        server = ScriptedServer(*texts)
+        engine = LlamaEngine(lambda: server)
+        engines.append(engine)
+        model = LlamaCppLlm(model="llama-cpp/x.gguf", engine=lambda path, tokens: engine)
+        return model, server
+
+    yield build
+    for engine in engines:
+        engine.close()
+
+
+async def test_each_field_is_asked_with_a_schema_of_its_own(scripted: Any) -> None:
+    texts = [json.dumps({name: None}) for name in CCS_FIELDS]
+    model, server = scripted(*texts)
+    await ask(model, asked(CompressedCognitiveState))
+    shapes = [body["json_schema"] for body in server.bodies]
+    assert [list(shape["properties"]) for shape in shapes] == [[name] for name in CCS_FIELDS]
+    prefixes = {json.dumps(body["messages"][:-1]) for body in server.bodies}
+    assert len(prefixes) == 1
+
+
+async def test_field_without_an_answer_is_an_output_error_that_names_it(scripted: Any) -> None:
+    model, _ = scripted('{"episodic_trace": "x"}', "{broken")
+    with pytest.raises(ModelOutputError, match="no readable semantic_gist"):
+        await ask(model, asked(CompressedCognitiveState))
+
+
+async def test_calls_run_one_after_the_other(scripted: Any) -> None:
+    model, server = scripted("fine")
+    await asyncio.gather(*(ask(model, asked()) for _ in range(5)))
+    assert (len(server.bodies), server.most_at_once) == (5, 1)
+
+
+async def test_output_that_llama_cpp_cannot_read_is_an_output_error(scripted: Any) -> None:
+    model, _ = scripted(RuntimeError("does not match the expected format"))
+    with pytest.raises(ModelOutputError, match="does not match"):
+        await ask(model, asked())
+
+
+async def test_call_given_up_does_not_answer_the_next_one(scripted: Any) -> None:
+    model, server = scripted("first", "second")
+    server.release.clear()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await ask(model, asked())
+    server.release.set()
+    assert text_of((await ask(model, asked()))[-1]) == "second"
+
+
+def test_bounds_reach_every_text_and_list_and_keep_stricter_ones() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]},
+            "c": {"type": "array", "items": {"$ref": "#/$defs/C"}},
+            "d": {"type": "string", "enum": ["x"]},
+        },
+        "$defs": {"C": {"type": "object", "properties": {"e": {"type": "string"}}}},
+    }
+    found = bounded_schema(schema, text_chars=100, item_chars=10, items=4)
+    properties = found["properties"]
+    assert properties["a"]["maxLength"] == 100
+    assert properties["b"]["anyOf"][0]["maxLength"] == 3
+    assert properties["c"]["maxItems"] == 4
+    assert "maxLength" not in properties["d"]
+    assert found["$defs"]["C"]["properties"]["e"]["maxLength"] == 10
+
+
+async def test_error_of_the_engine_while_streaming_is_reported(scripted: Any) -> None:
+    model, server = scripted("x")
+    server.handle_chat_completions = lambda body, on_chunk: on_chunk({"error": {"code": 500}})
+    with pytest.raises(ModelUnavailable):
+        await ask(model, asked())
