@@ -66,7 +66,11 @@ def commit(
     turn = previous.turn + 1
     usable = None if _lost_everything(proposal, previous.ccs) else proposal
     rules = settle_constraints(
-        previous, usable.constraints if usable else None, turn_input, turn=turn
+        previous,
+        usable.constraints if usable else None,
+        turn_input,
+        turn=turn,
+        budget=limits.constraints_tokens,
     )
     check_constraints(rules.pins, limits=limits, added=rules.added)
     goal = settle_goal(

@@ -299,6 +299,15 @@ def test_constraints_that_leave_no_room_for_the_whole_fail_loudly() -> None:
         say(CommittedState(), many, limits=limits)
 
 
+def test_a_model_cannot_fail_a_turn_by_calling_everything_a_constraint() -> None:
+    said = " ".join(f"Customer number {n} gets the invoice on paper." for n in range(60))
+    proposal = ccs(constraints=[f"customer number {n} invoice paper" for n in range(60)])
+    result = say(started(BAN_EN), said, proposal)
+    assert result.state.ccs.constraints[0] == BAN_EN
+    assert "over_budget" in reasons(result)
+    assert any("no room for it" in warning for warning in result.warnings)
+
+
 class UnfaithfulCompressor:
     """Drops, rewords, reorders and contradicts constraints at random."""
 

@@ -18,12 +18,13 @@ from core.domain.language.rule_detection import detect_rules
 from core.domain.language.words import content_words
 from core.domain.plain_text import one_line
 from core.domain.similarity import has_words, same_wording
-from core.domain.tokens import clip_tokens
+from core.domain.tokens import clip_tokens, estimate_tokens
 from schemas.commit import CommittedState, ConstraintPin, Release, Repair
 from schemas.interaction import TurnInput
 
 CONSTRAINT_RESTORED = "constraint_restored"
 CONSTRAINT_UNSUPPORTED = "constraint_unsupported"
+CONSTRAINT_OVER_BUDGET = "over_budget"
 
 _MAX_PROPOSED = 64
 """Proposed constraints that are looked at."""
@@ -81,11 +82,18 @@ class ConstraintRuling:
 
 
 def settle_constraints(
-    previous: CommittedState, proposed: Sequence[str] | None, turn_input: TurnInput, *, turn: int
+    previous: CommittedState,
+    proposed: Sequence[str] | None,
+    turn_input: TurnInput,
+    *,
+    turn: int,
+    budget: int,
 ) -> ConstraintRuling:
     """Constraints after x_t: released and amended by its words only, restored otherwise.
 
-    `proposed` is the CCM's list, or None when there is none.
+    `proposed` is the CCM's list, or None when there is none. What x_t states outright is pinned
+    whatever its length, for the caller to refuse; what only the CCM points at is pinned while
+    it fits `budget` tokens and told in a warning otherwise, so that no model can fail a turn.
     """
     ruling = ConstraintRuling(pins=list(previous.pins), next_pin=previous.next_pin)
     clauses: tuple[Clause, ...] = ()
@@ -94,7 +102,7 @@ def settle_constraints(
         _pin_rules(ruling, turn_input, turn=turn)
         clauses = _unclaimed(statements(turn_input.text) if proposed else (), ruling)
     if proposed is not None:
-        _judge_proposals(ruling, proposed, clauses, turn_input, turn=turn)
+        _judge_proposals(ruling, proposed, clauses, turn_input, turn=turn, budget=budget)
         _note_restored(ruling, proposed)
     return ruling
 
@@ -189,24 +197,39 @@ def _judge_proposals(
     turn_input: TurnInput,
     *,
     turn: int,
+    budget: int,
 ) -> None:
     """Pin the user's clause behind each new proposal; drop proposals that have none."""
+    left = budget - sum(estimate_tokens(pin.text) for pin in ruling.pins)
     for item in proposed[:_MAX_PROPOSED]:
         text = one_line(item[:_PROPOSED_CHARS])
         if not text or ruling.standing(text) is not None:
             continue
+        words = content_words(text)
+        likeness = max((shared(words, content_words(pin.text)) for pin in ruling.pins), default=0.0)
         support = best_support(text, clauses)
-        likeness = max(
-            (shared(content_words(text), content_words(pin.text)) for pin in ruling.pins),
-            default=0.0,
-        )
-        if support is not None and support.share > likeness and not _asks_release(support, ruling):
-            ruling.pin(support.clause, support.clause, turn_input, turn=turn)
-        elif likeness < _SAME_RULE:
-            detail = clip_tokens(text, _DETAIL_TOKENS)
-            ruling.repairs.append(
-                Repair(field="constraints", reason=CONSTRAINT_UNSUPPORTED, detail=detail)
-            )
+        if support is None or support.share <= likeness or _asks_release(support, ruling):
+            if likeness < _SAME_RULE:
+                ruling.repairs.append(_repair(CONSTRAINT_UNSUPPORTED, text))
+            continue
+        cost = estimate_tokens(support.clause)
+        if cost > left:
+            ruling.repairs.append(_repair(CONSTRAINT_OVER_BUDGET, support.clause))
+            ruling.warnings.append(_no_room(support.clause))
+        elif ruling.pin(support.clause, support.clause, turn_input, turn=turn) is not None:
+            left -= cost
+
+
+def _repair(reason: str, text: str) -> Repair:
+    return Repair(field="constraints", reason=reason, detail=clip_tokens(text, _DETAIL_TOKENS))
+
+
+def _no_room(clause: str) -> str:
+    return (
+        f"'{clip_tokens(clause, _DETAIL_TOKENS)}' may be a rule, but the constraints' budget has "
+        "no room for it; say it as a rule of its own, release another, or raise "
+        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"
+    )
 
 
 def _note_restored(ruling: ConstraintRuling, proposed: Sequence[str]) -> None:
