@@ -1,0 +1,123 @@
+"""Answers about rules: refuse what one forbids, confirm changes, permit, note claims."""
+
+from core.domain.language.goal_detection import detect_goal
+from core.domain.language.rule_changes import unmatched_release
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_sentences
+from core.models.embedded.actions import actions_in
+from core.models.embedded.conflicts import find_conflict
+from core.models.embedded.gist import without_list
+from core.models.embedded.intents import asks_permission, intents
+from core.models.embedded.matching import Fact, rank
+from core.models.embedded.option_answers import chosen_line
+from core.models.embedded.options import pick, referred_option
+from core.models.embedded.quoting import lessons_for, quoted_lines
+from core.models.embedded.relations import find_claim
+from core.models.embedded.situation import Said, Situation
+from core.models.embedded.speech import questions
+from core.models.embedded.wording import cited, say
+
+
+def refuse(situation: Situation) -> Said | None:
+    """Say no to what would break a constraint, and how the user can lift it."""
+    wanted = intents(without_list(situation.text))
+    number = referred_option(situation.text)
+    chosen = pick(situation.options, number) if number is not None else None
+    for request in (*wanted, *([chosen] if chosen else [])):
+        conflict = find_conflict(request, situation.state.ccs.constraints)
+        if conflict is None:
+            continue
+        cite = situation.state.constraint_id(conflict.constraint)
+        how = (
+            say("how_to_release", situation.language, id=cite)
+            if cite
+            else say("how_to_release_text", situation.language)
+        )
+        line = say("refused", situation.language, rule=conflict.constraint, cite=cited(cite))
+        lead = chosen_line(situation, number, chosen) if request == chosen else ""
+        used = lessons_for(situation, f"{request} constraint 制約")
+        return Said(
+            (lead, line, how),
+            f"the request conflicts with {cite or 'a constraint'}",
+            tuple(fact.cite for fact in used),
+        )
+    return None
+
+
+def confirm_rules(situation: Situation) -> Said | None:
+    """Answer for rules and goals that x_t set or released, as the state now has them."""
+    language, state = situation.language, situation.state
+    lines = []
+    fresh = {rule.text for rule in detect_rules(situation.text)}
+    fresh |= {rule.sentence for rule in detect_rules(situation.text)}
+    for pin in state.pins:
+        if pin.origin_turn == state.turn and (pin.text in fresh or pin.quote in fresh):
+            lines.append(say("new_rule", language, rule=pin.text, cite=cited(pin.id)))
+    if not lines and _released(situation):
+        lines = [say("released", language), *rule_lines(situation)]
+    span = detect_goal(situation.text)
+    if span is not None and span.text in state.ccs.goal_orientation:
+        lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
+    if not lines or questions(situation.text):
+        return None
+    return Said(tuple(lines), "the user set or released a rule or the goal")
+
+
+def _released(situation: Situation) -> bool:
+    """Whether x_t releases a rule and the gate did not warn that it fits none."""
+    unmatched = any("nothing was released" in warning for warning in situation.warnings)
+    return not unmatched and unmatched_release(situation.text, ()) is not None
+
+
+def permit(situation: Situation) -> Said | None:
+    """Answer 'may we?' where nothing forbids it."""
+    asked = [item for item in split_sentences(situation.text) if asks_permission(item)]
+    if not asked:
+        return None
+    near = [
+        match.fact
+        for match in rank(
+            asked[0],
+            [
+                Fact(text, situation.state.constraint_id(text))
+                for text in situation.state.ccs.constraints
+            ],
+        )
+        if match.score >= 0.3
+    ]
+    lines = [say("allowed", situation.language), *quoted_lines(near[:2])]
+    return Said(tuple(lines), "checked the request against the constraints")
+
+
+def take_claim(situation: Situation) -> Said | None:
+    """Words of somebody else are kept as a claim; a rule they speak against stands."""
+    for sentence in split_sentences(situation.text):
+        claim = find_claim(sentence)
+        if claim is None:
+            continue
+        who, _, what = claim.removeprefix("claim: ").partition(" -> ")
+        lines = [say("claim", situation.language, who=who)]
+        conflict = find_conflict(what, situation.state.ccs.constraints)
+        if conflict is not None:
+            cite = cited(situation.state.constraint_id(conflict.constraint))
+            lines.append(
+                say("claim_conflict", situation.language, rule=conflict.constraint, cite=cite)
+            )
+        return Said(tuple(lines), "reported speech sets and lifts nothing")
+    return None
+
+
+def rule_lines(situation: Situation, *, about: str = "") -> list[str]:
+    """The constraints that a question is about, or all when it singles none out."""
+    constraints = situation.state.ccs.constraints
+    if not constraints:
+        return [say("no_rules", situation.language)]
+    topics = actions_in(about) - {"name"}
+    near = [text for text in constraints if topics & actions_in(text)]
+    if topics and not near:
+        return [say("no_such_rule", situation.language), *rule_lines(situation)]
+    constraints = near or constraints
+    return [
+        say("rules", situation.language),
+        *(f"- {text}{cited(situation.state.constraint_id(text))}" for text in constraints),
+    ]
