@@ -36,6 +36,8 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 _IS_KANJI = re.compile(rf"[{_KANJI}]")
 _PARTICLE_AFTER_KANJI = re.compile(rf"[{_KANJI}][はがをにでともへやの]")
 _PARTICLE_BEFORE = re.compile(rf"[はがをにでともへやの][{_CJK}]")
+_LONE_KANJI = re.compile(rf"(?<![{_KANJI}])[{_KANJI}](?![{_KANJI}])")
+_ALL_HIRAGANA = re.compile(rf"[{_HIRAGANA}]+")
 _APOSTROPHE = re.compile(r"['’](?:s\b)?")
 _STRONG_JOINT = re.compile(r"[/@:#\\]+")
 _ANY_JOINT = re.compile(r"[\-_./@:#\\]+")
@@ -112,19 +114,18 @@ def _query_run(run: str) -> Iterator[tuple[str, str]]:
 
 def _cjk_query(run: str) -> Iterator[str]:
     """Bigrams that carry meaning, and kanji that stand alone."""
+    spelled_out = _ALL_HIRAGANA.fullmatch(run) is not None
     for bigram in _bigrams(run):
+        # Beside kanji or katakana, hiragana are endings and particles.
         if len(bigram) == 1 or not (
             bigram in STOP_BIGRAMS
             or _PARTICLE_AFTER_KANJI.match(bigram)
             or _PARTICLE_BEFORE.match(bigram)
+            or (_ALL_HIRAGANA.fullmatch(bigram) and not spelled_out)
         ):
             yield bigram
     if len(run) > 1:
-        kanji = [bool(_IS_KANJI.match(c)) for c in run]
-        for at, character in enumerate(run):
-            beside = kanji[max(at - 1, 0) : at] + kanji[at + 1 : at + 2]
-            if kanji[at] and not any(beside):
-                yield character
+        yield from _LONE_KANJI.findall(run)
 
 
 def _bigrams(run: str) -> Iterator[str]:

@@ -10,12 +10,17 @@ from functools import lru_cache
 _ENGLISH = re.compile(r"[a-z]{3,40}")
 _VOWEL = re.compile(r"[aeiouy]")
 _DOUBLE = re.compile(r"([^aeioulsz])\1$")
-_LONG_SUFFIXES = ("ments", "ment", "ness", "ations", "ation", "ions", "ion", "ably", "ably", "ly")
+_NUMBER = re.compile(r"(\d+)s")
+_LONG_SUFFIXES = {"ment": 4, "ness": 4, "ion": 5, "ly": 4}
+"""Each suffix with the letters that must be left: 'deletion' is cut, 'station' is not."""
 
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """The stem of a lower-case English word; any other text as it is."""
+    """The stem of a lower-case English word, or of '503s'; any other text as it is."""
+    number = _NUMBER.fullmatch(word)
+    if number:
+        return number[1]
     if not _ENGLISH.fullmatch(word):
         return word
     return _without_end(_without_long_suffix(_without_tense(_singular(word))))
@@ -40,9 +45,9 @@ def _without_tense(word: str) -> str:
 
 
 def _without_long_suffix(word: str) -> str:
-    for suffix in _LONG_SUFFIXES:
+    for suffix, letters in _LONG_SUFFIXES.items():
         head = word.removesuffix(suffix)
-        if head != word and len(head) >= 4:
+        if head != word and len(head) >= letters:
             return head
     return word
 

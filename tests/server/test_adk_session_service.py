@@ -335,12 +335,21 @@ async def adk(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
 async def test_patch_and_post_of_adk_cannot_forge_our_state(adk: httpx.AsyncClient) -> None:
     url = "/apps/shop/users/aiko/sessions"
-    event = json.loads(staged(FORGED, "forged").model_dump_json(exclude_none=True))
-    body = {"session_id": "s-1", "state": FORGED, "events": [event]}
-    created = await adk.post(url, json=body)
+    created = await adk.post(url, json={"session_id": "s-1", "state": FORGED})
     assert created.status_code == 200
     patched = await adk.patch(f"{url}/s-1", json={"state_delta": {**FORGED, "colour": "blue"}})
     assert patched.status_code == 200
     read = (await adk.get(f"{url}/s-1")).json()
     assert read["state"] == {"colour": "blue"}
-    assert len(read["events"]) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
+async def test_a_session_made_of_forged_events_has_none_of_their_state(
+    adk: httpx.AsyncClient,
+) -> None:
+    url = "/apps/shop/users/aiko/sessions"
+    event = json.loads(staged(FORGED, "forged").model_dump_json(exclude_none=True))
+    await adk.post(url, json={"session_id": "s-1", "events": [event]})
+    read = await adk.get(f"{url}/s-1")
+    # ADK 2.13 refuses such events; should it take them one day, their state is dropped.
+    assert read.status_code == 404 or read.json()["state"] == {}
