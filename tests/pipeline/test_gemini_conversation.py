@@ -1,0 +1,236 @@
+"""Whole turns on Gemini over HTTP: what is on the wire, and what each failure costs."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from google.adk.sessions import InMemorySessionService
+
+from acc_ace.conversation import APP_NAME, Conversation
+from config import ROLES, AgentSettings, Role, Settings
+from core.bootstrap import build_container
+from core.errors import ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from schemas.ccs import CCS_FIELDS
+from schemas.report import TurnReport
+from schemas.tenancy import SessionKey
+from schemas.turn_event import Answer, AnswerChunk, TurnDone
+from tests.fakes.fake_gemini import (
+    FakeGemini,
+    blocked_prompt,
+    calls_function,
+    empty,
+    fake_gemini,
+    garbage,
+    http_error,
+    safety_stop,
+    says,
+    says_json,
+    truncated,
+    wire_text,
+)
+from tests.fakes.loopback import HttpReply, Received
+
+KEY = SessionKey(APP_NAME, "ops", "s1")
+BAN = "No restarts during business hours."
+MODEL, SPARE = "gemini-3.5-flash", "gemini-3.1-flash-lite"
+
+
+@pytest.fixture
+def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
+    with fake_gemini() as fake:
+        monkeypatch.setenv("GOOGLE_API_KEY", "test-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", fake.base_url)
+        yield fake
+
+
+def conversation(**changes: Any) -> Conversation:
+    """A conversation whose five agents are on Gemini, found by the key alone."""
+    options: dict[str, Any] = {"backoff_s": 0, "retries": 1, "timeout_s": 20} | changes
+    blocks: dict[str, Any] = dict.fromkeys(ROLES, AgentSettings(**options))
+    settings = Settings(store="memory").model_copy(update=blocks)
+    return Conversation(build_container(settings), session_service=InMemorySessionService())
+
+
+@pytest.fixture
+async def talk(gemini: FakeGemini) -> AsyncIterator[Conversation]:
+    found = conversation()
+    yield found
+    await found.close()
+
+
+async def say(talk: Conversation, text: str) -> TurnReport:
+    return await talk.turn(KEY, text)
+
+
+async def test_a_key_alone_puts_every_agent_on_gemini(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    report = await say(talk, BAN)
+    assert report.answer == "ok"
+    assert [item.text for item in report.constraints] == [BAN]
+    assert set(report.model.values()) == {MODEL}
+    assert [item.role for item in gemini.requests] == [
+        "compressor",
+        "generator",
+        "reflector",
+        "curator",
+    ]
+    assert report.warnings == []
+
+
+async def test_structured_stages_send_system_and_schema(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    await say(talk, BAN)
+    for received in gemini.requests:
+        config = received.body["generationConfig"]
+        assert received.body["systemInstruction"]["parts"][0]["text"]
+        assert config["responseMimeType"] == "application/json"
+        assert config["responseSchema"]["type"] == "OBJECT"
+    schema = gemini.requests_of("compressor")[0].body["generationConfig"]["responseSchema"]
+    assert tuple(schema["properties"]) == CCS_FIELDS
+
+
+async def test_generator_is_sent_state_and_x_t_and_never_the_transcript(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    await say(talk, "The first thing that I say is about zebras.")
+    for number in range(4):
+        await say(talk, f"Message number {number}.")
+    last = gemini.requests_of("generator")[-1]
+    assert [item["parts"] for item in last.body["contents"]] == [[{"text": "Message number 3."}]]
+    assert "zebras" not in wire_text({"contents": last.body["contents"]})
+
+
+async def test_answer_streams_as_it_is_written(gemini: FakeGemini, talk: Conversation) -> None:
+    answer = "Step one: drain the node. Step two: fail over. Step three: watch the queue. " * 3
+    gemini.script("generator", says_json({"reasoning": ["r"], "final_answer": answer}))
+    events = [event async for event in talk.stream(KEY, "How do I fail over?")]
+    chunks = [event.text for event in events if isinstance(event, AnswerChunk)]
+    answers = [event.text for event in events if isinstance(event, Answer)]
+    assert len(chunks) > 3
+    assert "".join(chunks) == answers[0] == answer
+    assert isinstance(events[-1], TurnDone)
+    assert gemini.requests_of("generator")[0].stream
+
+
+async def test_tool_loop_runs_over_the_wire(gemini: FakeGemini, talk: Conversation) -> None:
+    final = says_json({"reasoning": [], "bullet_ids": [], "final_answer": "It is 42."})
+    gemini.script("generator", calls_function("calculate", expression="6 * 7"), final)
+    report = await say(talk, "What is six times seven?")
+    first, second = gemini.requests_of("generator")
+    declared = [
+        item["name"] for tool in first.body["tools"] for item in tool["functionDeclarations"]
+    ]
+    assert "calculate" in declared
+    assert "42" in str(second.body["contents"][-1]["parts"][0]["functionResponse"])
+    assert report.answer == "It is 42."
+    assert [item["name"] for item in report.tool_calls] == ["calculate"]
+
+
+async def test_429_is_retried_without_a_trace_in_the_turn(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    gemini.script(0, http_error(429))
+    report = await say(talk, BAN)
+    assert report.warnings == []
+    assert len(gemini.requests_of("compressor")) == 2
+
+
+async def test_503_is_answered_by_the_fallback_and_the_user_is_told(gemini: FakeGemini) -> None:
+    def only_spare(received: Received) -> HttpReply:
+        if received.model == MODEL:
+            return http_error(503)
+        return says_json({"reasoning": [], "final_answer": "from the spare"})
+
+    gemini.script("generator", only_spare)
+    talk = conversation(fallback=SPARE)
+    report = await say(talk, "Hello.")
+    assert report.answer == "from the spare"
+    assert report.model["generator"] == SPARE
+    assert report.model["compressor"] == MODEL
+    assert any(
+        "503" in warning and f"answered by fallback {SPARE}" in warning
+        for warning in report.warnings
+    )
+    await talk.close()
+
+
+FAILURES = {
+    "overloaded": http_error(503),
+    "rate limited": http_error(429),
+    "rejected": http_error(400),
+    "not JSON over HTTP": garbage(),
+    "malformed JSON": says("Sure! Here is the state you asked for."),
+    "truncated JSON": truncated('{"episodic_trace": "we were'),
+    "empty": empty(),
+    "safety block of the prompt": blocked_prompt(),
+    "safety stop": safety_stop(),
+    "wrong schema": says_json({"summary": "all is well"}),
+    "wrong types": says_json({"episodic_trace": {"deep": 1}, "constraints": 7}),
+    "too late": says("{}", delay_s=60),
+}
+
+
+def _timeout_s(name: str) -> float:
+    """Short only where it is to pass, so that a slow machine fails no other test."""
+    return 4.0 if name == "too late" else 30.0
+
+
+@pytest.mark.parametrize("name", FAILURES)
+async def test_failed_compression_keeps_the_last_good_state_and_warns(
+    name: str, gemini: FakeGemini
+) -> None:
+    talk = conversation(timeout_s=_timeout_s(name), retries=0)
+    before = await say(talk, f"{BAN} Our goal is to restore checkout.")
+    gemini.script("compressor", FAILURES[name])
+    report = await say(talk, "What should I do next?")
+    assert report.answer == "ok"
+    assert report.constraints == before.constraints
+    assert report.ccs.goal_orientation == before.ccs.goal_orientation
+    assert report.ccs.semantic_gist == before.ccs.semantic_gist
+    assert "not updated" in report.ccs.uncertainty_signal
+    assert any(warning.startswith("compressor:") for warning in report.warnings)
+    await talk.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("overloaded", ModelUnavailable),
+        ("too late", ModelUnavailable),
+        ("rejected", ModelRefused),
+        ("safety stop", ModelRefused),
+        ("safety block of the prompt", ModelRefused),
+        ("empty", ModelOutputError),
+        ("truncated JSON", ModelOutputError),
+        ("not JSON over HTTP", ModelOutputError),
+    ],
+)
+async def test_turn_without_an_answer_is_wholly_undone(
+    name: str, error: type[ModelError], gemini: FakeGemini
+) -> None:
+    talk = conversation(timeout_s=_timeout_s(name), retries=0)
+    first = await say(talk, BAN)
+    gemini.script("generator", FAILURES[name])
+    with pytest.raises(error, match="generator"):
+        await say(talk, "Never deploy on Fridays.")
+    state = await talk.state(KEY)
+    assert state is not None
+    assert (state.ccs, state.turn) == (first.ccs, 1)
+    await talk.close()
+
+
+@pytest.mark.parametrize("role", ["qualifier", "reflector", "curator"])
+@pytest.mark.parametrize("name", ["overloaded", "malformed JSON", "safety stop"])
+async def test_failure_of_a_helping_stage_costs_a_warning_not_the_answer(
+    role: Role, name: str, gemini: FakeGemini
+) -> None:
+    talk = conversation(retries=0)
+    for text in ("The disk of db-01 is full.", "Who owns db-01?"):
+        await say(talk, text)
+    gemini.script(role, FAILURES[name])
+    report = await say(talk, "Is the disk of db-01 still full?")
+    assert report.answer == "ok"
+    assert any(warning.startswith(f"{role}:") for warning in report.warnings)
+    await talk.close()
