@@ -1,12 +1,17 @@
 """Playbooks in memory, for tests and for `store=memory`."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from core.domain.playbook_versions import (
+    check_known_version,
+    check_playbook_version,
+    next_version,
+    numbered,
+    stored,
+    without_provenance,
+)
 from core.domain.replay import replay, sealed
-from core.errors import ConflictError, NotFoundError
-from schemas.delta import DeltaStatus
 from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from schemas.tenancy import PlaybookScope, Tenant
 
@@ -75,55 +80,3 @@ class InMemoryPlaybookStore:
                 for record in shared.log
             ]
         return touched
-
-
-def stored(version: int, playbook: Playbook) -> StoredPlaybook:
-    """A playbook with its version and digest."""
-    return StoredPlaybook(version=version, digest=playbook_digest(playbook), playbook=playbook)
-
-
-def playbook_digest(playbook: Playbook) -> str:
-    """SHA-256 of the canonical JSON."""
-    return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def next_version(current: int, records: Sequence[DeltaRecord]) -> int:
-    """The version that the records lead to: the current one if none was applied."""
-    return current + any(record.status is DeltaStatus.APPLIED for record in records)
-
-
-def numbered(records: Sequence[DeltaRecord], *, first_seq: int, version: int) -> list[DeltaRecord]:
-    """The records with their place in the log."""
-    return [
-        record.model_copy(update={"seq": seq, "version": version})
-        for seq, record in enumerate(records, start=first_seq)
-    ]
-
-
-def without_provenance(record: DeltaRecord) -> DeltaRecord:
-    """The record without who, where and when; what was never applied loses its words too."""
-    update: dict[str, object] = {"user": "", "session": "", "turn": 0}
-    if record.status is not DeltaStatus.APPLIED:
-        update |= {"before": None, "after": None, "proposed": None}
-    return record.model_copy(update=update)
-
-
-def check_playbook_version(scope: PlaybookScope, current: int, expected: int) -> None:
-    """Raise ConflictError unless the current version is the expected one."""
-    if current != expected:
-        raise ConflictError(
-            f"playbook of {_named(scope)} is at version {current}, not {expected}: another commit "
-            "came first; load it and apply the operations again"
-        )
-
-
-def check_known_version(scope: PlaybookScope, current: int, version: int) -> None:
-    """Raise NotFoundError for a version that never was."""
-    if not 0 <= version <= current:
-        raise NotFoundError(
-            f"playbook of {_named(scope)} has no version {version}; it has 0 to {current}"
-        )
-
-
-def _named(scope: PlaybookScope) -> str:
-    return f"app {scope.app!r}" + (f", user {scope.user!r}" if scope.user is not None else "")

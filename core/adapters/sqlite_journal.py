@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from core.adapters.in_memory_journal import check_expected_version, check_next_version
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
+from core.domain.journal_rules import check_expected_version, check_next_version
 from core.errors import CorruptStoreError, NotFoundError
 from schemas.commit import JournalEntry
 from schemas.tenancy import SessionKey, Tenant

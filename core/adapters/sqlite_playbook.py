@@ -6,7 +6,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.adapters.in_memory_playbook import (
+from core.adapters.json_codec import decode, encode
+from core.adapters.sqlite_database import SqliteDatabase
+from core.domain.playbook_versions import (
     check_known_version,
     check_playbook_version,
     next_version,
@@ -15,8 +17,6 @@ from core.adapters.in_memory_playbook import (
     stored,
     without_provenance,
 )
-from core.adapters.json_codec import decode, encode
-from core.adapters.sqlite_database import SqliteDatabase
 from core.domain.replay import replay, sealed
 from core.errors import CorruptStoreError, PlaybookError
 from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
