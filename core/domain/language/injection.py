@@ -20,7 +20,7 @@ _PATTERNS = re.compile(
     r"|\byou\s+are\s+now\s+(?:an?\b|the\b|in\b|free\b|called\b|dan\b|no\s+longer\b|acting\b)"
     r"|\b(?:pretend|act)\s+(?:to\s+be|as\s+if|as\s+though)\s+you\b"
     r"|\bnew\s+(?:system\s+)?instructions?\s*:"
-    r"|^\s*(?:system|assistant|developer)\s*(?:prompt|message)?\s*[:：]"
+    r"|^[ \t]*(?:system|assistant|developer)\s*(?:prompt|message)?\s*[:：]"
     r"|\b(?:reveal|print|show|repeat|leak)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+)?(?:prompt"
     r"|instructions)\b"
     r"|\bdo\s+not\s+(?:tell|inform|alert|mention\s+(?:this|it)\s+to)\s+(?:the\s+)?user\b"

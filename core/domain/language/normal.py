@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-MAX_ANALYSED = 200_000
+MAX_ANALYSED = 100_000
 """Characters of a text that are analysed; what follows is not looked at."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")

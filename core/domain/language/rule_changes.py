@@ -22,6 +22,9 @@ from schemas.commit import ConstraintPin
 _COMMA = re.compile(r"[,、;] ?|: ")
 _ID = re.compile(r"(?<![a-z0-9-])c-\d{4,}(?![a-z0-9-])")
 
+_MAX_STATEMENT = 400
+"""Characters; what rambles on for longer releases nothing."""
+
 _RELEASE_SHARE = 0.6
 """Share of a release's topic words that the pin must hold."""
 
@@ -84,9 +87,9 @@ def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Sentences, and clauses where one sentence makes several statements."""
+    """Sentences, and clauses where one sentence makes several statements; none over the bound."""
     for sentence in own_sentences(text):
-        yield from split_clauses(sentence)
+        yield from (clause for clause in split_clauses(sentence) if len(clause) <= _MAX_STATEMENT)
 
 
 def _spoken(quote: str) -> str:

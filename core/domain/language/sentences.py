@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from core.domain.language.normal import MAX_ANALYSED
 
-MAX_SENTENCE = 2_000
+MAX_SENTENCE = 1_000
 """Characters of one sentence; a longer one is cut, at a space where there is one."""
 
 _LINE = re.compile(r"[^\r\n\u2028\u2029]+")
