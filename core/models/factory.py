@@ -21,12 +21,13 @@ from config import (
     google_credentials,
 )
 from core.errors import ConfigError
+from core.models.embedded.model import EmbeddedLlm
+from core.models.labels import EMBEDDED_NOTE
+from core.models.llama_cpp import LlamaCppLlm
+from core.models.openai_compatible import OpenAICompatibleLlm
 from core.models.resilient import ResilientLlm
 
 Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
-
-EMBEDDED_NOTE = "extractive, not an LLM"
-"""The label of whatever the embedded model says."""
 
 ALLOWED = (
     "'auto', 'gemini-…', 'embedded/rules', 'openai/<model>', 'llama-cpp/<path to .gguf>', or, "
@@ -98,10 +99,6 @@ def register_models() -> None:
     May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
     replaced.
     """
-    from core.models.embedded.model import EmbeddedLlm  # noqa: PLC0415 - loaded only when used
-    from core.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415 - loaded only when used
-    from core.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415 - loaded only when used
-
     for llm in (EmbeddedLlm, LlamaCppLlm, OpenAICompatibleLlm):
         LLMRegistry.register(llm)
 
@@ -125,20 +122,16 @@ def _resolved(name: str) -> str:
 
 
 def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from core.models.embedded.model import EmbeddedLlm  # noqa: PLC0415 - loaded only when used
-
     return EmbeddedLlm(model=name)
 
 
 def _gemini(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from core.models.gemini import gemini  # noqa: PLC0415 - loaded only when used
+    from core.models.gemini import gemini  # noqa: PLC0415 - google-genai's client is slow to load
 
     return gemini(name, timeout_s=block.timeout_s)
 
 
 def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from core.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415 - loaded only when used
-
     return OpenAICompatibleLlm(
         model=name,
         base_url=settings.openai_base_url,
@@ -148,8 +141,6 @@ def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> B
 
 
 def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from core.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415 - loaded only when used
-
     return LlamaCppLlm(
         model=name,
         context_tokens=settings.llama_cpp_context_tokens,
@@ -158,7 +149,7 @@ def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
 
 
 def _litellm(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - loaded only when used
+    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - an optional extra
 
     # LiteLLM's own retries are off: ResilientLlm has the only ones.
     return LiteLlm(model=name, num_retries=0, timeout=block.timeout_s)

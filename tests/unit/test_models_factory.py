@@ -10,6 +10,7 @@ from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
 from core.errors import ConfigError
 from core.models.embedded.model import EmbeddedLlm
 from core.models.factory import (
+    Kind,
     build_model,
     check_model_name,
     describe,
@@ -104,13 +105,16 @@ def test_known_name_passes(name: str) -> None:
     check_model_name(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "extra"),
-    [("anthropic/claude", "litellm", "litellm"), ("llama-cpp/x.gguf", "llama-cpp", "llama-cpp")],
-)
-def test_missing_extra_says_how_to_install_it(name: str, kind: str, extra: str) -> None:
-    with pytest.raises(ConfigError, match=rf'pip install "acc-ace\[{extra}\]"'):
-        require_extra(name, kind, installed=lambda module: None)  # type: ignore[arg-type]
+MISSING: list[tuple[str, Kind]] = [
+    ("anthropic/claude", "litellm"),
+    ("llama-cpp/x.gguf", "llama-cpp"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), MISSING)
+def test_missing_extra_says_how_to_install_it(name: str, kind: Kind) -> None:
+    with pytest.raises(ConfigError, match=rf'pip install "acc-ace\[{kind}\]"'):
+        require_extra(name, kind, installed=lambda module: None)
 
 
 @pytest.mark.parametrize(
