@@ -44,12 +44,12 @@ def _make_app() -> "FastAPI":
 
 
 def _serve() -> None:
+    current = settings()
     from core.models.factory import describe  # noqa: PLC0415 - see the module's docstring
     from server.binding import check_exposure, open_socket, url_of  # noqa: PLC0415
     from server.greeting import greeting  # noqa: PLC0415
     from server.process import serve  # noqa: PLC0415
 
-    current = settings()
     check_exposure(current)
     models = [describe(role, current) for role in ROLES]
     with open_socket(current.host, current.port) as listener:

@@ -7,9 +7,10 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from acc_ace.conversation import APP_NAME
+from core.container import Container
 from core.errors import AccAceError
 from schemas.tenancy import PlaybookScope, SessionKey
-from server.context import Context, ServerContext
+from server.context import Context
 from server.problems import documented, problem, problem_of, problem_response
 
 router = APIRouter(tags=["health"])
@@ -41,7 +42,7 @@ async def ready(request: Request, context: Context) -> Response:
             problem(503, "shutting_down", "the server is shutting down", instance=path)
         )
     try:
-        await _ask_stores(context)
+        await ask_stores(context.container)
     except AccAceError as error:
         settings = context.container.settings
         value = problem_of(error, instance=path, data_dir=settings.data_dir)
@@ -52,8 +53,8 @@ async def ready(request: Request, context: Context) -> Response:
 _UNREADY: Final = "Service Unavailable"
 
 
-async def _ask_stores(context: ServerContext) -> None:
-    container = context.container
+async def ask_stores(container: Container) -> None:
+    """Make every store answer; raises StoreError that names the one that cannot, and the fix."""
     await container.journal.head(_PROBE)
     await container.evidence.last(_PROBE)
     await container.artifacts.count(_PROBE.tenant)

@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from server.context import ServerContext
+from server.health import ask_stores
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ class DrainingServer(uvicorn.Server):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then say so; raises StoreError before listening when a store cannot answer."""
+        await ask_stores(self._context.container)
         await super().startup(sockets)
         if self.started:
             self._on_ready()
