@@ -60,8 +60,9 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "error",
         re.compile(
             r"\b[45]\d\d(?=(?:s\b|\s*(?:errors?|responses?|エラー)))"
-            r"|(?<=HTTP )[45]\d\d\b|(?<=status )[45]\d\d\b|\b50[0-4]\b(?!\s*(?:円|yen|ms|MB|GB))"
-            r"|\b[A-Z][A-Za-z]{2,40}(?:Error|Exception)\b|\bORA-\d{3,6}\b|\bE[A-Z]{4,12}\b"
+            r"|(?:(?<=HTTP )|(?<=status )|(?<=error )|(?<=code )|(?<=returns )|(?<=returned )"
+            r"|(?<=returning )|(?<=got )|(?<=エラー))[45]\d\d\b"
+            r"|\b[A-Z][A-Za-z]{2,40}(?:Error|Exception)\b|\bORA-\d{3,6}\b|\bE(?:ACCES|CONN[A-Z]+|NOENT|NOSPC|PIPE|TIMEDOUT|PERM|NOMEM)\b"
         ),
     ),
     ("version", re.compile(r"\bv\d{1,4}(?:\.\d{1,4}){0,3}\b|\b\d{1,4}\.\d{1,4}\.\d{1,4}\b")),
