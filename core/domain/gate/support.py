@@ -2,9 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from core.domain.language.sentences import split_clauses, split_sentences
+from core.domain.language import mood_en, mood_ja
+from core.domain.language.detect import language_of
+from core.domain.language.normal import normalise
+from core.domain.language.sentences import split_clauses
+from core.domain.language.speech import mask_quotations, own_sentences
 from core.domain.language.words import content_words, negated
 from core.domain.plain_text import one_line
 
@@ -12,8 +17,6 @@ _SUPPORT = 0.5
 """Share of the proposal's content words that a clause must hold to bear it out."""
 
 _MAX_CLAUSES = 256
-_MAX_CLAUSE_CHARS = 2_000
-_QUESTION = re.compile(r"([?？]|(です|ます|でしょう|だろう|のだろう)か。?)\s*$")
 _GREETING = re.compile(
     r"^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|thanks?( you)?|bye|ok(ay)?|"
     r"こんにちは|こんばんは|おはよう(ございます)?|ありがとう(ございます)?|よろしく(お願いします)?|"
@@ -38,18 +41,29 @@ class Clause(NamedTuple):
 
 
 def statements(text: str) -> tuple[Clause, ...]:
-    """The clauses of a text that state something: no questions, no greetings."""
-    found: list[Clause] = []
-    for sentence in split_sentences(text):
-        if _QUESTION.search(sentence):
-            continue
-        for clause in split_clauses(sentence):
-            plain = one_line(clause[:_MAX_CLAUSE_CHARS])
-            if plain and not is_greeting(plain):
-                found.append(Clause(plain, content_words(plain), negated(plain)))
-        if len(found) >= _MAX_CLAUSES:
-            break
-    return tuple(found[:_MAX_CLAUSES])
+    """The clauses that the speaker of a text states as so.
+
+    Left out: questions, greetings, suppositions, the past, and other people's words, reported or
+    pasted.
+    """
+    own = (sentence for sentence in own_sentences(text) if _states(sentence))
+    clauses = (one_line(clause) for sentence in own for clause in split_clauses(sentence))
+    stated = (clause for clause in clauses if clause and not is_greeting(clause))
+    return tuple(
+        Clause(clause, content_words(clause), negated(clause))
+        for clause in islice(stated, _MAX_CLAUSES)
+    )
+
+
+def _states(sentence: str) -> bool:
+    folded = normalise(mask_quotations(sentence))
+    mood = mood_ja if language_of(folded) == "ja" else mood_en
+    return not (
+        mood.is_question(folded)
+        or mood.is_reported(folded)
+        or mood.is_supposed(folded)
+        or mood.is_past(folded)
+    )
 
 
 def is_greeting(text: str) -> bool:
