@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from schemas.base import Value
 
@@ -14,6 +14,11 @@ class BulletTag(Value):
 
     id: str = Field(description="Id of a bullet that the Generator used.")
     tag: Tag
+
+    @field_validator("tag", mode="before")
+    @classmethod
+    def _any_case(cls, value: object) -> object:
+        return value.strip().lower() if isinstance(value, str) else value
 
 
 class Reflection(Value):

@@ -19,6 +19,7 @@ from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
 from core.adapters.adk_session import BoundedSessionService
+from core.adapters.adk_session import BoundedSessionService
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
@@ -177,8 +178,10 @@ class Conversation:
         await self._running.drain(grace_s)
 
     async def close(self) -> None:
-        """Close the runner and the stores."""
+        """Close the runner, the sessions and the stores."""
         await self._runner.close()
+        if isinstance(self._sessions, BoundedSessionService):
+            await self._sessions.close()
         await self._container.close()
 
     async def _run(
@@ -213,6 +216,16 @@ class Conversation:
         if isinstance(self._sessions, BoundedSessionService):
             # Takes the user's own state along, and the bytes that deleted rows leave behind.
             await self._sessions.erase(tenant.app, tenant.user)
+        return len(found.sessions)
+
+    async def _erase_sessions(self, tenant: Tenant) -> int:
+        if isinstance(self._sessions, BoundedSessionService):
+            return await self._sessions.erase(tenant.app, tenant.user)
+        found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
+        for session in found.sessions:
+            await self._sessions.delete_session(
+                app_name=tenant.app, user_id=tenant.user, session_id=session.id
+            )
         return len(found.sessions)
 
     async def _ensure_session(self, key: SessionKey) -> None:

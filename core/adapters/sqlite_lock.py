@@ -2,7 +2,8 @@
 
 Within the process tasks queue for an in-process lock. The one that has it then takes a lease:
 a row with an owner and an expiry, renewed while the turn runs. A process that dies leaves a
-lease that expires. If a lease is lost (the process was stopped for longer than it lasts), the
+lease that expires, and on the same machine the next one sees that its owner is gone and does not
+wait for that. If a lease is lost (the process was stopped for longer than it lasts), the
 journal's compare-and-swap still lets only one of the two turns commit.
 """
 
@@ -13,6 +14,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from core.adapters.process_identity import is_gone, this_process
 from core.adapters.session_lock import InProcessSessionLock, busy
 from core.adapters.sqlite_database import SqliteDatabase
 from core.errors import StoreError
@@ -39,7 +41,7 @@ class SqliteSessionLock:
         """Hold the session while the context is open; SessionBusyError after `wait_s` seconds."""
         deadline = asyncio.get_running_loop().time() + wait_s
         async with self._local.hold(key, wait_s=wait_s):
-            owner = uuid.uuid4().hex
+            owner = f"{uuid.uuid4().hex}/{this_process()}"
             try:
                 await self._acquire(key, owner, deadline, wait_s)
                 renewal = asyncio.create_task(self._renew(key, owner))
@@ -65,6 +67,7 @@ class SqliteSessionLock:
         now = self._clock.now().timestamp()
 
         def work(connection: sqlite3.Connection) -> bool:
+            _drop_orphan(connection, key)
             cursor = connection.execute(
                 "INSERT INTO leases (app, user, session, owner, expires_at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (app, user, session) DO UPDATE "
@@ -98,3 +101,15 @@ class SqliteSessionLock:
         except StoreError:
             # The turn is over and its result stands; the lease expires by itself.
             _log.warning("lease_not_returned", extra={"session": key.session}, exc_info=True)
+
+
+def _drop_orphan(connection: sqlite3.Connection, key: SessionKey) -> None:
+    """Delete the session's lease when the process that holds it has ended."""
+    row = connection.execute(
+        "SELECT owner FROM leases WHERE app = ? AND user = ? AND session = ?", key
+    ).fetchone()
+    if row is not None and is_gone(row[0].partition("/")[2]):
+        connection.execute(
+            "DELETE FROM leases WHERE app = ? AND user = ? AND session = ? AND owner = ?",
+            (*key, row[0]),
+        )
