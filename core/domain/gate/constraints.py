@@ -46,7 +46,10 @@ def settle_constraints(
     ruling = ConstraintRuling(pins=list(previous.pins), next_pin=previous.next_pin)
     if turn_input.authority.may_rule:
         _apply_changes(ruling, turn_input, turn=turn)
-        _pin_rules(ruling, turn_input, turn=turn)
+        unmatched = unmatched_release(turn_input.text, previous.pins)
+        _pin_rules(ruling, turn_input, unmatched, turn=turn)
+        if unmatched and previous.pins:
+            ruling.warnings.append(_how_to_release(unmatched, previous.pins[0].id))
     if proposed is not None:
         judge_proposals(ruling, proposed, turn_input, turn=turn, budget=budget)
     return ruling
@@ -66,12 +69,6 @@ def _apply_changes(ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int
             )
             continue
         _change(ruling, pin, change, turn_input, turn=turn)
-    unmatched = unmatched_release(turn_input.text, before) if before else None
-    if unmatched:
-        ruling.warnings.append(
-            f"nothing was released by '{clip_tokens(one_line(unmatched), _DETAIL_TOKENS)}': "
-            f"name one constraint by its id, for example 'release {before[0].id}'"
-        )
 
 
 def _change(
@@ -95,16 +92,27 @@ def _change(
         ruling.release(pin, change.quote, replaced_by=successor)
 
 
-def _pin_rules(ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int) -> None:
-    """Pin the rules that x_t states."""
+def _pin_rules(
+    ruling: ConstraintRuling, turn_input: TurnInput, unmatched: str | None, *, turn: int
+) -> None:
+    """Pin the rules that x_t states; words that would end rules state none."""
     for span in detect_rules(turn_input.text):
-        if not _spoken_of(span.text, ruling):
-            ruling.pin(span.text, span.sentence, turn_input, turn=turn)
+        plain = one_line(span.text)
+        if unmatched and _says_only(plain, one_line(unmatched)):
+            continue
+        if not _spoken_of(plain, ruling):
+            ruling.pin(plain, span.sentence, turn_input, turn=turn)
 
 
-def _spoken_of(text: str, ruling: ConstraintRuling) -> bool:
+def _how_to_release(said: str, example: str) -> str:
+    return (
+        f"nothing was released by '{clip_tokens(one_line(said), _DETAIL_TOKENS)}': name one "
+        f"constraint by its id, for example 'release {example}'"
+    )
+
+
+def _spoken_of(plain: str, ruling: ConstraintRuling) -> bool:
     """Whether a text is how x_t names a constraint that it releases or amends."""
-    plain = one_line(text)
     if any(_names_released(plain, release) for release in ruling.released):
         return True
     amending = {release.replaced_by for release in ruling.released}
@@ -112,8 +120,15 @@ def _spoken_of(text: str, ruling: ConstraintRuling) -> bool:
 
 
 def _names_released(plain: str, release: Release) -> bool:
-    if plain != release.quote and release.quote in plain:
-        # The sentence goes on after the release; what it goes on with may be a rule of its own.
-        return not detect_rules(plain.replace(release.quote, " "))
+    if _says_only(plain, release.quote):
+        return True
     likeness = shared(content_words(release.text), content_words(plain))
-    return plain == release.quote or (plain in release.quote and likeness >= _SAME_RULE)
+    return plain in release.quote and likeness >= _SAME_RULE
+
+
+def _says_only(plain: str, quote: str) -> bool:
+    """Whether a text says what the quote says and lays down nothing beside it."""
+    if plain == quote:
+        return True
+    # What the sentence goes on with may be a rule of its own.
+    return quote in plain and not detect_rules(plain.replace(quote, " "))
