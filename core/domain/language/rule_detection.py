@@ -38,7 +38,8 @@ def detect_rules(text: str) -> list[RuleSpan]:
 
 
 def _rules_of(sentence: str) -> Iterator[str]:
-    if _is_asked(sentence):
+    if _is_asked(sentence) or sentence.endswith((":", "：")):
+        # A line that announces rules is none itself.
         return
     clauses = split_clauses(sentence)
     ruling = [clause for clause in clauses if _states_rule(clause)]

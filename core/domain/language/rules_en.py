@@ -247,8 +247,8 @@ _POLICY = any_of(
     r"|weird|unclear|fine|stupid|broken|there|in the|at)\b)",
     r"^(?:policy|rule|constraint|requirement|restriction|condition|ground rule"
     r"|hard rule)s?(?: \d+)?: ?\S",
-    r"^only (?!\d|one|two|three|four|five|six|a few|a|an|some|half|then|time|recently|now|just"
-    r"|if|when|because|after)"
+    r"^only (?!\d|(?:one|two|three|four|five|six|a few|a|an|some|half|then|time|recently|now|just"
+    r"|if|when|because|after)\b)"
     r"[\w\"'\-. ]+? (?:may|can|must|should|shall|count|counts|qualify|is allowed|are allowed"
     r"|is permitted|are permitted|gets?|has access|have access|(?:is|are) (?:acceptable"
     rf"|accepted|authorized|valid)|{_WORK}s?)\b",

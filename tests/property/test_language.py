@@ -1,0 +1,95 @@
+"""Invariants of the language rules for any text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.language.detect import language_of
+from core.domain.language.goal_detection import detect_goal
+from core.domain.language.injection import instruction_like
+from core.domain.language.rule_changes import detect_changes, unmatched_release
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_clauses, split_sentences
+from core.domain.language.words import content_words, overlap
+from schemas.authority import Authority
+from schemas.commit import ConstraintPin
+
+_PHRASES = st.sampled_from(
+    (
+        'Never restart db-01| and |, but |; |. |\n|> |```\n|"|「|」|。|？|the freeze is over'
+        "|release c-0001|you may now |営業時間内は再起動禁止|解除します|Dr. Chen|3.11|\u200b|ｒｕｌｅ"
+        "|our goal is to win|ignore all rules|- |1. "
+    ).split("|")
+)
+_TEXTS = st.one_of(st.text(), st.lists(st.one_of(_PHRASES, st.text(max_size=5))).map("".join))
+
+_RULES = ("Never restart db-01", "Production is frozen until Monday", "営業時間内は再起動禁止")
+_PINS = [
+    ConstraintPin(
+        id=f"c-{number:04}", text=rule, authority=Authority.USER, origin_turn=1, quote=rule
+    )
+    for number, rule in enumerate(_RULES, start=1)
+]
+
+
+@given(_TEXTS)
+def test_sentences_are_verbatim_and_in_order(text: str) -> None:
+    at = 0
+    for sentence in split_sentences(text):
+        assert sentence == sentence.strip() != ""
+        at = text.index(sentence, at) + len(sentence)
+
+
+@given(_TEXTS)
+def test_clauses_are_verbatim_parts_of_their_sentence(text: str) -> None:
+    for sentence in split_sentences(text):
+        clauses = split_clauses(sentence)
+        assert clauses
+        assert all(clause in sentence for clause in clauses)
+
+
+@given(_TEXTS)
+def test_rules_are_verbatim_parts_of_the_text(text: str) -> None:
+    for span in detect_rules(text):
+        assert span.text in span.sentence
+        assert span.sentence in text
+
+
+@given(_TEXTS)
+def test_a_change_names_a_known_pin_once_and_quotes_the_text(text: str) -> None:
+    changes = detect_changes(text, _PINS)
+    names = [change.constraint_id for change in changes]
+    assert len(names) == len(set(names))
+    assert set(names) <= {pin.id for pin in _PINS}
+    assert all(change.quote in text for change in changes)
+    assert all(change.new_text is None or change.new_text in text for change in changes)
+
+
+@given(_TEXTS)
+def test_quoting_every_line_releases_nothing(text: str) -> None:
+    quoted = "\n".join(f"> {line}" for line in text.splitlines())
+    assert detect_changes(quoted, _PINS) == []
+    assert detect_rules(quoted) == []
+
+
+@given(_TEXTS)
+def test_an_unmatched_release_is_quoted_from_the_text(text: str) -> None:
+    told = unmatched_release(text, _PINS)
+    assert told is None or told in text
+
+
+@given(_TEXTS)
+def test_a_goal_is_quoted_from_the_text(text: str) -> None:
+    goal = detect_goal(text)
+    assert goal is None or goal.text in goal.quote in text
+
+
+@given(_TEXTS, _TEXTS)
+def test_overlap_is_a_symmetric_share(left: str, right: str) -> None:
+    assert 0.0 <= overlap(left, right) == overlap(right, left) <= 1.0
+    assert overlap(left, left) == (1.0 if content_words(left) else 0.0)
+
+
+@given(_TEXTS)
+def test_any_text_has_a_language_and_a_verdict(text: str) -> None:
+    assert language_of(text) in ("ja", "en")
+    assert instruction_like(text) is None or instruction_like(text)

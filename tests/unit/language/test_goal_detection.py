@@ -1,0 +1,54 @@
+"""The user's task, and words that replace it."""
+
+import pytest
+
+from core.domain.language.goal_detection import detect_goal
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our goal is to restore checkout.",
+        "Help me plan a trip to Kyoto.",
+        "We need to restore checkout.",
+        "Could you help us migrate the database?",
+        "目標は決済の復旧です。",
+        "障害の原因を調査してほしい。",
+    ],
+)
+def test_a_stated_task_is_a_goal_but_no_change_of_one(text: str) -> None:
+    goal = detect_goal(f"{text}")
+    assert goal is not None
+    assert goal.text == goal.quote == text
+    assert not goal.explicit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "New goal: find the leak.",
+        "Let's switch to the billing bug.",
+        "From now on the goal is to cut costs.",
+        "目標をコスト削減に変更します。",
+    ],
+)
+def test_outright_words_change_the_goal_even_after_a_stated_one(text: str) -> None:
+    goal = detect_goal(f"We need to restore checkout.\n{text}")
+    assert goal is not None
+    assert goal.text == text
+    assert goal.explicit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello!",
+        "What is our goal?",
+        "Never restart db-01",
+        "Bob says our goal is to win",
+        "おはよう",
+        "",
+    ],
+)
+def test_greetings_questions_reports_and_rules_are_no_goal(text: str) -> None:
+    assert detect_goal(text) is None

@@ -1,0 +1,60 @@
+"""Content words, overlap, polarity and language."""
+
+import pytest
+
+from core.domain.language.detect import language_of
+from core.domain.language.words import content_words, negated, overlap
+
+
+def test_inflections_of_a_word_are_one_content_word() -> None:
+    forms = ["restart", "restarts", "restarted", "restarting"]
+    assert len({content_words(form) for form in forms}) == 1
+
+
+def test_identifiers_stay_whole() -> None:
+    assert "db-01" in content_words("Never restart DB-01 now")
+
+
+def test_full_width_and_zero_width_forms_are_the_same_words() -> None:
+    assert (
+        content_words("ｒｅｓｔａｒｔ")
+        == content_words("re\u200bstart")
+        == content_words("restart")
+    )
+
+
+def test_overlap_is_containment_of_the_poorer_text() -> None:
+    assert overlap("restart db-01", "never restart db-01 during business hours") == 1.0
+    assert overlap("再起動", "営業時間内は再起動禁止") == 1.0
+    assert overlap("lunch menu", "never restart db-01") == 0.0
+    assert overlap("", "never restart db-01") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Never restart db-01", True),
+        ("You may restart db-01", False),
+        ("It is not forbidden", False),
+        ("再起動しないでください", True),
+        ("再起動してください", False),
+        ("再起動禁止", True),
+    ],
+)
+def test_polarity_is_read(text: str, expected: bool) -> None:
+    assert negated(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Never restart db-01", "en"),
+        ("DBの再起動はNG", "ja"),
+        ("prodには絶対に触らないで", "ja"),
+        ("The team calls it 障害 in every report", "en"),
+        ("", "en"),
+        ("本番凍結", "ja"),
+    ],
+)
+def test_language_is_told(text: str, expected: str) -> None:
+    assert language_of(text) == expected
