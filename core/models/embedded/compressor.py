@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from core.domain.language.detect import language_of
 from core.domain.language.goal_detection import detect_goal
-from core.domain.language.rule_changes import detect_changes
+from core.domain.language.rule_changes import ChangeKind, detect_changes
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
@@ -46,6 +46,8 @@ _BEST_GIST_TOKENS = 48
 _GIST_OF_REST_TOKENS = 20
 _OPTION_TOKENS = 16
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
+_ALL_OPTIONS_TOKENS = 90
+_RELEASED = {"en": "Released: ", "ja": "解除した制約："}
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
@@ -77,6 +79,11 @@ def offered_options(trace: str) -> list[str]:
     return listed_options(trace)
 
 
+def released_in(trace: str) -> bool:
+    """Whether an episodic trace of this engine begins with a released rule."""
+    return trace.startswith(tuple(_RELEASED.values()))
+
+
 def _constraints(turn_input: TurnInput, previous: StateView) -> list[str]:
     kept = list(previous.ccs.constraints)
     if not turn_input.authority.may_rule:
@@ -99,17 +106,33 @@ def _goal(turn_input: TurnInput, previous: StateView) -> str:
 
 def _trace(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str:
     language = language_of(turn_input.text)
-    options = _options(turn_input, previous, artifacts)
-    tail = ""
-    if options:
-        numbered = (
-            f"{number}) {clip_tokens(option, _OPTION_TOKENS)}"
-            for number, option in enumerate(options, start=1)
-        )
-        tail = _OPTIONS[language] + "; ".join(numbered)
-    budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
+    lead = _released_lead(turn_input, previous)
+    tail = _options_tail(_options(turn_input, previous, artifacts), language)
+    budget = max(20, _TRACE_TOKENS - estimate_tokens(lead + tail) - 6)
     said = _SAID[language] + clip_tokens(" ".join(turn_input.text.split()), budget)
-    return f"{said}\n{tail}" if tail else said
+    return " ".join(part for part in (lead, said, tail) if part)
+
+
+def _released_lead(turn_input: TurnInput, previous: StateView) -> str:
+    """Which rules x_t released: the next state no longer tells."""
+    if not turn_input.authority.may_rule:
+        return ""
+    gone = [
+        change.constraint_id
+        for change in detect_changes(turn_input.text, previous.pins)
+        if change.kind is ChangeKind.RELEASE
+    ]
+    return _RELEASED[language_of(turn_input.text)] + ", ".join(gone[:8]) + ";" if gone else ""
+
+
+def _options_tail(options: Sequence[str], language: str) -> str:
+    if not options:
+        return ""
+    each = min(_OPTION_TOKENS, _ALL_OPTIONS_TOKENS // len(options) - 3)
+    numbered = (
+        f"{number}) {clip_tokens(option, each)}" for number, option in enumerate(options, start=1)
+    )
+    return _OPTIONS[language] + "; ".join(numbered)
 
 
 def _options(

@@ -5,6 +5,7 @@ from core.domain.language.rule_changes import unmatched_release
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.actions import actions_in
+from core.models.embedded.compressor import released_in
 from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.gist import without_list
 from core.models.embedded.intents import asks_permission, intents
@@ -64,7 +65,10 @@ def confirm_rules(situation: Situation) -> Said | None:
 
 
 def _released(situation: Situation) -> bool:
-    """Whether x_t releases a rule and the gate did not warn that it fits none."""
+    """Whether x_t released a rule: the trace says so, or the gate did not warn."""
+    if released_in(situation.state.ccs.episodic_trace):
+        return True
+    # Another Compressor may have written the state; then the words of x_t must do.
     unmatched = any("nothing was released" in warning for warning in situation.warnings)
     return not unmatched and unmatched_release(situation.text, ()) is not None
 

@@ -3,6 +3,7 @@
 import pytest
 
 from core.domain.rendering import ccs_tokens
+from core.domain.tokens import estimate_tokens
 from schemas.ccs import CompressedCognitiveState
 from schemas.commit import CommittedState
 from schemas.limits import Limits
@@ -33,6 +34,13 @@ async def test_text_that_may_not_rule_sets_no_rule_and_no_goal(authority: str) -
 async def test_an_explicit_release_by_id_takes_that_one_constraint() -> None:
     ccs = await compress("Release c-0001.", state(BAN, "Keep names out of tickets"))
     assert ccs.constraints == ["Keep names out of tickets"]
+
+
+async def test_nine_long_options_stay_whole_within_the_budget_of_the_trace() -> None:
+    options = "\n".join(f"{n}. {'とても長い選択肢の説明です' * 5}" for n in range(1, 10))
+    ccs = await compress(f"案は次のとおりです。\n{options}")
+    assert "9) " in ccs.episodic_trace
+    assert estimate_tokens(ccs.episodic_trace) <= Limits().episodic_trace_tokens
 
 
 async def test_the_first_goal_is_taken_and_a_later_mention_does_not_change_it() -> None:

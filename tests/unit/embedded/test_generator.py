@@ -178,3 +178,23 @@ async def test_thoughts_of_the_model_and_the_loop_are_no_input_of_the_user() -> 
     output = await generate("Hello!", state(BAN), loop=[thought])
     assert isinstance(output, GeneratorOutput)
     assert BAN not in output.final_answer
+
+
+async def test_a_new_rule_is_confirmed_with_its_id() -> None:
+    current = state(BAN, turn=1)
+    assert f'[c-0001]: "{BAN}"' in await answer(f"{BAN}", current)
+
+
+@pytest.mark.parametrize(
+    ("text", "trace", "confirmed"),
+    [
+        ("You may restart db-01 again.", "Released: c-0001; Input: …", "is released"),
+        ("再起動してよいです。", "解除した制約：c-0001; 入力：…", "解除しました"),
+    ],
+)
+async def test_a_release_is_confirmed_with_the_rules_that_remain(
+    text: str, trace: str, confirmed: str
+) -> None:
+    said = await answer(text, state("Keep names out of tickets", episodic_trace=trace))
+    assert confirmed in said
+    assert "Keep names out of tickets" in said
