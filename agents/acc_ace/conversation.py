@@ -19,7 +19,6 @@ from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
 from core.adapters.adk_session import BoundedSessionService
-from core.adapters.adk_session import BoundedSessionService
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
@@ -206,17 +205,6 @@ class Conversation:
                 pass
         finally:
             queue.put_nowait(None)
-
-    async def _erase_sessions(self, tenant: Tenant) -> int:
-        found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        for session in found.sessions:
-            await self._sessions.delete_session(
-                app_name=tenant.app, user_id=tenant.user, session_id=session.id
-            )
-        if isinstance(self._sessions, BoundedSessionService):
-            # Takes the user's own state along, and the bytes that deleted rows leave behind.
-            await self._sessions.erase(tenant.app, tenant.user)
-        return len(found.sessions)
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
         if isinstance(self._sessions, BoundedSessionService):

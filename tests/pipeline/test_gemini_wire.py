@@ -100,7 +100,9 @@ async def test_structured_request_of_each_role_is_on_the_wire(
     assert (sent.role, sent.model, sent.stream) == (role, "gemini-3.5-flash", False)
     assert sent.body["systemInstruction"]["parts"] == [{"text": "You play a role."}]
     assert config["responseMimeType"] == "application/json"
-    assert set(config["responseSchema"]["properties"]) == set(SCHEMAS[role].model_fields)
+    assert set(config["responseSchema"]["properties"]) == set(
+        SCHEMAS[role].model_json_schema()["properties"]
+    )
     assert (config["temperature"], config["maxOutputTokens"]) == (0.2, 777)
     assert sent.headers["x-goog-api-key"] == "test-key"
 
