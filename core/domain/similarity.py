@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from core.domain.language.words import negated
 from core.domain.plain_text import one_line
@@ -12,7 +13,10 @@ _COMPARED_CHARS = 8_000
 _NOT_WORD = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\d+")
 _SAME_TEXT = 0.9
-"""Shared part of character trigrams from which two texts count as one."""
+"""Shared part of character trigrams, and of length, from which two texts count as one."""
+
+_END_MARKS = 4
+"""Characters that two copies of a text may differ in besides."""
 
 
 def normalised(text: str) -> str:
@@ -34,21 +38,42 @@ def has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
 
 
-def near_duplicate(first: str, second: str) -> bool:
+class Fingerprint(NamedTuple):
+    """What of a text a comparison needs, taken once."""
+
+    text: str
+    length: int
+    numbers: tuple[str, ...]
+    negated: bool
+    trigrams: frozenset[str]
+
+
+def fingerprint(text: str) -> Fingerprint:
+    """The fingerprint of a text; looks at its first 8,000 characters and its length."""
+    plain = normalised(text)
+    return Fingerprint(
+        text=plain,
+        length=len(text),
+        numbers=tuple(_NUMBER.findall(plain)),
+        negated=negated(text[:_COMPARED_CHARS]),
+        trigrams=frozenset(plain[at : at + 3] for at in range(max(1, len(plain) - 2))),
+    )
+
+
+def near_duplicate(first: Fingerprint, second: Fingerprint) -> bool:
     """Whether two texts say the same in almost the same words.
 
-    Texts with different numbers or opposite polarity are never duplicates, however alike.
+    Texts with different numbers or opposite polarity are never duplicates, however alike, nor
+    are texts of clearly different length.
     """
-    one, other = normalised(first), normalised(second)
-    if one == other:
-        return True
-    if _NUMBER.findall(one) != _NUMBER.findall(other) or negated(first) != negated(second):
+    shorter, longer = sorted((first.length, second.length))
+    if shorter < _SAME_TEXT * longer - _END_MARKS:
         return False
-    return _shared(_trigrams(one), _trigrams(other)) >= _SAME_TEXT
-
-
-def _trigrams(text: str) -> frozenset[str]:
-    return frozenset(text[i : i + 3] for i in range(max(1, len(text) - 2)))
+    if first.text == second.text:
+        return True
+    if first.numbers != second.numbers or first.negated != second.negated:
+        return False
+    return _shared(first.trigrams, second.trigrams) >= _SAME_TEXT
 
 
 def _shared(first: frozenset[str], second: frozenset[str]) -> float:
