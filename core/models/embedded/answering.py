@@ -12,6 +12,7 @@ _GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|に�
 
 _LEAST_SCORE = 0.3
 _LEAST_SHARED = 2
+_ALL = 0.95
 _RIGHT_KIND = 1.2
 """Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 
@@ -47,7 +48,8 @@ def is_sure(situation: Situation, question: str) -> bool:
 
 def near_enough(match: Match) -> bool:
     """Whether a match is good enough to be quoted as an answer."""
-    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND
+    covers_all = match.score >= _ALL * match.fact.weight
+    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
     return match.score >= _LEAST_SCORE and fits
 
 

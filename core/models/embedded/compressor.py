@@ -24,7 +24,7 @@ from core.models.embedded.gist import (
 from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options, referred_option
 from core.models.embedded.relations import find_claim, find_relations, latest
-from core.models.embedded.speech import is_hedged, next_step, orders, questions
+from core.models.embedded.speech import is_hedged, is_order, next_step, orders, questions
 from core.models.embedded.views import (
     Evidence,
     StateView,
@@ -223,7 +223,7 @@ def _references(
 ) -> list[str]:
     query = turn_input.text
     wanted, kinds = terms_of(query), asked_kinds(query)
-    gists = {item.id: gist_of(item.content, query, tokens=_BEST_GIST_TOKENS) for item in artifacts}
+    gists = {item.id: _gist_of_artifact(item, query) for item in artifacts}
 
     def worth(artifact: Evidence) -> float:
         gist = gists[artifact.id]
@@ -241,6 +241,17 @@ def _references(
         item for item in previous.ccs.retrieved_artifacts if item.partition("]")[0] not in named
     ]
     return _within([*fresh.values(), *carried], _REFERENCE_TOKENS)
+
+
+def _gist_of_artifact(artifact: Evidence, query: str) -> str:
+    """What an artifact says about the query; '' for a turn that only gave an order or a rule.
+
+    A rule in force stands among the constraints; one that does not is no fact any more.
+    """
+    gist = gist_of(artifact.content, query, tokens=_BEST_GIST_TOKENS)
+    if artifact.kind == "turn" and (is_order(gist) or detect_rules(gist)):
+        return ""
+    return gist
 
 
 def _joined(sentences: Iterable[str]) -> str:

@@ -104,7 +104,8 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
 
 def _score(sentence: str, wanted: frozenset[str]) -> float:
     """How much a sentence bears on the wanted terms; a little for any substance."""
-    if is_greeting(sentence) or is_question(sentence) or instruction_like(sentence):
+    heads_a_list = sentence.rstrip().endswith((":", "："))
+    if heads_a_list or is_greeting(sentence) or is_question(sentence) or instruction_like(sentence):
         return 0.0
     terms = terms_of(sentence)
     if not terms:

@@ -7,6 +7,7 @@ _MARK = re.compile(
     re.MULTILINE,
 )
 _CITATION = re.compile(r"\s*\[[^\]\s]{1,200}\]\s*$")
+_COPULA = re.compile(r"\s*(?:です|でした|になります|があります)$")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨"
 _EN_ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 _REFERENCE_EN = re.compile(
@@ -73,4 +74,5 @@ def _tidy(text: str) -> str:
     line = text.strip().splitlines()[0] if text.strip() else ""
     line = re.split(r"(?<=[.!?])\s+|(?<=[。！？])", line)[0]
     line = re.sub(r",?\s+(?:and|or)$", "", line.strip(" ,;、；。.．"))
-    return _CITATION.sub("", line).strip(" ,;、；。.")
+    line = _CITATION.sub("", line).strip(" ,;、；。.")
+    return _COPULA.sub("", line)

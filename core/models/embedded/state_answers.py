@@ -7,7 +7,7 @@ from core.models.embedded.entities import find_entities
 from core.models.embedded.intents import asks_permission
 from core.models.embedded.quoting import quoted_lines
 from core.models.embedded.rule_answers import rule_lines
-from core.models.embedded.situation import Said, Situation, facts_held
+from core.models.embedded.situation import Said, Situation, facts_held, told_relation
 from core.models.embedded.speech import orders, questions
 from core.models.embedded.wording import cited, say
 
@@ -60,5 +60,6 @@ def _status(situation: Situation) -> Said:
         item for item in split_sentences(ccs.uncertainty_signal) if item not in situation.text
     ]
     if open_items:
-        lines.append("- " + say("open", language, what=open_items[0]))
+        what = told_relation(open_items[0].rstrip(".。"), language)
+        lines.append("- " + say("open", language, what=what))
     return Said(tuple(lines), "summed up the state")
