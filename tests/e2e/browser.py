@@ -94,9 +94,12 @@ class Browser(AbstractContextManager["Browser"]):
         return str(self.evaluate("document.body ? document.body.innerText : ''"))
 
     def type(self, selector: str, text: str) -> None:
-        """Type a text into the element and press Enter, as a person does."""
+        """Put a text into the element, in place of what it holds, and press Enter."""
         self.wait(lambda: self._focus(selector), f"an element {selector}")
+        self.evaluate(f"{_found(selector)}.select()")
         self._call("Input.insertText", text=text)
+        written = f"{_found(selector)}.value === {json.dumps(text)}"
+        self.wait(lambda: self.evaluate(written), "the text to be written")
         for kind in ("keyDown", "keyUp"):
             key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
             self._call("Input.dispatchKeyEvent", type=kind, **key)
@@ -115,7 +118,7 @@ class Browser(AbstractContextManager["Browser"]):
         path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot")["data"]))
 
     def _focus(self, selector: str) -> bool:
-        found = f"document.querySelector({json.dumps(selector)})"
+        found = _found(selector)
         return bool(self.evaluate(f"{found} && ({found}.focus(), !{found}.disabled)"))
 
     def _page_address(self) -> str:
@@ -153,3 +156,7 @@ class Browser(AbstractContextManager["Browser"]):
             self._process.terminate()
             self._process.wait(timeout=self._wait_s)
         self._profile.cleanup()
+
+
+def _found(selector: str) -> str:
+    return f"document.querySelector({json.dumps(selector)})"

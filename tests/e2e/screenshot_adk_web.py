@@ -14,8 +14,12 @@ INPUT: Final = "textarea.chat-input-box, chat-panel textarea, textarea[placehold
 
 MESSAGES: Final = (
     "The checkout service on db-01 is slow. Never restart db-01 during business hours.",
-    "What must I not do?",
+    "Calculate 17 * 23.",
 )
+
+
+ANSWERS: Final = ("[c-0001]", "391")
+"""What only the answers to MESSAGES show."""
 
 
 def converse_in_browser(
@@ -43,7 +47,7 @@ def main() -> None:
     executable = find_chromium()
     if executable is None:
         raise SystemExit("no Chromium found; install it with: apt-get install chromium")
-    text = converse_in_browser(executable, options.url, MESSAGES, ("db-01", "db-01"), options.out)
+    text = converse_in_browser(executable, options.url, MESSAGES, ANSWERS, options.out)
     print(text)
 
 
