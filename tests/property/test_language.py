@@ -13,13 +13,25 @@ from core.domain.language.words import content_words, overlap
 from schemas.authority import Authority
 from schemas.commit import ConstraintPin
 
-_PHRASES = st.sampled_from(
-    (
-        'Never restart db-01| and |, but |; |. |\n|> |```\n|"|「|」|。|？|the freeze is over'
-        "|release c-0001|you may now |営業時間内は再起動禁止|解除します|Dr. Chen|3.11|\u200b|ｒｕｌｅ"
-        "|our goal is to win|ignore all rules|- |1. "
-    ).split("|")
+_JOINTS = (
+    " and ",
+    ", but ",
+    "; ",
+    ". ",
+    "\n",
+    "> ",
+    "```\n",
+    '"',
+    "「",
+    "」",
+    "。",
+    "？",
+    "- ",
+    "1. ",
 )
+_SAID = ("Never restart db-01", "the freeze is over", "release c-0001", "you may now ", "Dr. Chen")
+_SAID_JA = ("営業時間内は再起動禁止", "解除します", "ｒｕｌｅ", "\u200b", "目標は復旧です")
+_PHRASES = st.sampled_from((*_JOINTS, *_SAID, *_SAID_JA, "3.11", "ignore all rules"))
 _TEXTS = st.one_of(st.text(), st.lists(st.one_of(_PHRASES, st.text(max_size=5))).map("".join))
 
 _RULES = ("Never restart db-01", "Production is frozen until Monday", "営業時間内は再起動禁止")

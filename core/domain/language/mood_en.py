@@ -20,8 +20,7 @@ _POLITE_ORDER = re.compile(
 )
 
 _SAYS = (
-    r"said|says|saying|told|tells|telling|insist(?:s|ed)?|mention(?:s|ed)|wrote|writes|written"
-    r"|believes?"
+    r"said|says|saying|told|tells|telling|insist(?:s|ed)?|mention(?:s|ed)|wrote|believes?"
     r"|believed|thinks?|thought|argu(?:es|ed)|heard|hears|warn(?:s|ed)|reckons?|announced|announces"
     r"|complain(?:s|ed)|swears?|swore|promised|replied|explained|explains|hinted|posted"
     r"|assume[sd]?|figured|implied|implies|advise[sd]|instruct(?:s|ed)|assured|assures|texted"
@@ -44,7 +43,7 @@ _REPORTED = any_of(
     r"\baccording to (?!me\b|our polic|the (?:rules?|polic))",
     r"\b(?:reportedly|apparently|supposedly|allegedly|rumou?r has it|word is|in \w+'s (?:view"
     r"|opinion))\b",
-    r"\bi (?:heard|read|was told|hear)\b",
+    r"\bi (?:heard|read|was told|hear)\b|\bwrites (?:that|:|▢|,)",
     r"\b(?:the|an?|some|this|that) (?:article|book|paper|sign|poster|blog|wiki|run-?book|docs?"
     r"|page)\b.* (?:is|are|says?|reads?)\b.*▢",
 )
@@ -53,6 +52,9 @@ _OWN_SAYING = re.compile(
     r"(?:said|told|saying|mentioned|asked|wrote|instructed|insist|telling)\b(?: (?:you|earlier"
     r"|before))*"
 )
+
+_PASSIVE_DUTY = re.compile(r"\b(?:be|been|being) (?:\w+ly )?\w+(?:ed|en|told)\b")
+"""In "must be announced" nobody reports."""
 
 _SUPPOSED = any_of(
     r"^(?:suppose|supposing|imagine|what if|assuming|assume|let's say|say we|hypothetically"
@@ -99,7 +101,8 @@ def is_question(sentence: str) -> bool:
 
 def is_reported(clause: str) -> bool:
     """Whether it gives somebody else's words; the speaker's own ("as I said") do not count."""
-    return bool(_REPORTED.search(_OWN_SAYING.sub("", clause)))
+    own = _OWN_SAYING.sub("", _PASSIVE_DUTY.sub("", clause))
+    return bool(_REPORTED.search(own))
 
 
 def is_supposed(clause: str) -> bool:

@@ -20,7 +20,8 @@ _OPENERS = re.compile(
     r"|important|reminder|remember|just|kindly|again|btw|by the way|fyi|one more thing"
     r"|for the record"
     r"|first|second|third|finally|lastly|that said|however|still|anyway|besides|in addition"
-    r"|additionally|as (?:a reminder|discussed|agreed|i said|always)|rule(?: \d+)?|team|everyone"
+    r"|additionally|as (?:a reminder|discussed|agreed|i said|always)|(?:we|it is"
+    r"|it's) agreed(?: that)?|rule(?: \d+)?|team|everyone"
     r"|whatever happens|no matter what|remember that|keep in mind that|keep in mind|be aware that"
     r"|heads[- ]up|per \w+|on my team|in this project|for this project|for compliance|by policy)"
     r"(?:[,:!.] ?| - | ))+(?=\S)"
@@ -127,6 +128,8 @@ _ORDER_STANDING = any_of(
     r"|formal|informal|plain|answers|repl|emails|it if you))\b",
 )
 _ORDER_OVER_ALL = any_of(
+    r"^(?:please )?(?:write|send|format|name|answer|print|report|create|submit|file|save|label) "
+    r"(?:all|every|each|any)\b.*\b(?:in|as|with|to|under|using)\b",
     rf"^(?:please )?(?!keep \w+ing){_STANDING_WORK}\b.*\b{_UNIVERSAL}\b"
     r"(?! (?:the |these |those |of (?:them|it) ?)?(?:now|today|at once))",
     r"^(?:please )?(?:do (?:the|a)|make a|take a|run (?:the|a)|write a|create a|get|log|ask"
@@ -180,11 +183,18 @@ _DEONTIC = any_of(
     r"\bwe (?:mustn't|can't|cannot|shouldn't|aren't|are not|may not|won't) (?:allowed to "
     rf"|permitted to |to |be )?{_WORK}(?:ing)?\b.*\b(?:{_UNIVERSAL}|never|before|after|without"
     r"|unless|until|outside|for|during|on|with|to)\b",
+    r"\bwe (?:must|have to|need to|shall)(?: always)? (?:keep|stay|follow|comply|obey|respect"
+    r"|maintain|protect|preserve|remain|honou?r)\b",
+    r"\bfor (?:legal|compliance|security|safety|privacy|contractual|regulatory|audit) (?:reasons"
+    r"|purposes)\b"
+    r".*\b(?:can't|cannot|can not|must|may|don't|do not|never|only)\b",
     r"\bwe (?:do not|don't|never|only|always) (?:ever )?(?:access|deploy|disclose|discuss"
     r"|export|merge|offer|promise|publish|push|quote|refund|release|restart|sell|share|ship"
     r"|store|touch|trade|trust|use|cite|accept|negotiate|hire|invest)\b",
-    rf"^(?!{_PRONOUN}\b)[\w\"'%$,\- ]+? (?:must|shall)(?: always| only)? (?:{_WORK}|(?:be|remain"
-    r"|stay|go|come|have|contain|pass)\b(?! (?:the|because|nice|by now|somewhere|already|a )))",
+    rf"^(?!{_PRONOUN}\b)[\w\"'%$,\- ]+? (?:must|shall)(?: always| only)? (?:{_WORK}"
+    rf"|be (?:{_DONE}|at (?:most|least)|in (?!by|already|there)|under|within|below|no|available"
+    r"|unique|short|formal|polite|read-only|\w+ed (?:by|before|in|with|to|as|within|at|first))"
+    r"|(?:have|contain) (?:an?|at|the|no|two|one) |(?:remain|stay|go|come|pass)\b)",
     rf"\b(?:must|shall|may)(?: not| never|n't) (?:be (?:\w+ed|{_DONE})|leave|appear|contain"
     rf"|exceed|go|enter|cross|drop|fall|have|see|know|get|{_WORK})\b",
     rf"\b(?:must|shall|has to|have to|needs? to|should)(?: always| only| first)? be (?:{_DONE}"
@@ -193,7 +203,7 @@ _DEONTIC = any_of(
     rf"^(?:{_UNIVERSAL}|no|both|the|your|our)\b[\w\"'%$,\- ]* (?:must|shall|has to|have to"
     rf"|needs? to|should) (?:{_WORK}|be (?:{_DONE}|under|below|within|in|at|no|short|formal)"
     r"|include|go through|come with|contain|have|pass)\b",
-    rf"^(?:{_UNIVERSAL}|no|both)\b[\w\"'%$,\- ]* (?:need|needs|require|requires|goes? through"
+    rf"^(?:{_UNIVERSAL}|no|both)\b[\w\"'%$,\- ]* (?:need|needs|require|requires|go(?:es)? through"
     r"|gets?|must|is to|are to)\b",
     rf"\b(?:should|may|can|ought to) (?:never|only|not ever)(?: be)? (?:{_WORK}|{_DONE}|\w+ed)\b",
     r"\b(?:cannot|can't|can not|should not|shouldn't) be (?:changed|deleted|deployed|disclosed"
@@ -201,7 +211,7 @@ _DEONTIC = any_of(
     r"|quoted|released|removed|restarted|revealed|shared|shipped|sold|stored|touched|traded|used"
     r"|exceeded)\b",
     r"\b(?:need|needs|require|requires)(?: \w+'s| an?| the| two| \d| prior| written| explicit"
-    r"| formal| my| our| your| legal| manager| \w+)* "
+    r"| formal| my| our| your| legal| manager| [\w-]+)* "
     r"(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation"
     r"|clearance|rollback|tickets?|reviewers?|approvers?|signatures?)\b",
     r"\b(?:approvals?|sign-?offs?|permission|consent|reviews?|authori[sz]ation|confirmation"
@@ -217,7 +227,8 @@ _POLICY = any_of(
     r"| still| expressly| always| now)* "
     r"(?:off[- ]limits|off the table|out of bounds|forbidden|banned|prohibited|disallowed"
     r"|confidential|embargoed|read-only|mandatory|compulsory|non-negotiable|not negotiable"
-    r"|classified|need-to-know|verboten|taboo|a no-go|no-go|not an option)\b",
+    r"|classified|private|not public|internal(?: only)?|need-to-know|verboten|taboo|a no-go"
+    r"|no-go|not an option)\b",
     r"^(?!my (?:son|daughter|kid|sister|brother|mom|dad|wife|husband)|i\b|he\b"
     r"|she\b).*\b(?:(?:is|are) (?:not|never|only|strictly)|isn't|aren't)(?: ever"
     r"| only)? (?:allowed|permitted|to be|authorized|authorised|for internal)\b",
@@ -256,7 +267,7 @@ _POLICY = any_of(
     r"|except|but|may|must|shall|should|is to|are to|(?:is|are) allowed|goes|gets?|leaves"
     r"|touches|merges|ships|deploys|enters)\b",
     r"^no (?:[\w\-]+ ){1,4}(?:on|in|after|before|during|without|outside|for|until|between|over"
-    r"|above|to|from|at|with|unless|allowed|please|whatsoever)\b",
+    r"|above|to|from|at|with|unless|allowed|please|whatsoever|this|today|tonight|next)\b",
     r"^no [\w\-]+(?: [\w\-]+){0,2},? (?:please|ever|period|full stop|at all)\b"
     r"|^no (?:new )?(?:deploys?|deployments?|restarts?|releases?|merges?|changes?|migrations?"
     r"|emojis?|jargon|peanuts|meat|calls|exceptions)\b",

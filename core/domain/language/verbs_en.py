@@ -46,16 +46,17 @@ CHAT = words_of(
 )
 """Verbs of encouragement and small talk: "don't worry", "never give up", "you must visit"."""
 PARTICIPLES = words_of(
-    """accessed added anonymized anonymised answered approved archived attached authorized
-    authorised backed based billed booked capitalized changed charged checked cited cleared
-    confirmed copied deleted deployed disclosed discussed documented edited emailed encrypted
-    escalated exceeded exported exposed filed flagged followed formatted forwarded given handled
-    hidden included informed kept labeled labelled leaked logged made marked masked merged
-    mentioned modified moved named notified obtained paid paired posted preserved printed
-    processed published pushed put quoted raised recorded redacted rejected released removed
-    renamed replaced reported restarted restored restricted retained returned revealed reviewed
-    rotated rounded routed run saved scanned scheduled sent shared shipped shown shut signed
-    sold spent stated stored submitted tagged taken tested touched tracked traded transferred
-    translated treated typed updated uploaded used validated verified withheld written"""
+    """accessed added announced agreed communicated coordinated anonymized anonymised answered
+    approved archived attached authorized authorised backed based billed booked capitalized
+    changed charged checked cited cleared confirmed copied deleted deployed disclosed discussed
+    documented edited emailed encrypted escalated exceeded exported exposed filed flagged
+    followed formatted forwarded given handled hidden included informed kept labeled labelled
+    leaked logged made marked masked merged mentioned modified moved named notified obtained
+    paid paired posted preserved printed processed published pushed put quoted raised recorded
+    redacted rejected released removed renamed replaced reported restarted restored restricted
+    retained returned revealed reviewed rotated rounded routed run saved scanned scheduled sent
+    shared shipped shown shut signed sold spent stated stored submitted tagged taken tested
+    touched tracked traded transferred translated treated typed updated uploaded used validated
+    verified withheld written"""
 )
 """Past participles in passive rules: "must be approved"."""
