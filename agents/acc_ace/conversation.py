@@ -177,8 +177,10 @@ class Conversation:
         await self._running.drain(grace_s)
 
     async def close(self) -> None:
-        """Close the runner, the sessions and the stores."""
+        """Close the runner, the models, the sessions and the stores."""
         await self._runner.close()
+        if isinstance(self._app.root_agent, BoundedTurn):
+            await self._app.root_agent.close()
         if isinstance(self._sessions, BoundedSessionService):
             await self._sessions.close()
         await self._container.close()

@@ -85,9 +85,8 @@ def build_pipeline(
                 PlaybookUpdater(container, records),
             ),
         ]
-    return BoundedTurn(
-        container, records, sequence("pipeline", *stages, description="One bounded turn.")
-    )
+    pipeline = sequence("pipeline", *stages, description="One bounded turn.")
+    return BoundedTurn(container, records, pipeline, chosen.values())
 
 
 def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:

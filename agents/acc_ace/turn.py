@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
+from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
 from acc_ace.context import session_key
@@ -14,6 +15,7 @@ from acc_ace.report import turn_report
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.errors import AccAceError, StoreError
+from core.models.resilient import ResilientLlm
 from core.turn.closing import close_failed_turn
 from schemas.turn_event import TurnDone
 
@@ -31,19 +33,33 @@ class BoundedTurn(BaseAgent):
     _container: Container = PrivateAttr()
     _records: TurnRecords = PrivateAttr()
     _pipeline: BaseAgent = PrivateAttr()
+    _models: tuple[BaseLlm, ...] = PrivateAttr()
 
-    def __init__(self, container: Container, records: TurnRecords, pipeline: BaseAgent) -> None:
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        pipeline: BaseAgent,
+        models: Iterable[BaseLlm],
+    ) -> None:
         super().__init__(
             name="acc_ace",
             description="Answers from a bounded cognitive state and a playbook that learns.",
             sub_agents=[pipeline],
         )
         self._container, self._records, self._pipeline = container, records, pipeline
+        self._models = tuple(models)
 
     @property
     def records(self) -> TurnRecords:
         """The turns running in this process."""
         return self._records
+
+    async def close(self) -> None:
+        """Close the connections of the models that keep some."""
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         key = session_key(ctx)

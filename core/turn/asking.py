@@ -43,7 +43,7 @@ async def ask(
         try:
             reply = await completion.complete(prompt, user_text + note)
         except ModelError as error:
-            return _with(asked, warnings=(f"{prompt.name}: {error}",), calls=1)
+            return _with(asked, warnings=(_named(prompt, str(error)),), calls=1)
         asked = _with(
             asked,
             model=reply.model,
@@ -63,6 +63,11 @@ async def ask(
 _REPAIR_NOTE = (
     "\nYour last reply could not be used: {reason}. Reply again, only with JSON of the schema."
 )
+
+
+def _named(prompt: Prompt, message: str) -> str:
+    """The message with its role in front, once."""
+    return message if message.startswith(f"{prompt.name}:") else f"{prompt.name}: {message}"
 
 
 def _complaint(prompt: Prompt, error: Exception, attempt: int, repairs: int) -> str:
