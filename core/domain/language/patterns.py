@@ -2,11 +2,27 @@
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 
-def any_of(*patterns: str) -> re.Pattern[str]:
-    """One compiled pattern that matches where any of these does; for normalised text."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+class AnyOf:
+    """Several patterns tried as one, compiled at the first use so that importing stays quick."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._source = "|".join(f"(?:{pattern})" for pattern in patterns)
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._source)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first place in a normalised text where one of the patterns matches, or None."""
+        return self._compiled.search(text)
+
+
+def any_of(*patterns: str) -> AnyOf:
+    """A matcher for any of these pattern sources."""
+    return AnyOf(patterns)
 
 
 def words_of(text: str) -> frozenset[str]:
