@@ -83,7 +83,7 @@ def serve() -> None:
     """Serve the web UI and the HTTP API, as `python main.py` does."""
     from main import main as run  # noqa: PLC0415 — keeps --help quick
 
-    run()
+    raise typer.Exit(run())
 
 
 @app.command()
