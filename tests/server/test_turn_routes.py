@@ -7,9 +7,14 @@ import pytest
 from fastapi import FastAPI
 from google.adk.models.llm_request import LlmRequest
 
+from config import ROLES, Settings
+from core.bootstrap import build_container
 from core.errors import ModelRefused
+from schemas.limits import Limits
 from schemas.report import TurnReport
+from server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
+from tests.server.asgi import client
 
 TURNS = "/v1/sessions/incident/turns"
 
@@ -157,6 +162,24 @@ async def test_second_turn_waits_for_the_first(
     hold.released.set()
     assert (await first).json()["turn"] == 1
     assert (await second).json()["turn"] == 2
+
+
+async def test_turn_that_waited_too_long_is_409_and_may_be_sent_again() -> None:
+    settings = Settings(store="memory", serve_web_interface=False, limits=Limits(turn_wait_s=0.05))
+    scripted, hold = ScriptedLlm(), Hold()
+    scripted.on("generator", hold)
+    app = create_app(build_container(settings), models=dict.fromkeys(ROLES, scripted))
+    async with client(app) as http:
+        first = asyncio.create_task(http.post(TURNS, json={"input": "one"}))
+        await hold.asked.wait()
+        for way in ("", "?stream=true"):
+            busy = await http.post(TURNS + way, json={"input": "two"})
+            assert (busy.status_code, busy.json()["code"]) == (409, "session_busy")
+            assert busy.headers["retry-after"]
+        hold.released.set()
+        assert (await first).status_code == 200
+        assert (await http.post(TURNS, json={"input": "two"})).json()["turn"] == 2
+    await app.state.acc_ace.close()
 
 
 async def test_turns_waiting_for_one_session_each_get_their_own_report(
