@@ -35,6 +35,12 @@ _ADJUNCT_AFTER = re.compile(
     r"|after|as long as|even if|in case|so that)\b (?!further notice).*$"
 )
 
+_SUBJECT_WORDS = (
+    r"(?:(?!\b(?:and|but|so|or|because|since|as|while),? (?:i|we|they|you|he|she|it)\b)"
+    r"[\w\"'%$,\- ])"
+)
+"""Characters of a subject: none of another clause's ("…, and we need to restore it")."""
+
 _UNIVERSAL = (
     r"(?:every|each|all|any|anything|anyone|anybody|anywhere|always|whenever|everything|everyone"
     r"|exclusively|at all|ever|no one|nobody)"
@@ -191,7 +197,7 @@ _DEONTIC = any_of(
     r"\bwe (?:do not|don't|never|only|always) (?:ever )?(?:access|deploy|disclose|discuss"
     r"|export|merge|offer|promise|publish|push|quote|refund|release|restart|sell|share|ship"
     r"|store|touch|trade|trust|use|cite|accept|negotiate|hire|invest)\b",
-    rf"^(?!{_PRONOUN}\b)[\w\"'%$,\- ]+? (?:must|shall)(?: always| only)? (?:{_WORK}"
+    rf"^(?!{_PRONOUN}\b){_SUBJECT_WORDS}+? (?:must|shall)(?: always| only)? (?:{_WORK}"
     rf"|be (?:{_DONE}|at (?:most|least)|in (?!by|already|there)|under|within|below|no|available"
     r"|unique|short|formal|polite|read-only|\w+ed (?:by|before|in|with|to|as|within|at|first))"
     r"|(?:have|contain) (?:an?|at|the|no|two|one) |(?:remain|stay|go|come|pass)\b)",
@@ -200,11 +206,11 @@ _DEONTIC = any_of(
     rf"\b(?:must|shall|has to|have to|needs? to|should)(?: always| only| first)? be (?:{_DONE}"
     rf"|read-only|in (?:english|japanese|writing)|(?:{_AT_MOST}) {_NUMBER})\b.*\b(?:{_UNIVERSAL}"
     rf"|by|before|with|in|first|only|{_AT_MOST}|never|to|as|via|through)\b",
-    rf"^(?:{_UNIVERSAL}|no|both|the|your|our)\b[\w\"'%$,\- ]* (?:must|shall|has to|have to"
+    rf"^(?:{_UNIVERSAL}|no|both|the|your|our)\b{_SUBJECT_WORDS}* (?:must|shall|has to|have to"
     rf"|needs? to|should) (?:{_WORK}|be (?:{_DONE}|under|below|within|in|at|no|short|formal)"
     r"|include|go through|come with|contain|have|pass)\b",
-    rf"^(?:{_UNIVERSAL}|no|both)\b[\w\"'%$,\- ]* (?:need|needs|require|requires|go(?:es)? through"
-    r"|gets?|must|is to|are to)\b",
+    rf"^(?:{_UNIVERSAL}|no|both)\b{_SUBJECT_WORDS}* (?:need|needs|require|requires"
+    r"|go(?:es)? through|gets?|must|is to|are to)\b",
     rf"\b(?:should|may|can|ought to) (?:never|only|not ever)(?: be)? (?:{_WORK}|{_DONE}|\w+ed)\b",
     r"\b(?:cannot|can't|can not|should not|shouldn't) be (?:changed|deleted|deployed|disclosed"
     r"|discussed|edited|exported|exposed|forwarded|mentioned|merged|modified|moved|published"

@@ -96,3 +96,8 @@ def test_hidden_and_full_width_characters_do_not_hide_a_rule() -> None:
     assert texts("Ｎｅｖｅｒ　ｒｅｓｔａｒｔ　ｄｂ－０１．") == [
         "Ｎｅｖｅｒ　ｒｅｓｔａｒｔ　ｄｂ－０１．"
     ]
+
+
+def test_a_plan_in_a_second_clause_does_not_make_the_first_a_rule() -> None:
+    said = "The checkout service returns 503 because db-01 is full, and we need to restore it."
+    assert detect_rules(said) == []
