@@ -2,7 +2,7 @@
 
 from html import escape
 from typing import Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -15,6 +15,7 @@ from server.identity import COOKIE, USER, Identities, header
 from server.problems import problem, problem_response
 
 _POLICY_VIOLATION: Final = 1008
+_UI: Final = "/dev-ui/"
 
 _PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>ACC×ACE</title>
@@ -43,7 +44,7 @@ class TokenGuard:
             await self._app(scope, receive, send)
             return
         user = self._identities.of_request(scope)
-        refusal = _unauthorized(scope) if user is None else _forbidden(scope, user)
+        refusal = _unauthorized(scope) if user is None else _detour(scope, user)
         if refusal is None:
             await self._app({**scope, USER: user}, receive, send)
         elif scope["type"] == "websocket":
@@ -94,6 +95,10 @@ def _unauthorized(scope: Scope) -> Response:
     return problem_response(value, headers={"WWW-Authenticate": "Bearer"})
 
 
+def _detour(scope: Scope, user: str) -> Response | None:
+    return _forbidden(scope, user) or _as_user(scope, user)
+
+
 def _forbidden(scope: Scope, user: str) -> Response | None:
     """The refusal of a known user, or None when the request is about their own data."""
     if not is_open_to_tokens(scope):
@@ -103,6 +108,15 @@ def _forbidden(scope: Scope, user: str) -> Response | None:
     else:
         return None
     return problem_response(problem(403, "forbidden", detail, instance=scope["path"]))
+
+
+def _as_user(scope: Scope, user: str) -> Response | None:
+    """Open ADK's web UI as the user of the token; by itself it would call everybody 'user'."""
+    query: bytes = scope.get("query_string", b"")
+    if scope["path"] != _UI or b"userId=" in query:
+        return None
+    asked = f"{query.decode('latin-1')}&" if query else "app=acc_ace&"
+    return RedirectResponse(f"{_UI}?{asked}userId={quote(user, safe='')}", status_code=303)
 
 
 def _is_browser(scope: Scope) -> bool:

@@ -5,6 +5,7 @@ python -m tests.e2e.screenshot_adk_web --url http://127.0.0.1:8000 --out screens
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,13 @@ ANSWERS: Final = ("[c-0001]", "391")
 
 
 def converse_in_browser(
-    executable: str, url: str, messages: Sequence[str], answers: Sequence[str], out: Path
+    executable: str,
+    url: str,
+    messages: Sequence[str],
+    answers: Sequence[str],
+    out: Path,
+    *,
+    token: str = "",
 ) -> str:
     """Send each message, wait for a text of its answer, photograph it; the page's final text.
 
@@ -31,23 +38,32 @@ def converse_in_browser(
     """
     with Browser(executable) as browser:
         browser.open(f"{url}/dev-ui/?app=acc_ace")
+        if token:
+            browser.type("input[name=token]", token)
         for number, (message, answer) in enumerate(zip(messages, answers, strict=True), start=1):
             browser.type(INPUT, message)
-            browser.wait(lambda text=answer: text in browser.text(), f"the answer {answer!r}")
+            browser.wait(partial(_shows, browser, answer), f"the answer {answer!r}")
             browser.screenshot(out / f"adk_web_{number}.png")
         return browser.text()
+
+
+def _shows(browser: Browser, text: str) -> bool:
+    return text in browser.text()
 
 
 def main() -> None:
     """Run the script on its own against a server that is up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--url", default="http://127.0.0.1:8000")
+    parser.add_argument("--token", default="", help="bearer token, where the server wants one")
     parser.add_argument("--out", type=Path, default=Path("screenshots"))
     options = parser.parse_args()
     executable = find_chromium()
     if executable is None:
         raise SystemExit("no Chromium found; install it with: apt-get install chromium")
-    text = converse_in_browser(executable, options.url, MESSAGES, ANSWERS, options.out)
+    text = converse_in_browser(
+        executable, options.url, MESSAGES, ANSWERS, options.out, token=options.token
+    )
     print(text)
 
 

@@ -52,6 +52,24 @@ def test_two_messages_get_two_answers_and_no_internal_json(
     assert sorted(path.name for path in folder.iterdir()) == ["adk_web_1.png", "adk_web_2.png"]
 
 
+@pytest.mark.browser
+def test_browser_signs_in_with_its_token_and_chats_as_that_user(tmp_path: Path, out: Path) -> None:
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium is installed; apt-get install chromium")
+    with our_server(tmp_path, ACC_ACE_AUTH_TOKENS="alice:alice-secret,bob:bob-secret") as server:
+        page = converse_in_browser(
+            executable, server.url, MESSAGES, ANSWERS, out / "tokens", token="alice-secret"
+        )
+        request = Request(  # noqa: S310 - a loopback address
+            f"{server.url}/v1/sessions", headers={"Authorization": "Bearer alice-secret"}
+        )
+        with urlopen(request, timeout=WAIT_S) as reply:  # noqa: S310 - a loopback address
+            sessions = json.load(reply)["items"]
+    assert "alice-secret" not in page
+    assert [session["turn"] for session in sessions] == [2]
+
+
 def _post(url: str, body: object) -> object:
     request = Request(  # noqa: S310 - a loopback address
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}

@@ -102,7 +102,12 @@ async def test_tokens_guard_our_routes_and_adks(guarded: httpx.AsyncClient) -> N
     ):
         assert (await guarded.get(path)).status_code == 401, path
     assert (await guarded.post("/run", json={})).status_code == 401
-    for path in ("/v1/playbook", "/list-apps", "/apps/acc_ace/users/alice/sessions", "/dev-ui/"):
+    for path in (
+        "/v1/playbook",
+        "/list-apps",
+        "/apps/acc_ace/users/alice/sessions",
+        "/dev-ui/?userId=alice",
+    ):
         assert (await guarded.get(path, headers=ALICE)).status_code == 200, path
     foreign = await guarded.get("/apps/acc_ace/users/bob/sessions", headers=ALICE)
     assert foreign.status_code == 403

@@ -146,6 +146,18 @@ async def test_browser_signs_in_once_with_a_token(browser: httpx.AsyncClient) ->
         assert (await browser.get("/v1/users/bob")).status_code == 403
 
 
+async def test_web_ui_opens_as_the_user_of_the_token(browser: httpx.AsyncClient) -> None:
+    async with browser:
+        await browser.post("/login", data={"token": "alice-secret"})
+        plain = await browser.get("/dev-ui/")
+        assert plain.headers["location"] == "/dev-ui/?app=acc_ace&userId=alice"
+        kept = await browser.get("/dev-ui/?app=other&session=s")
+        assert kept.headers["location"] == "/dev-ui/?app=other&session=s&userId=alice"
+        assert (await browser.get(plain.headers["location"])).status_code == 200
+        assert (await browser.get("/dev-ui/?userId=bob")).status_code == 403
+        assert (await browser.get("/dev-ui/main.js")).status_code == 200
+
+
 async def test_wrong_token_gets_no_cookie(browser: httpx.AsyncClient) -> None:
     async with browser:
         login = await browser.post("/login", data={"token": "<script>"})
