@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.models.embedded.asking import asked_kinds, asks_only_why, asks_why, holds_kind
 from core.models.embedded.matching import Fact, Match, once, rank
@@ -84,4 +85,4 @@ def _weighed(fact: Fact, question: str) -> Fact:
         factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5
     if asks_why(question):
         factor *= 1.5 if _GIVES_WHY.search(fact.text) else 0.7
-    return Fact(fact.text, fact.cite, fact.weight * factor)
+    return replace(fact, weight=fact.weight * factor)

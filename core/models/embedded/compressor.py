@@ -248,6 +248,8 @@ def _gist_of_artifact(artifact: Evidence, query: str) -> str:
 
     A rule in force stands among the constraints; one that does not is no fact any more.
     """
+    if artifact.source == "tool:search_evidence":
+        return ""  # It only repeats other artifacts.
     gist = gist_of(artifact.content, query, tokens=_BEST_GIST_TOKENS)
     if artifact.kind == "turn" and (is_order(gist) or detect_rules(gist)):
         return ""

@@ -104,7 +104,7 @@ def _breaks_clause(request: str, clause: str, constraint: str) -> bool:
 def _same_act(request: str, clause: str) -> bool:
     """Whether the request orders the act of the clause, on the same things."""
     core = _CONDITION.sub("", clause).strip() or clause
-    banned = actions_in(core) or actions_in(clause)
+    banned = actions_in(core)
     asked = frozenset(
         name
         for part in split_clauses(request)

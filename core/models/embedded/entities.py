@@ -24,6 +24,10 @@ _TECH = (
     r"(?:service|api|gateway|queue|cluster|database|cache|pod|worker|replica|pool|pipeline|topic)"
 )
 _JA_TECH = r"(?:サーバー?|サービス|データベース|システム|キュー|クラスタ|バッチ|画面|アプリ|API|DB)"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
 _SPEECH = (
     r"(?:says|said|thinks|claims|told|insists|wants|asks|asked|argues|believes|reports|reported"
     r"|approved|confirmed|owns|mentioned|is on[- ]call|joined|from|will|can|may|should|has)"
@@ -77,7 +81,9 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "time",
         re.compile(
             r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?|\b\d{1,2}:\d\d\b(?:\s?(?:UTC|JST|am|pm))?"
-            r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日|(?:午前|午後)?\d{1,2}時(?!間)(?:半|\d{1,2}分)?"
+            r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日"
+            rf"|\b{_MONTH} \d{{1,2}}\b|\b\d{{1,2}} {_MONTH}\b"
+            r"|(?:午前|午後)?\d{1,2}時(?!間)(?:半|\d{1,2}分)?"
             r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[月火水木金土日]曜日?"
         ),
     ),

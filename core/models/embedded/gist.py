@@ -1,24 +1,39 @@
 """Pick the sentences of a text that are worth keeping."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
+from core.domain.language.words import content_words
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.entities import find_entities
 from core.models.embedded.matching import terms_of
 from core.models.embedded.options import listed_options
 from core.models.embedded.relations import find_claim, find_relations, status_of
-from core.models.embedded.speech import is_aside, is_greeting, is_order, is_question, statements
+from core.models.embedded.speech import (
+    is_aside,
+    is_greeting,
+    is_order,
+    is_question,
+    statements,
+    without_lead,
+)
 
 _TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
 _QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
 """Marks of a line in which the agent only quotes what it was told."""
 
 _DIGITS = re.compile(r"\d+")
+_SAME = 0.8
+_SAME_TOPIC = 0.6
+_VALUES = frozenset({"money", "percent", "time", "duration", "version"})
+"""Kinds of entities that are a value of something, not the thing itself."""
+
 _KIND_BONUS = 2.0
 _ORDER_WEIGHT = 0.3
 _ANSWER_WEIGHT = 0.3
@@ -26,6 +41,18 @@ _ANSWER_WEIGHT = 0.3
 
 _MAX_CHARS = 12_000
 _MAX_SENTENCES = 80
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a sentence tells, for comparing it with another."""
+
+    terms: frozenset[str]
+    subjects: frozenset[str]
+    named: frozenset[str]
+    words: frozenset[str]
+    values: frozenset[str]
+    topic: frozenset[str]
 
 
 def said_and_answered(content: str) -> tuple[str, str]:
@@ -54,9 +81,8 @@ def facts_of(text: str) -> list[str]:
     """
     spoken = without_list(text[:_MAX_CHARS])
     rules = {rule.sentence for rule in detect_rules(spoken)}
-    found = [
-        item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules and _is_fact(item)
-    ]
+    told = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
+    found = [fact for item in told if _is_fact(fact := without_lead(item))]
     return sorted(found, key=lambda item: not find_entities(item))
 
 
@@ -72,13 +98,12 @@ def _is_fact(sentence: str) -> bool:
 def latest_facts(sentences: Iterable[str]) -> list[str]:
     """Sentences without those that an earlier one overtakes; the newest must come first."""
     kept: list[str] = []
-    held: list[tuple[frozenset[str], set[str]]] = []
+    held: list[_Told] = []
     for sentence in sentences:
-        terms = terms_of(_DIGITS.sub("#", sentence))
-        subjects = {found[0] for item in find_relations(sentence) if (found := status_of(item))}
-        if terms and not any(_overtakes(new, terms, subjects) for new in held):
+        told = _told(sentence)
+        if told.terms and not any(_overtakes(newer, told) for newer in held):
             kept.append(sentence)
-            held.append((terms, subjects))
+            held.append(told)
     return kept
 
 
@@ -88,18 +113,33 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     Of a turn, what came in counts before the agent's own answer. Questions and text that reads
     like an instruction are never quoted.
     """
-    said, answer = map(without_list, said_and_answered(content[:_MAX_CHARS]))
+    said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
     answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
     wanted, kinds = terms_of(query), asked_kinds(query)
     best, best_score = "", 0.0
     for weight, part in ((1.0, said), (_ANSWER_WEIGHT, answer)):
         for sentence in split_sentences(part)[:_MAX_SENTENCES]:
+            if part is answer and not terms_of(sentence) & wanted:
+                continue
             score = weight * _score(sentence, wanted)
             if score and kinds and holds_kind(sentence, kinds):
                 score += weight * _KIND_BONUS
             if score > best_score:
                 best, best_score = sentence, score
     return clip_tokens(" ".join(best.split()), tokens)
+
+
+def _plain(content: str) -> str:
+    """A JSON object, as tools return it, as 'name: value' pairs; other text as it is."""
+    if not content.startswith("{"):
+        return content
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(value, Mapping):
+        return ""
+    return ", ".join(f"{key}: {item}" for key, item in value.items())
 
 
 def _score(sentence: str, wanted: frozenset[str]) -> float:
@@ -121,10 +161,26 @@ def _has_substance(sentence: str) -> bool:
     )
 
 
-def _overtakes(
-    newer: tuple[frozenset[str], set[str]], terms: frozenset[str], subjects: set[str]
-) -> bool:
-    """Whether a newer sentence says the same, or a new status of the same thing."""
-    if subjects and subjects <= newer[1]:
+def _told(sentence: str) -> _Told:
+    entities = find_entities(sentence)
+    statuses = filter(None, map(status_of, find_relations(sentence)))
+    names = " ".join(entity.name for entity in entities)
+    return _Told(
+        terms=terms_of(_DIGITS.sub("#", sentence)),
+        subjects=frozenset(name for name, _ in statuses),
+        named=content_words(" ".join(e.name for e in entities if e.kind not in _VALUES)),
+        words=content_words(sentence),
+        values=frozenset(item.kind for item in entities if item.kind in _VALUES),
+        topic=content_words(sentence) - content_words(names),
+    )
+
+
+def _overtakes(newer: _Told, older: _Told) -> bool:
+    """Whether a newer sentence says the same, a new status, or a new value of the same thing."""
+    if older.subjects and older.subjects <= newer.subjects:
         return True
-    return len(terms & newer[0]) / len(terms) >= 0.8
+    if newer.values & older.values:
+        shared = len(newer.topic & older.topic)
+        if shared and (older.named & newer.words or shared >= _SAME_TOPIC * len(older.topic)):
+            return True
+    return len(older.terms & newer.terms) / len(older.terms) >= _SAME

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
@@ -16,11 +16,15 @@ _SHORT_CHARS = 400
 
 @dataclass(frozen=True)
 class Fact:
-    """A short text that may be quoted, and what to cite it by ('' when nothing)."""
+    """A short text that may be quoted, what to cite it by ('' when nothing), and its turn.
+
+    `turn` is 0 for what has none, such as a document; a higher turn is newer.
+    """
 
     text: str
     cite: str = ""
     weight: float = 1.0
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def once(facts: Iterable[Fact]) -> list[Fact]:
             (other for other in kept if other.startswith(key) or key.startswith(other)), key
         )
         if twin not in kept or (fact.cite and not kept[twin].cite):
-            kept[twin] = Fact(kept[twin].text, fact.cite) if twin in kept else fact
+            kept[twin] = replace(kept[twin], cite=fact.cite) if twin in kept else fact
     return list(kept.values())
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+from core.domain.language.sentences import split_sentences
+
 _MARK = re.compile(
     r"(?:^|(?<=[\s:：;；,、。.]))(?:\(?(?P<n>[1-9])[).）.、](?!\d)|(?P<c>[①②③④⑤⑥⑦⑧⑨])|[-•・]\s)\s*",
     re.MULTILINE,
@@ -72,7 +74,7 @@ def pick(options: list[str], number: int) -> str | None:
 def _tidy(text: str) -> str:
     """The first line of an option, up to its first full sentence, without end marks."""
     line = text.strip().splitlines()[0] if text.strip() else ""
-    line = re.split(r"(?<=[.!?])\s+|(?<=[。！？])", line)[0]
+    line = next(iter(split_sentences(line)), "")
     line = re.sub(r",?\s+(?:and|or)$", "", line.strip(" ,;、；。.．"))
     line = _CITATION.sub("", line).strip(" ,;、；。.")
     return _COPULA.sub("", line)

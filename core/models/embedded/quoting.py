@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from core.models.embedded.matching import Fact, once, rank, terms_of
-from core.models.embedded.situation import Situation, facts_held
+from core.models.embedded.situation import Situation, facts_held, is_claim
 from core.models.embedded.wording import cited
 
 
@@ -13,7 +13,8 @@ def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     matches = rank(text, facts_held(situation))
     near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
     # A fact with no word beyond the text's own tells nothing about it.
-    return once(fact for fact in near if terms_of(fact.text) - words)[:limit]
+    told = (fact for fact in near if terms_of(fact.text) - words)
+    return once(fact for fact in told if not is_claim(fact.text))[:limit]
 
 
 def lessons_for(situation: Situation, text: str) -> list[Fact]:

@@ -1,15 +1,16 @@
 """Everything the Generator's parts need to know of a turn, and what they hand back."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from core.domain.language.detect import language_of
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.compressor import offered_options
-from core.models.embedded.matching import Fact, terms_of
+from core.models.embedded.gist import latest_facts
+from core.models.embedded.matching import Fact, once, terms_of
 from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
-from core.models.embedded.relations import find_relations, status_of
+from core.models.embedded.relations import find_claim, find_relations, status_of
 from core.models.embedded.views import (
     BulletView,
     StateView,
@@ -21,7 +22,9 @@ from core.models.embedded.views import (
 from core.models.embedded.wording import Language
 from schemas.authority import Authority
 
+_TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
+_TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
 _WHEN_GENERAL = 0.8
 """What holds under a condition answers less well than what was observed."""
 
@@ -86,24 +89,42 @@ def situation_of(prompt: Prompt) -> Situation:
 
 
 def facts_held(situation: Situation) -> list[Fact]:
-    """What the state and the playbook say, each with its citation."""
-    ccs = situation.state.ccs
+    """What the state and the playbook say, each with its citation; newest first.
+
+    What a newer fact or status overtakes is left out, and so is what only repeats the goal.
+    """
+    ccs, language = situation.state.ccs, situation.language
     current = dict(filter(None, map(status_of, ccs.relational_map)))
-    facts = [Fact(_without_id(item), _id_in(item)) for item in ccs.retrieved_artifacts]
-    facts += [Fact(sentence, weight=1.1) for sentence in split_sentences(ccs.semantic_gist)]
+    told = once(sorted(_told(situation), key=lambda fact: -fact.turn))
+    latest = set(latest_facts(fact.text for fact in told))
     facts = [
-        Fact(fact.text, fact.cite, fact.weight * _WHEN_GENERAL) if is_general(fact.text) else fact
-        for fact in facts
-        if not (_outdated(fact.text, current) or _repeats(fact.text, ccs.goal_orientation))
+        replace(fact, weight=fact.weight * (_WHEN_GENERAL if is_general(fact.text) else 1.0))
+        for fact in told
+        if fact.text in latest
+        and not _outdated(fact.text, current)
+        and not _repeats(fact.text, ccs.goal_orientation)
     ]
-    facts += [
-        Fact(told_relation(item, situation.language), weight=0.95) for item in ccs.relational_map
-    ]
+    facts += [Fact(told_relation(item, language), weight=0.95) for item in ccs.relational_map]
     facts += [
         Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
     ]
-    facts += [Fact(bullet.content, bullet.id, weight=0.6) for bullet in situation.bullets]
-    return facts
+    return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
+
+
+def _told(situation: Situation) -> Iterator[Fact]:
+    """Facts of the gist, which has the newest first, and of the references."""
+    ccs, turn = situation.state.ccs, situation.state.turn
+    for age, sentence in enumerate(split_sentences(ccs.semantic_gist)):
+        yield Fact(sentence, weight=1.1, turn=max(1, turn - age))
+    for item in ccs.retrieved_artifacts:
+        cite = _id_in(item)
+        yield Fact(_without_id(item), cite, turn=_turn_of(cite))
+
+
+def _turn_of(artifact_id: str) -> int:
+    """The turn in the id of a turn or tool result; 0 for any other artifact."""
+    match = _TURN_ID.match(artifact_id)
+    return int(match["turn"]) if match else 0
 
 
 def _repeats(text: str, goal: str) -> bool:
@@ -115,6 +136,11 @@ def _outdated(text: str, current: Mapping[str, str]) -> bool:
     """Whether a text tells a status that the relational map has a newer one for."""
     told = dict(filter(None, map(status_of, find_relations(text))))
     return any(current.get(name, value) != value for name, value in told.items())
+
+
+def is_claim(text: str) -> bool:
+    """Whether a text reports what somebody else says."""
+    return find_claim(text) is not None or _TOLD_CLAIM.search(text) is not None
 
 
 def is_general(text: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 from core.domain.language.sentences import split_sentences
+from core.domain.language.verbs_en import WORK
 
 _QUESTION_START = re.compile(
     r"^(?:so |and |but |ok |okay |now |wait,? |sorry,? |hey,? |also,? )*"
@@ -46,11 +47,19 @@ _ORDER_EN = re.compile(
     r"|reset|resume|announce|promote|upgrade|install|merge|revert)\b",
     re.IGNORECASE,
 )
+_WORK_ORDER = re.compile(
+    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |just |please |immediately |quickly )*"
+    rf"(?:{'|'.join(sorted(WORK))})(?= )"
+    r"(?!(?:\s+\S+){0,3}\s+(?:is|are|was|were|has|had|will|looks?|seems?)\b)",
+    re.IGNORECASE,
+)
+"""Any verb of work at the start, unless it turns out to be a noun ("Support is slow")."""
+
 _ORDER_JA = re.compile(
     r"(?:して|やって|出して|教えて|見せて|送って|消して|止めて|起動して|読んで|調べて|挙げて|まとめて|進めて|かけて"
     r"|入れて|書いて|切り替えて|戻して|伝えて|行って|せて|って|んで)"
     r"(?:ください|下さい|くれ|くれますか|もらえますか|いただけますか|ほしい|欲しい|よ|おいて(?:ください)?)?[。！!]*$"
-    r"|(?:しよう|しましょう|しろ|せよ|お願いします|頼みます|お願い)[。！!]*$"
+    r"|(?:しよう|ましょう|しろ|せよ|お願いします|頼みます|お願い)[。！!]*$"
 )
 _NO_ORDER_JA = re.compile(r"(?:ないで|なくて|助かって|困って|まして|思って)")
 _CORRECTION = re.compile(
@@ -61,6 +70,13 @@ _CORRECTION = re.compile(
     r"|\byou got (?:it|that|\w+) wrong\b"
     r"|^(?:いや、|いえ、|違います|違う|ちがいます|間違い|間違って|訂正|そうではなく|そうじゃな)"
     r"|(?:ではなくて?、.{1,40}です|は間違いです|は誤りです|違っています)",
+    re.IGNORECASE,
+)
+_CORRECTION_LEAD = re.compile(
+    r"^(?:(?:no|nope|wrong|actually|sorry|correction|you got (?:it|that) wrong"
+    r"|you(?:'re| are) wrong|that(?:'s| is| was) (?:wrong|incorrect|not right|not true))"
+    r"\s*[,:;]\s*)+"
+    r"|^(?:いや|いえ|違います|違う|訂正|間違いです)[、：:]\s*",
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
@@ -97,7 +113,11 @@ _NEXT = re.compile(
 def is_question(sentence: str) -> bool:
     """Whether one sentence asks something, or asks to be told something."""
     text = sentence.strip()
-    if text.endswith(("?", "？")) or _TELL.search(text):
+    if _TELL.search(text):
+        return True
+    if _POLITE_ORDER.match(text):
+        return False
+    if text.endswith(("?", "？")):
         return True
     return bool(_QUESTION_JA.search(text)) or (
         bool(_QUESTION_START.match(text)) and not text.endswith((".", "!"))
@@ -107,7 +127,7 @@ def is_question(sentence: str) -> bool:
 def is_order(sentence: str) -> bool:
     """Whether one sentence tells the agent to do something."""
     text = sentence.strip()
-    if _POLITE_ORDER.match(text) or _ORDER_EN.match(text):
+    if _POLITE_ORDER.match(text) or _ORDER_EN.match(text) or _WORK_ORDER.match(text):
         return True
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
 
@@ -144,6 +164,11 @@ def statements(text: str) -> list[str]:
 def is_correction(text: str) -> bool:
     """Whether the user says that the previous answer was wrong."""
     return any(_CORRECTION.search(item.strip()) for item in split_sentences(text)[:4])
+
+
+def without_lead(sentence: str) -> str:
+    """A correcting sentence without the words that only say that something was wrong."""
+    return _CORRECTION_LEAD.sub("", sentence.strip())
 
 
 def is_praise(text: str) -> bool:

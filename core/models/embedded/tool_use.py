@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.sentences import split_sentences
@@ -14,7 +15,7 @@ from core.models.embedded.matching import Fact, Match, once, rank
 from core.models.embedded.options import listed_options
 from core.models.embedded.prompt_reading import ToolReply
 from core.models.embedded.situation import Call, Said, Situation, facts_held
-from core.models.embedded.speech import is_greeting, is_question
+from core.models.embedded.speech import is_greeting, is_order, is_question
 from core.models.embedded.wording import cited, say
 
 CALCULATE = "calculate"
@@ -57,8 +58,11 @@ _ASKS_FILE = re.compile(
     r"|読(?:ん|み)|見せ|開い|確認し|何(?:が|と)(?:書|あり)",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r'<artifact id="(?P<id>[^"\n]{1,200})"')
+_OPENING = re.compile(r'<artifact id="(?P<id>[^"\n]{1,200})" source="(?P<source>[^"\n]{0,200})"')
 _LIST_TOKENS = 90
+_ORDER_WEIGHT = 0.3
+"""Of a past order only what it mentions is a fact."""
+
 _MAX_QUERY = 300
 _MAX_PAYLOAD = 12_000
 _MAX_LINES = 3
@@ -139,7 +143,11 @@ def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
 
 
 def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]:
-    plain = [fact for fact in facts if not (is_question(fact.text) or is_greeting(fact.text))]
+    plain = [
+        replace(fact, weight=fact.weight * _ORDER_WEIGHT) if is_order(fact.text) else fact
+        for fact in facts
+        if not (is_question(fact.text) or is_greeting(fact.text))
+    ]
     ranked: list[Match] = rank(situation.text, weighed(plain, situation.text))
     near = [match for match in ranked if whole or near_enough(match)]
     best = [match.fact for match in near[:_MAX_LINES] if match.score >= 0.7 * near[0].score]
@@ -154,6 +162,8 @@ def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
             yield from _facts_in(nested, cite)
             return
         if opening := _OPENING.match(payload):
+            if opening["source"] == "tool:search_evidence":
+                return  # It only repeats other artifacts.
             cite = opening["id"]
         said, answer = said_and_answered(_unquoted(payload[:_MAX_PAYLOAD]))
         if listed_options(said):

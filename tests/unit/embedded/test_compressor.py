@@ -59,6 +59,29 @@ async def test_the_latest_status_replaces_the_outdated_one() -> None:
     assert "db-01 is down" not in up.semantic_gist
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The catering quote from Sabor is $9,800.", "Sabor changed the quote to $11,200."),
+        ("The hotel block closes on March 14.", "The block closes on March 15."),
+        ("招待客は150人です。", "招待客は180人に変更になりました。"),
+    ],
+)
+async def test_a_new_value_of_the_same_thing_replaces_the_old(older: str, newer: str) -> None:
+    before = await compress(older)
+    assert older in before.semantic_gist
+    after = await compress(newer, _committed(before))
+    assert newer in after.semantic_gist
+    assert older not in after.semantic_gist
+
+
+async def test_values_of_different_things_stay_side_by_side() -> None:
+    before = await compress("The CPU of db-01 is at 97%.")
+    after = await compress("The memory of db-01 is at 40%.", _committed(before))
+    assert "97%" in after.semantic_gist
+    assert "40%" in after.semantic_gist
+
+
 async def test_options_of_the_previous_answer_are_kept_in_order() -> None:
     turn = {
         "artifact_id": "turn:s:1",

@@ -64,6 +64,7 @@ async def test_what_breaks_no_constraint_is_not_refused(request_text: str) -> No
         ("Prod is frozen until Monday", "Deploy the new build to prod."),
         ("Only Aiko may approve a failover", "Fail over to db-02 now."),
         ("Budget cap is $500", "Buy the $900 licence."),
+        ("Do not sign any contract without legal's approval", "Sign the contract with Acme."),
         ("Keep customer names out of tickets", "Put the customer name into the ticket."),
         ("顧客名は伏せてください", "顧客名を入れて報告書を書いてください。"),
         ("監査の結果は口外無用です", "監査の結果を取引先に伝えてください。"),
