@@ -9,11 +9,13 @@ process; what counts is each contender's own ratio between late and early turns.
 import argparse
 import asyncio
 import json
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -55,13 +57,14 @@ class Series:
 async def measure(name: str, turn: Turn, llm: InstantLlm, folder: Path, marks: list[int]) -> Series:
     """Run turns up to the last mark and look at cost around each."""
     cpu: list[float] = []
-    sizes: list[int] = []
+    sizes: dict[int, int] = {}
     tokens: dict[int, dict[str, int]] = {}
     for number, text in enumerate(islice(inputs(), marks[-1]), start=1):
         started = time.process_time()
         await turn(text)
         cpu.append((time.process_time() - started) * 1_000)
-        sizes.append(_kept(folder))
+        if number in {*marks, *(mark // 2 for mark in marks)}:
+            sizes[number] = _kept(folder)
         if number in marks:
             tokens[number] = dict(llm.prompt_tokens)
     return Series(
@@ -129,8 +132,15 @@ def show(results: list[Series], marks: list[int]) -> None:
 
 
 def _kept(folder: Path) -> int:
-    """Bytes in the files of a folder, logs of the database included."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    """Bytes in the databases of a folder, their write-ahead logs written back first."""
+    total = 0
+    for path in folder.glob("*.db"):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            [[pages]] = database.execute("PRAGMA page_count")
+            [[size]] = database.execute("PRAGMA page_size")
+        total += pages * size
+    return total
 
 
 def _window(values: list[float], mark: int) -> list[float]:
@@ -138,10 +148,10 @@ def _window(values: list[float], mark: int) -> list[float]:
     return values[start : start + WINDOW]
 
 
-def _growth(sizes: list[int], mark: int) -> float:
-    """Bytes on disk that a turn adds, over the turns of the last half before the mark."""
+def _growth(sizes: dict[int, int], mark: int) -> float:
+    """Bytes that a turn adds on disk, over the last half of the turns before the mark."""
     begin = mark // 2
-    return (sizes[mark - 1] - sizes[begin - 1]) / (mark - begin)
+    return (sizes[mark] - sizes[begin]) / (mark - begin)
 
 
 def main() -> None:
