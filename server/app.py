@@ -30,6 +30,7 @@ from server.hosts import TrustedHosts
 from server.identity import Identities
 from server.openapi import describe_problems
 from server.problems import install_problem_handlers
+from server.redaction import PathRedaction
 from server.session_service import open_session_service, uri_of
 from server.turn_gate import TurnGate, TurnGuard
 
@@ -107,6 +108,7 @@ def _guard(app: FastAPI, settings: Settings, identities: Identities, gate: TurnG
             Middleware(BodyLimit, limit=body_limit(settings.limits)),
             Middleware(TokenGuard, identities=identities),
             Middleware(AdkInputGuard, limits=settings.limits),
+            Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),
         ]
     )

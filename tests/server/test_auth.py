@@ -2,7 +2,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.auth import TokenGuard, login_router
 from server.body import BodyLimit
@@ -11,6 +11,7 @@ from tests.server.asgi import Echo, client
 
 TOKENS = {"alice": SecretStr("alice-secret"), "bob": SecretStr("bob-secret")}
 ALICE = {"Authorization": "Bearer alice-secret"}
+ALICE_RAW = (b"authorization", b"Bearer alice-secret")
 
 
 def guarded(echo: ASGIApp | None = None, tokens: dict[str, SecretStr] | None = None) -> ASGIApp:
@@ -170,3 +171,29 @@ def test_cookie_of_a_replaced_token_is_worthless() -> None:
     scope = {"headers": [(b"cookie", f"{COOKIE}={old}".encode())]}
     assert Identities({"alice": SecretStr("old")}).of_request(scope) == "alice"
     assert Identities({"alice": SecretStr("new")}).of_request(scope) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "user", "passes"),
+    [([], "alice", False), ([ALICE_RAW], "bob", False), ([ALICE_RAW], "alice", True)],
+)
+async def test_live_connections_need_the_users_own_token(
+    headers: list[tuple[bytes, bytes]], user: str, *, passes: bool
+) -> None:
+    reached: list[Scope] = []
+    sent: list[Message] = []
+
+    async def live(scope: Scope, _receive: Receive, _send: Send) -> None:
+        reached.append(scope)
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    query = f"app_name=acc_ace&user_id={user}&session_id=s".encode()
+    scope = {"type": "websocket", "path": "/run_live", "query_string": query, "headers": headers}
+    await guarded(live)(scope, receive, send)
+    assert bool(reached) is passes
+    assert [message["type"] for message in sent] == ([] if passes else ["websocket.close"])

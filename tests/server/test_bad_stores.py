@@ -71,3 +71,18 @@ async def test_locked_database_is_named_and_the_turn_works_when_it_is_free_again
         again = (await http.post(TURN, json={"input": "hello"})).json()
     assert again["turn"] == 2
     assert again["ccs"]["constraints"] == first["ccs"]["constraints"]
+
+
+async def test_stream_of_adk_names_the_setting_too(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    async with _server(data_dir) as http:
+        await http.post("/apps/acc_ace/users/user/sessions", json={"sessionId": "s"})
+        (data_dir / "memory.db").write_bytes(b"this is no database " * 500)
+        content = {"role": "user", "parts": [{"text": "hello"}]}
+        body = {"appName": "acc_ace", "userId": "user", "sessionId": "s", "newMessage": content}
+        streamed = await http.post("/run_sse", json=body)
+        whole = await http.post("/run", json=body)
+    assert '"error"' in streamed.text
+    assert "ACC_ACE_DATA_DIR" in streamed.text
+    assert str(data_dir) not in streamed.text
+    _is_clear(whole, data_dir)
