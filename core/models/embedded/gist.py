@@ -12,7 +12,7 @@ from core.domain.language.words import content_words
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.entities import find_entities
-from core.models.embedded.matching import terms_of
+from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options
 from core.models.embedded.relations import find_claim, find_relations, status_of
 from core.models.embedded.speech import (
@@ -97,14 +97,27 @@ def _is_fact(sentence: str) -> bool:
 
 def latest_facts(sentences: Iterable[str]) -> list[str]:
     """Sentences without those that an earlier one overtakes; the newest must come first."""
-    kept: list[str] = []
-    held: list[_Told] = []
+    told = unique(sentences)
+    gone = overtaken(told)
+    return [sentence for sentence in told if sentence not in gone]
+
+
+def overtaken(sentences: Iterable[str]) -> dict[str, str]:
+    """Outdated sentences with the one that overtakes each; the newest must come first.
+
+    A sentence that tells nothing is overtaken by ''.
+    """
+    gone: dict[str, str] = {}
+    kept: list[tuple[str, _Told]] = []
     for sentence in sentences:
         told = _told(sentence)
-        if told.terms and not any(_overtakes(newer, told) for newer in held):
-            kept.append(sentence)
-            held.append(told)
-    return kept
+        newer = (text for text, other in kept if _overtakes(other, told))
+        winner = next(newer, None) if told.terms else ""
+        if winner is None:
+            kept.append((sentence, told))
+        else:
+            gone[sentence] = winner
+    return gone
 
 
 def gist_of(content: str, query: str, *, tokens: int) -> str:

@@ -18,13 +18,15 @@ _SHORT_CHARS = 400
 class Fact:
     """A short text that may be quoted, what to cite it by ('' when nothing), and its turn.
 
-    `turn` is 0 for what has none, such as a document; a higher turn is newer.
+    `turn` is 0 for what has none, such as a document; a higher turn is newer. `hint` holds the
+    older facts that this one overtakes: they are matched with it and never quoted.
     """
 
     text: str
     cite: str = ""
     weight: float = 1.0
     turn: int = 0
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
     that a fact covers, times the fact's own weight.
     """
     wanted = terms_of(query)
-    held = [terms_of(fact.text) for fact in facts]
+    held = [terms_of(fact.text) | terms_of(fact.hint) for fact in facts]
     spread = Counter(term for terms in held for term in terms & wanted)
     weight = {term: _rarity(term, spread[term], len(facts)) for term in wanted}
     total = sum(weight.values()) or 1.0

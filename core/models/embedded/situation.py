@@ -1,13 +1,13 @@
 """Everything the Generator's parts need to know of a turn, and what they hand back."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.domain.language.detect import language_of
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.compressor import offered_options
-from core.models.embedded.gist import latest_facts
+from core.models.embedded.gist import overtaken
 from core.models.embedded.matching import Fact, once, terms_of
 from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
 from core.models.embedded.relations import find_claim, find_relations, status_of
@@ -95,20 +95,35 @@ def facts_held(situation: Situation) -> list[Fact]:
     """
     ccs, language = situation.state.ccs, situation.language
     current = dict(filter(None, map(status_of, ccs.relational_map)))
-    told = once(sorted(_told(situation), key=lambda fact: -fact.turn))
-    latest = set(latest_facts(fact.text for fact in told))
+    told = newest(_told(situation))
     facts = [
         replace(fact, weight=fact.weight * (_WHEN_GENERAL if is_general(fact.text) else 1.0))
         for fact in told
-        if fact.text in latest
-        and not _outdated(fact.text, current)
-        and not _repeats(fact.text, ccs.goal_orientation)
+        if not _outdated(fact.text, current) and not _repeats(fact.text, ccs.goal_orientation)
     ]
     facts += [Fact(told_relation(item, language), weight=0.95) for item in ccs.relational_map]
     facts += [
         Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
     ]
     return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
+
+
+def newest(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts by turn, newest first, without those that a newer one overtakes."""
+    ordered = once(sorted(facts, key=lambda fact: -fact.turn))
+    gone = overtaken(fact.text for fact in ordered)
+    hints: dict[str, str] = {}
+    for older, newer in gone.items():
+        hints[newer] = f"{hints.get(newer, '')} {older}"
+    return [
+        replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in gone
+    ]
+
+
+def turn_of(artifact_id: str) -> int:
+    """The turn in the id of a turn's artifact; 0 for any other artifact."""
+    match = _TURN_ID.match(artifact_id)
+    return int(match["turn"]) if match else 0
 
 
 def _told(situation: Situation) -> Iterator[Fact]:
@@ -118,13 +133,7 @@ def _told(situation: Situation) -> Iterator[Fact]:
         yield Fact(sentence, weight=1.1, turn=max(1, turn - age))
     for item in ccs.retrieved_artifacts:
         cite = _id_in(item)
-        yield Fact(_without_id(item), cite, turn=_turn_of(cite))
-
-
-def _turn_of(artifact_id: str) -> int:
-    """The turn in the id of a turn or tool result; 0 for any other artifact."""
-    match = _TURN_ID.match(artifact_id)
-    return int(match["turn"]) if match else 0
+        yield Fact(_without_id(item), cite, turn=turn_of(cite))
 
 
 def _repeats(text: str, goal: str) -> bool:

@@ -14,7 +14,7 @@ from core.models.embedded.gist import said_and_answered
 from core.models.embedded.matching import Fact, Match, once, rank
 from core.models.embedded.options import listed_options
 from core.models.embedded.prompt_reading import ToolReply
-from core.models.embedded.situation import Call, Said, Situation, facts_held
+from core.models.embedded.situation import Call, Said, Situation, facts_held, newest, turn_of
 from core.models.embedded.speech import is_greeting, is_order, is_question
 from core.models.embedded.wording import cited, say
 
@@ -129,7 +129,8 @@ def answer_from(situation: Situation) -> Said:
 def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
     facts = list(_facts_in(reply.payload))
     if reply.name == SEARCH:
-        facts += facts_held(situation)
+        dated = (replace(fact, turn=turn_of(fact.cite)) for fact in facts)
+        facts = newest([*dated, *facts_held(situation)])
     safe = [fact for fact in facts if not instruction_like(fact.text)]
     best = _best(situation, safe, whole=reply.name != SEARCH)
     lines = [f"- {fact.text}{cited(fact.cite)}" for fact in once(best)]
