@@ -44,11 +44,12 @@ def _make_app() -> "FastAPI":
 
 
 def _serve() -> None:
+    # Before the imports, which take seconds: a wrong setting is told at once.
     current = settings()
     from core.models.factory import describe  # noqa: PLC0415 - see the module's docstring
-    from server.binding import check_exposure, open_socket, url_of  # noqa: PLC0415
-    from server.greeting import greeting  # noqa: PLC0415
-    from server.process import serve  # noqa: PLC0415
+    from server.binding import check_exposure, open_socket, url_of  # noqa: PLC0415 - see the module's docstring
+    from server.greeting import greeting  # noqa: PLC0415 - see the module's docstring
+    from server.process import serve  # noqa: PLC0415 - see the module's docstring
 
     check_exposure(current)
     models = [describe(role, current) for role in ROLES]
