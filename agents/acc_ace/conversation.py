@@ -65,10 +65,10 @@ class Conversation:
         Closing the iterator before the answer cancels the turn, which is then wholly undone.
         Raises InputError, SessionBusyError, CommitRejected, ModelError or StoreError.
         """
-        take_input(text, authority, self._container.settings.limits)
+        said = take_input(text, authority, self._container.settings.limits).text
         self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        task = asyncio.create_task(self._run(key, text, authority, queue))
+        task = asyncio.create_task(self._run(key, said, authority, queue))
         self._running.add(task)
         try:
             while (event := await queue.get()) is not None:

@@ -210,3 +210,9 @@ async def test_conversation_of_another_process_continues_at_the_journal() -> Non
     report = await other.turn(SessionKey(*KEY), "Hello.")
     assert report.turn == 2
     assert [constraint.text for constraint in report.constraints] == [BAN]
+
+
+async def test_a_lone_surrogate_is_replaced_before_it_reaches_any_store() -> None:
+    talk = Talk()
+    report = await talk.say("db-01 \ud800 is down.")
+    assert report.input == "db-01 ? is down."
