@@ -75,15 +75,24 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
 
 def once(facts: Iterable[Fact]) -> list[Fact]:
     """Facts that say different things; of two that say the same, one with a citation is kept."""
-    kept: dict[str, Fact] = {}
+    kept: list[Fact] = []
     for fact in facts:
-        key = fact.text.casefold().rstrip(" .。…!！")
-        twin = next(
-            (other for other in kept if other.startswith(key) or key.startswith(other)), key
-        )
-        if twin not in kept or (fact.cite and not kept[twin].cite):
-            kept[twin] = replace(kept[twin], cite=fact.cite) if twin in kept else fact
-    return list(kept.values())
+        twin = next((at for at, other in enumerate(kept) if _same(fact, other)), None)
+        if twin is None:
+            kept.append(fact)
+        elif fact.cite and not kept[twin].cite:
+            kept[twin] = replace(kept[twin], cite=fact.cite)
+    return kept
+
+
+def _same(fact: Fact, earlier: Fact) -> bool:
+    """Whether a fact, perhaps cut short or told as a relation, adds nothing to an earlier one."""
+    one, other = (item.text.casefold().rstrip(" .。…!！") for item in (fact, earlier))
+    return (
+        other.startswith(one)
+        or one.startswith(other)
+        or (not fact.cite and terms_of(fact.text) <= terms_of(earlier.text))
+    )
 
 
 def unique(texts: Iterable[str]) -> list[str]:

@@ -25,11 +25,12 @@ from schemas.authority import Authority
 _TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
 _TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
+_WHEN_CLAIMED = 0.6
 _WHEN_GENERAL = 0.8
 """What holds under a condition answers less well than what was observed."""
 
 _ARROWS = {
-    "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}（原因と結果）"},
+    "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}"},
     "after": {"en": "{b}, after: {a}", "ja": "{a} の後に {b}"},
     "before": {"en": "{a}, before: {b}", "ja": "{b} の前に {a}"},
     "claim": {"en": '{a} says: "{b}" (a claim)', "ja": "{a}の発言：「{b}」"},
@@ -97,7 +98,7 @@ def facts_held(situation: Situation) -> list[Fact]:
     current = dict(filter(None, map(status_of, ccs.relational_map)))
     told = newest(_told(situation))
     facts = [
-        replace(fact, weight=fact.weight * (_WHEN_GENERAL if is_general(fact.text) else 1.0))
+        replace(fact, weight=fact.weight * _certainty(fact.text))
         for fact in told
         if not _outdated(fact.text, current) and not _repeats(fact.text, ccs.goal_orientation)
     ]
@@ -106,6 +107,13 @@ def facts_held(situation: Situation) -> list[Fact]:
         Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
     ]
     return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
+
+
+def _certainty(text: str) -> float:
+    """How much a text counts as an observed fact."""
+    if is_claim(text):
+        return _WHEN_CLAIMED
+    return _WHEN_GENERAL if is_general(text) else 1.0
 
 
 def newest(facts: Iterable[Fact]) -> list[Fact]:
