@@ -85,15 +85,24 @@ class TurnRecord:
         self.warnings.extend(w for w in warnings if w not in self.warnings)
 
     @contextmanager
-    def stage(self, stage: Stage) -> Iterator[StageUse]:
-        """Time a stage and tell its start and end; the stage adds its model calls."""
+    def timed(self, stage: Stage) -> Iterator[StageUse]:
+        """Time work for a stage without telling of it: the second half of a pair."""
         use = self.stages.setdefault(stage, StageUse())
-        self.tell(StageStarted(stage=stage))
         started = time.perf_counter()
         try:
             yield use
         finally:
             use.ms += (time.perf_counter() - started) * 1_000
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[StageUse]:
+        """Time a stage and tell its start and end; the stage adds its model calls."""
+        self.tell(StageStarted(stage=stage))
+        try:
+            with self.timed(stage) as use:
+                yield use
+        finally:
+            use = self.stages[stage]
             self.tell(
                 StageFinished(
                     stage=stage,

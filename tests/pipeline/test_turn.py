@@ -216,3 +216,11 @@ async def test_a_lone_surrogate_is_replaced_before_it_reaches_any_store() -> Non
     talk = Talk()
     report = await talk.say("db-01 \ud800 is down.")
     assert report.input == "db-01 ? is down."
+
+
+async def test_each_stage_is_told_of_once_also_when_the_playbook_changes() -> None:
+    talk = Talk()
+    add = {"type": "ADD", "section": "strategies", "content": "Look twice."}
+    talk.llm.on("curator", {"operations": [add]})
+    told = [event.stage for event in await talk.events("Hello.") if event.type == "stage_finished"]
+    assert len(told) == len(set(told)) == 7

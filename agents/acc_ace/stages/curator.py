@@ -74,7 +74,7 @@ class PlaybookUpdater(BaseAgent):
             return
         record = self._records.get(session_key(ctx))
         outcome = turn_outcome(record)
-        with record.stage("curator"):
+        with record.timed("curator"):
             learned = await apply_batch(
                 self._container.playbooks,
                 PlaybookScope(record.key.app),

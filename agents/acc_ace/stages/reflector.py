@@ -71,7 +71,7 @@ class TagBullet(BaseAgent):
             return
         record = self._records.get(session_key(ctx))
         outcome = turn_outcome(record)
-        with record.stage("reflector"):
+        with record.timed("reflector"):
             learned = await apply_tags(
                 self._container.playbooks,
                 PlaybookScope(record.key.app),
