@@ -196,4 +196,6 @@ def _overtakes(newer: _Told, older: _Told) -> bool:
         shared = len(newer.topic & older.topic)
         if shared and (older.named & newer.words or shared >= _SAME_TOPIC * len(older.topic)):
             return True
-    return len(older.terms & newer.terms) / len(older.terms) >= _SAME
+    # One that tells no such value ("the job was stopped") does not overtake one that does.
+    tells_as_much = older.values <= newer.values
+    return tells_as_much and len(older.terms & newer.terms) / len(older.terms) >= _SAME

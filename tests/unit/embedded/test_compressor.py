@@ -82,6 +82,14 @@ async def test_values_of_different_things_stay_side_by_side() -> None:
     assert "40%" in after.semantic_gist
 
 
+async def test_a_value_is_not_lost_to_a_newer_sentence_without_one() -> None:
+    before = await compress("10時15分に検索バッチを停止しました。")
+    after = await compress(
+        "検索バッチを停止したため、注文画面は速くなりました。", _committed(before)
+    )
+    assert "10時15分" in after.semantic_gist
+
+
 async def test_options_of_the_previous_answer_are_kept_in_order() -> None:
     turn = {
         "artifact_id": "turn:s:1",
