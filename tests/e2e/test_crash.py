@@ -43,7 +43,7 @@ async def test_a_session_survives_kill_9_at_random_points(tmp_path: Path) -> Non
 
 def _run_and_kill(folder: Path, *, after_s: float) -> int:
     """Let the child finish a turn or two, kill it, and give the last version it told of."""
-    child = subprocess.Popen(
+    child = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-W", "ignore", "-m", "tests.e2e.crash_child", str(folder)],
         stdout=subprocess.PIPE,
         text=True,
