@@ -1,46 +1,37 @@
 """Curator: `curator_` proposes deltas, `playbook_updater` applies what stands the checks."""
 
-from collections.abc import AsyncGenerator
-
-from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events import Event
-from pydantic import PrivateAttr
 
 from acc_ace.adk_completion import StructuredAgent
-from acc_ace.context import hand_on, session_key, state_event
-from acc_ace.stages.learning import handed_on, turn_outcome
+from acc_ace.context import hand_on
+from acc_ace.stages.learning import handed_on, learning_context, projection, turn_outcome
 from acc_ace.stages.needs import needed
-from acc_ace.turn_record import TurnRecords
+from acc_ace.stages.stage import ContentlessStage, ModelStage, State
+from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
-from core.turn.learning import apply_batch, curation_context, propose_deltas
+from core.turn.learning import apply_batch, propose_deltas
 from schemas import state as keys
 from schemas.delta import DeltaBatch
 from schemas.reflection import Reflection
 from schemas.tenancy import PlaybookScope
 
 
-class CuratorModel(BaseAgent):
+class CuratorModel(ModelStage):
     """`curator_`: one model call over the reflection; none when there is no reflection."""
-
-    _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
-    _model: StructuredAgent = PrivateAttr()
-    _prompt: Prompt = PrivateAttr()
 
     def __init__(
         self, container: Container, records: TurnRecords, model: StructuredAgent, prompt: Prompt
     ) -> None:
-        super().__init__(name="curator_", description="Proposes playbook deltas.")
-        self._container, self._records = container, records
-        self._model, self._prompt = model, prompt
+        super().__init__(
+            container, records, model, prompt, name="curator_", description="Proposes deltas."
+        )
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Hand on a DeltaBatch."""
         reflection = handed_on(ctx, keys.REFLECTION, Reflection)
         if reflection is None:
-            return
-        record = self._records.get(session_key(ctx))
+            return {}
         with record.stage("curator") as use:
             asked = await propose_deltas(
                 reflection,
@@ -54,40 +45,27 @@ class CuratorModel(BaseAgent):
             record.warn(*asked.warnings)
             if asked.value is not None:
                 hand_on(ctx, keys.CURATION, asked.value)
-        return
-        yield  # An async generator without events.
+        return {}
 
 
-class PlaybookUpdater(BaseAgent):
+class PlaybookUpdater(ContentlessStage):
     """`playbook_updater`: each operation ends as applied, held or rejected, with a reason."""
 
-    _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
-
     def __init__(self, container: Container, records: TurnRecords) -> None:
-        super().__init__(name="playbook_updater", description="Applies deltas to the playbook.")
-        self._container, self._records = container, records
+        super().__init__(container, records, name="playbook_updater", description="Applies deltas.")
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Commit the deltas. Raises ConflictError or StoreError."""
         batch = handed_on(ctx, keys.CURATION, DeltaBatch)
-        if batch is None or not batch.operations:
-            return
-        record = self._records.get(session_key(ctx))
-        outcome = turn_outcome(record)
+        if batch is None or not (batch.operations or batch.unreadable):
+            return {}
         with record.timed("curator"):
             learned = await apply_batch(
                 self._container.playbooks,
                 PlaybookScope(record.key.app),
                 batch,
-                curation_context(
-                    outcome,
-                    self._container.settings.limits,
-                    at=self._container.clock.now(),
-                    user=record.key.user,
-                    session=record.key.session,
-                ),
+                learning_context(self._container, record),
             )
             record.playbook = learned.stored
             record.deltas.extend(learned.curated.results)
-        if learned.changed:
-            yield state_event(ctx, self.name, {keys.PLAYBOOK: learned.stored.to_state()})
+        return projection(learned)

@@ -4,14 +4,10 @@ The journal and the playbook store are the authorities. What stands in session.s
 projection that clients could have touched: it is checked by digest and mended, never trusted.
 """
 
-from collections.abc import AsyncGenerator
-
-from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events import Event
-from pydantic import PrivateAttr
 
-from acc_ace.context import hand_on, session_key, state_event
+from acc_ace.context import hand_on
+from acc_ace.stages.stage import ContentlessStage, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from acc_ace.user_content import content_text
 from core.container import Container
@@ -24,25 +20,19 @@ from schemas.commit import CommittedState
 from schemas.tenancy import PlaybookScope
 
 
-class StateInitializer(BaseAgent):
-    """Opens the turn. Raises InputError for an x_t that cannot be taken."""
-
-    _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
+class StateInitializer(ContentlessStage):
+    """Opens the turn."""
 
     def __init__(self, container: Container, records: TurnRecords) -> None:
-        super().__init__(name="state_initializer", description="Opens the state of the turn.")
-        self._container = container
-        self._records = records
+        super().__init__(
+            container, records, name="state_initializer", description="Opens the turn."
+        )
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        key = session_key(ctx)
-        record = self._records.get(key)
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Take x_t, open the state. Raises InputError for an x_t that cannot be taken."""
         with record.stage("initializer"):
             await self._open(ctx, record)
-            mended = await _mended_projection(ctx, record, self._container.journal)
-        if mended:
-            yield state_event(ctx, self.name, mended)
+            return await _mended_projection(ctx, record, self._container.journal)
 
     async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
         taken = content_text(ctx.user_content)
@@ -65,11 +55,9 @@ def _authority(ctx: InvocationContext) -> Authority:
         raise InputError(f"'{value}' is no authority of an input; use one of {allowed}") from None
 
 
-async def _mended_projection(
-    ctx: InvocationContext, record: TurnRecord, journal: Journal
-) -> dict[str, object]:
+async def _mended_projection(ctx: InvocationContext, record: TurnRecord, journal: Journal) -> State:
     """The persisted keys whose value is not what the authorities hold."""
-    mended: dict[str, object] = {}
+    mended: State = {}
     held = ctx.session.state.get(keys.CCS)
     if held is not None and held != record.previous.to_state():
         mended[keys.CCS] = record.previous.to_state()

@@ -6,7 +6,10 @@ from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.stages.needs import needed
 from acc_ace.turn_record import TurnRecord
-from core.turn.learning import TurnOutcome
+from core.container import Container
+from core.domain.curation import CurationContext
+from core.turn.learning import Learned, TurnOutcome, curation_context
+from schemas import state as keys
 from schemas.base import Value
 
 V = TypeVar("V", bound=Value)
@@ -28,3 +31,19 @@ def handed_on(ctx: InvocationContext, key: str, schema: type[V]) -> V | None:
     """The value that an earlier stage of this turn has handed on, or None."""
     value = ctx.session.state.get(key)
     return None if value is None else schema.model_validate(value)
+
+
+def learning_context(container: Container, record: TurnRecord) -> CurationContext:
+    """By whom, when and from what the playbook is about to be changed."""
+    return curation_context(
+        turn_outcome(record),
+        container.settings.limits,
+        at=container.clock.now(),
+        user=record.key.user,
+        session=record.key.session,
+    )
+
+
+def projection(learned: Learned) -> dict[str, object]:
+    """The playbook as session.state shows it, if it changed."""
+    return {keys.PLAYBOOK: learned.stored.to_state()} if learned.changed else {}

@@ -1,44 +1,35 @@
 """Reflector: `reflector_` says what helped or harmed, `tag_bullet` counts it on the bullets."""
 
-from collections.abc import AsyncGenerator
-
-from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events import Event
-from pydantic import PrivateAttr
 
 from acc_ace.adk_completion import StructuredAgent
-from acc_ace.context import hand_on, session_key, state_event
-from acc_ace.stages.learning import handed_on, turn_outcome
+from acc_ace.context import hand_on
+from acc_ace.stages.learning import handed_on, learning_context, projection, turn_outcome
 from acc_ace.stages.needs import needed
-from acc_ace.turn_record import TurnRecords
+from acc_ace.stages.stage import ContentlessStage, ModelStage, State
+from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
-from core.turn.learning import apply_tags, curation_context, reflect
+from core.turn.learning import apply_tags, reflect
 from schemas import state as keys
 from schemas.reflection import Reflection
 from schemas.tenancy import PlaybookScope
 
 
-class ReflectorModel(BaseAgent):
+class ReflectorModel(ModelStage):
     """`reflector_`: one model call over the finished turn."""
-
-    _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
-    _model: StructuredAgent = PrivateAttr()
-    _prompt: Prompt = PrivateAttr()
 
     def __init__(
         self, container: Container, records: TurnRecords, model: StructuredAgent, prompt: Prompt
     ) -> None:
-        super().__init__(name="reflector_", description="Reflects on the finished turn.")
-        self._container, self._records = container, records
-        self._model, self._prompt = model, prompt
+        super().__init__(
+            container, records, model, prompt, name="reflector_", description="Reflects."
+        )
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        record = self._records.get(session_key(ctx))
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Hand on a Reflection; nothing when the turn waits for a person."""
         if record.paused:
-            return  # The turn waits for a person; there is nothing to reflect on yet.
+            return {}
         with record.stage("reflector") as use:
             asked = await reflect(
                 turn_outcome(record),
@@ -51,40 +42,29 @@ class ReflectorModel(BaseAgent):
             record.warn(*asked.warnings)
             if asked.value is not None:
                 hand_on(ctx, keys.REFLECTION, asked.value)
-        return
-        yield  # An async generator without events.
+        return {}
 
 
-class TagBullet(BaseAgent):
+class TagBullet(ContentlessStage):
     """`tag_bullet`: counts the tags on the bullets that were used."""
 
-    _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
-
     def __init__(self, container: Container, records: TurnRecords) -> None:
-        super().__init__(name="tag_bullet", description="Counts tags on used bullets.")
-        self._container, self._records = container, records
+        super().__init__(
+            container, records, name="tag_bullet", description="Counts tags on used bullets."
+        )
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Commit the tags. Raises ConflictError or StoreError."""
         reflection = handed_on(ctx, keys.REFLECTION, Reflection)
         if reflection is None or not reflection.bullet_tags:
-            return
-        record = self._records.get(session_key(ctx))
-        outcome = turn_outcome(record)
+            return {}
         with record.timed("reflector"):
             learned = await apply_tags(
                 self._container.playbooks,
                 PlaybookScope(record.key.app),
                 reflection,
-                outcome.generation.bullet_ids,
-                curation_context(
-                    outcome,
-                    self._container.settings.limits,
-                    at=self._container.clock.now(),
-                    user=record.key.user,
-                    session=record.key.session,
-                ),
+                turn_outcome(record).generation.bullet_ids,
+                learning_context(self._container, record),
             )
             record.playbook = learned.stored
-        if learned.changed:
-            yield state_event(ctx, self.name, {keys.PLAYBOOK: learned.stored.to_state()})
+        return projection(learned)

@@ -1,0 +1,64 @@
+"""What every stage around the Generator is: work on the turn, and at most one state event.
+
+A stage that emitted content would become the anchor of the next stage's view of the session, and
+would show in the chat; so what a stage gives back can only be state.
+"""
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from pydantic import PrivateAttr
+
+from acc_ace.adk_completion import StructuredAgent
+from acc_ace.context import session_key, state_event
+from acc_ace.turn_record import TurnRecord, TurnRecords
+from core.container import Container
+from core.domain.prompt import Prompt
+
+State = dict[str, object]
+"""Keys of session.state to persist, with their values."""
+
+
+class ContentlessStage(BaseAgent):
+    """A stage without content events. Subclasses implement `work`."""
+
+    _container: Container = PrivateAttr()
+    _records: TurnRecords = PrivateAttr()
+
+    def __init__(
+        self, container: Container, records: TurnRecords, *, name: str, description: str
+    ) -> None:
+        super().__init__(name=name, description=description)
+        self._container, self._records = container, records
+
+    @abstractmethod
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Do the stage's part of the turn; give back what must persist, {} for nothing."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        state = await self.work(ctx, self._records.get(session_key(ctx)))
+        if state:
+            yield state_event(ctx, self.name, state)
+
+
+class ModelStage(ContentlessStage):
+    """A contentless stage that asks a model with a prompt of its own."""
+
+    _model: StructuredAgent = PrivateAttr()
+    _prompt: Prompt = PrivateAttr()
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        model: StructuredAgent,
+        prompt: Prompt,
+        *,
+        name: str,
+        description: str,
+    ) -> None:
+        super().__init__(container, records, name=name, description=description)
+        self._model, self._prompt = model, prompt
