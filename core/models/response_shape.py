@@ -6,7 +6,9 @@ puts the schema in `config.response_schema`, or, for models that cannot take a s
 with tools, in the parameters of an injected tool named `set_model_response`.
 """
 
+import copy
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from google.adk.models.llm_request import LlmRequest
@@ -90,8 +92,13 @@ def _as_json_schema(schema: object) -> dict[str, Any]:
         return _lower_types(schema.json_schema.model_dump(mode="json", exclude_none=True))
     if isinstance(schema, Mapping):
         return _lower_types(dict(schema))
-    # A pydantic class, or a generic such as list[str].
-    adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", schema))
+    return copy.deepcopy(_class_schema(cast("type[object]", schema)))
+
+
+@lru_cache(maxsize=64)
+def _class_schema(schema: type[object]) -> dict[str, Any]:
+    """The schema of a pydantic class, or of a generic such as list[str]; it never changes."""
+    adapter: TypeAdapter[object] = TypeAdapter(schema)
     return adapter.json_schema()
 
 
