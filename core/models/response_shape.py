@@ -7,7 +7,7 @@ with tools, in the parameters of an injected tool named `set_model_response`.
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -92,13 +92,13 @@ def _as_json_schema(schema: object) -> dict[str, Any]:
         return _lower_types(schema.json_schema.model_dump(mode="json", exclude_none=True))
     if isinstance(schema, Mapping):
         return _lower_types(dict(schema))
-    return copy.deepcopy(_class_schema(cast("type[object]", schema)))
+    return copy.deepcopy(_class_schema(cast(Hashable, schema)))
 
 
 @lru_cache(maxsize=64)
-def _class_schema(schema: type[object]) -> dict[str, Any]:
+def _class_schema(schema: Hashable) -> dict[str, Any]:
     """The schema of a pydantic class, or of a generic such as list[str]; it never changes."""
-    adapter: TypeAdapter[object] = TypeAdapter(schema)
+    adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", schema))
     return adapter.json_schema()
 
 
