@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.domain.gate.support import shared
+from core.domain.language.rule_changes import detect_changes
 from core.domain.language.sentences import split_sentences
 from core.domain.language.words import content_words, negated
 from schemas.commit import ConstraintPin
@@ -48,6 +49,9 @@ _LEAD_IN = re.compile(
 )
 """What may stand before the first word of an order, and that word."""
 
+_SPEAKER = re.compile(r"^\s*(?:user|system|agent)\s*:\s*", re.IGNORECASE)
+"""How a stored turn names who spoke."""
+
 
 class Contradiction(NamedTuple):
     """The constraint and the sentence that goes against it."""
@@ -60,7 +64,8 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
     """The first sentence that goes against an active constraint, or None.
 
     Against: about the same thing, and either speaking of its end or exception, or ordering or
-    permitting with the opposite polarity. A report of what happened goes against nothing.
+    permitting with the opposite polarity; or words that would end the constraint if the user said
+    them. A report of what happened goes against nothing.
     """
     rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
     for sentence in split_sentences(text)[:_MAX_SENTENCES] if rules else []:
@@ -71,7 +76,17 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
                 _lifts(said) or (negated(said) != pin_negated and _orders(said, pin_words))
             ):
                 return Contradiction(pin.id, said)
+        if ended := _ended(said, pins):
+            return Contradiction(ended, said)
     return None
+
+
+def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
+    """The constraint that the sentence would release or amend in the user's mouth."""
+    if not _lifts(sentence):
+        return None
+    changes = detect_changes(_SPEAKER.sub("", sentence), pins)
+    return changes[0].constraint_id if changes else None
 
 
 def _topical(first: frozenset[str], second: frozenset[str]) -> bool:

@@ -96,8 +96,9 @@ class Rules:
         return None
 
     def _contradicting(self, artifact: Artifact, text: str) -> Rejection | None:
-        # A turn quotes what the user said then; to ask for something is not to contradict.
-        if artifact.kind is ArtifactKind.TURN:
+        # A turn of this session quotes what was asked under these very rules; to ask is not to
+        # contradict. One of another session tells of other rules, which must not blur these.
+        if artifact.kind is ArtifactKind.TURN and artifact.session == self._key.session:
             return None
         against = contradiction(text, self._pins)
         if against is None:
