@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.errors import ConfigError
 from schemas.limits import Limits
+from schemas.memory_name import MemoryName
 
 EMBEDDED_MODEL = "embedded/rules"
 GEMINI_MODEL = "gemini-3.5-flash"
@@ -79,6 +80,11 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
     store: Literal["sqlite", "memory"] = Field(
         default="sqlite", description="Where memory is kept; 'memory' forgets at exit."
+    )
+    memory: MemoryName = Field(
+        default="acc",
+        description="What the agent knows of the conversation: 'acc', the compressed state; or a "
+        "classic strategy to compare with: 'replay', 'window', 'summary' or 'retrieval'.",
     )
     agent_dir: Path = Field(
         default=Path(__file__).parent / "agents", description="Directory of the ADK apps."

@@ -9,6 +9,7 @@ from pydantic import Field
 from schemas.authority import Authority
 from schemas.base import StoredValue, Value
 from schemas.generation import GeneratorOutput
+from schemas.memory_name import MemoryName
 
 
 class TurnInput(Value):
@@ -24,6 +25,12 @@ class ToolCall(Value):
     id: str
     name: str
     args: dict[str, Any] = Field(default_factory=dict)
+    step: int = Field(
+        default=0,
+        ge=0,
+        exclude_if=lambda step: step == 0,
+        description="Model call of the turn that made it; parallel calls share it.",
+    )
 
 
 class ToolResult(Value):
@@ -55,6 +62,11 @@ class Interaction(StoredValue):
     outcome: Outcome = Outcome.ANSWERED
     ccs_version: int = 0
     playbook_version: int = 0
+    memory: MemoryName = Field(
+        default="acc",
+        exclude_if=lambda name: name == "acc",
+        description="Memory strategy that the turn was run with.",
+    )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)
     created_at: datetime

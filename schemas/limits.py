@@ -37,6 +37,21 @@ class Limits(BaseModel):
     delta_operations: int = Field(
         default=16, ge=1, le=1_024, description="Operations taken from one delta batch."
     )
+    history_tokens: int = Field(
+        default=8_192,
+        ge=256,
+        le=1_000_000,
+        description="Prompt, messages and x_t with the memories window, summary and retrieval.",
+    )
+    replay_tokens: int = Field(
+        default=200_000,
+        ge=256,
+        le=10_000_000,
+        description="Prompt, messages and x_t with the memory replay; a longer transcript fails.",
+    )
+    summary_tokens: int = Field(
+        default=800, ge=32, le=32_768, description="Summary of old turns (memory summary)."
+    )
     tool_result_tokens: int = Field(
         default=2_000, ge=64, le=200_000, description="One tool result as the Generator sees it."
     )

@@ -1,0 +1,50 @@
+"""What memory strategies are given of a session, and what they make of it for one request."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import Field
+
+from schemas.artifact import Artifact
+from schemas.base import StoredValue, Value
+from schemas.commit import CommittedState
+from schemas.message import Message
+
+
+class CountedMessage(NamedTuple):
+    """A message with its tokens, counted before it is added to anything."""
+
+    message: Message
+    tokens: int
+
+
+class Summary(StoredValue):
+    """What stands for the turns up to `through_turn` of a session."""
+
+    content: str
+    through_turn: int = Field(ge=0, description="The last turn that it covers.")
+    from_turn: int = Field(default=1, ge=0, description="The first turn that it covers.")
+    model: str = Field(default="", description="Who wrote it.")
+    created_at: datetime
+
+
+class MemoryInputs(Value):
+    """All that a strategy may look at. Strategies keep nothing themselves."""
+
+    system: CountedMessage = Field(description="The system prompt.")
+    incoming: CountedMessage = Field(description="x_t.")
+    messages: list[CountedMessage] = Field(
+        default_factory=list, description="Earlier messages, oldest first."
+    )
+    summary: Summary | None = None
+    recalled: list[Artifact] = Field(default_factory=list, description="Best first.")
+    state: CommittedState = Field(default_factory=CommittedState)
+    budget: int = Field(ge=1, description="Tokens of the whole context.")
+
+
+class MemoryContext(Value):
+    """The messages of a request: system prompt first, x_t last."""
+
+    messages: list[Message]
+    tokens: int = Field(description="Of all messages together.")
+    dropped: int = Field(default=0, description="Known earlier messages that were left out.")
