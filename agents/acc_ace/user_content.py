@@ -16,10 +16,11 @@ class ContentText(NamedTuple):
     authority: Authority
 
 
-def content_text(content: types.Content | None) -> ContentText:
+def content_text(content: types.Content | None, *, name_attachments: bool = False) -> ContentText:
     """The text parts joined; a function response counts as a tool's words.
 
-    Raises InputError for binary parts: there is no compressed state of a picture yet.
+    There is no compressed state of a picture yet: binary parts raise InputError, or stand as
+    '[image/png attached]' in the text if they are to be named.
     """
     parts = (content.parts if content else None) or []
     texts: list[str] = []
@@ -31,7 +32,10 @@ def content_text(content: types.Content | None) -> ContentText:
             response = part.function_response.response or {}
             texts.append(json.dumps(response, ensure_ascii=False, default=str))
             authority = Authority.TOOL
-        elif part.inline_data is not None or part.file_data is not None:
+        elif attached := part.inline_data or part.file_data:
+            if name_attachments:
+                texts.append(f"[{attached.mime_type or 'file'} attached]")
+                continue
             raise InputError(
                 "the input has a binary part (picture, audio or file); send text only, "
                 "or store the file's text as a document and ask about it"

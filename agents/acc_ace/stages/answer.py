@@ -111,8 +111,20 @@ class Answering:
 
 def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:
     """The one content event of a turn; its metadata says what the answer rests on."""
+    text = record.generation.final_answer if record.generation else ""
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=author,
+        branch=ctx.branch,
+        content=types.Content(role="model", parts=[types.Part(text=text)]),
+        custom_metadata={"acc_ace": answer_metadata(record, note)},
+    )
+
+
+def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:
+    """What an answer rests on, for those who look at events."""
     output, committed = record.generation, record.committed
-    metadata = {
+    return {
         "models": {stage: use.model for stage, use in record.stages.items() if use.model},
         "note": note,
         "ccs_version": committed.state.version if committed else 0,
@@ -120,14 +132,6 @@ def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: 
         "bullet_ids": output.bullet_ids if output else [],
         "warnings": list(record.warnings),
     }
-    text = output.final_answer if output else ""
-    return Event(
-        invocation_id=ctx.invocation_id,
-        author=author,
-        branch=ctx.branch,
-        content=types.Content(role="model", parts=[types.Part(text=text)]),
-        custom_metadata={"acc_ace": metadata},
-    )
 
 
 def _is_tool_part(part: types.Part) -> bool:

@@ -2,11 +2,10 @@
 
 from google.adk.agents.invocation_context import InvocationContext
 
-from acc_ace.adk_completion import StructuredAgent
 from acc_ace.context import hand_on
 from acc_ace.stages.learning import handed_on, learning_context, projection, turn_outcome
 from acc_ace.stages.needs import needed
-from acc_ace.stages.stage import ContentlessStage, ModelStage, State
+from acc_ace.stages.stage import ContentlessStage, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
@@ -21,7 +20,7 @@ class CuratorModel(ModelStage):
     """`curator_`: one model call over the reflection; none when there is no reflection."""
 
     def __init__(
-        self, container: Container, records: TurnRecords, model: StructuredAgent, prompt: Prompt
+        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
     ) -> None:
         super().__init__(
             container, records, model, prompt, name="curator_", description="Proposes deltas."

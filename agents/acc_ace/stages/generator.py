@@ -17,20 +17,18 @@ from pydantic import PrivateAttr
 from acc_ace.adk_completion import content_config
 from acc_ace.context import hand_on, session_key
 from acc_ace.stages.answer import Answering, answer_event
+from acc_ace.stages.evidence import keep_evidence
+from acc_ace.stages.memory_view import memory_view
 from acc_ace.stages.needs import needed
 from acc_ace.stages.tool_loop import ToolLoop
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from config import Settings
 from core.container import Container
 from core.domain.prompt import Prompt
-from core.domain.selection import select_bullets
-from core.domain.turn_artifacts import turn_artifacts
 from core.errors import ModelOutputError
 from core.models.labels import note_on
-from core.turn.prompt_values import state_value
 from schemas import state as keys
 from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, Outcome
 from schemas.tenancy import SessionKey
 from schemas.turn_event import Answer
 
@@ -83,19 +81,7 @@ class Generator(BaseAgent):
     def _instruction(self, context: ReadonlyContext) -> str:
         session = context.session
         record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
-        state = needed(record.committed, "committed", self.name).state
-        playbook = needed(record.playbook, "playbook", self.name).playbook
-        topic = (
-            f"{needed(record.turn_input, 'turn_input', self.name).text} {state.ccs.semantic_gist}"
-        )
-        shown = select_bullets(
-            playbook, topic, max_tokens=self._container.settings.limits.playbook_prompt_tokens
-        )
-        inputs = {
-            "state": state_value(state),
-            "playbook": playbook.as_prompt(shown),
-            "warnings": list(record.warnings),
-        }
+        inputs = memory_view(record, self._container.settings.limits)
         return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -115,32 +101,10 @@ class Generator(BaseAgent):
             output = _known_bullets(_require(answering), record)
             record.generation = output
             hand_on(ctx, keys.GENERATION, output)
-            await self._keep_evidence(record, output)
+            await keep_evidence(self._container, record, output, prompt_hashes=self._digests)
         record.answered = True
         record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
         yield answer_event(ctx, self.name, record, note_on(use.model))
-
-    async def _keep_evidence(self, record: TurnRecord, output: GeneratorOutput) -> None:
-        committed = needed(record.committed, "committed", self.name)
-        interaction = Interaction(
-            turn=committed.state.turn,
-            invocation_id=record.invocation_id,
-            input=needed(record.turn_input, "turn_input", self.name),
-            tool_calls=record.tool_calls,
-            tool_results=record.tool_results,
-            decision=output,
-            outcome=Outcome.ANSWERED,
-            ccs_version=committed.state.version,
-            playbook_version=record.playbook.version if record.playbook else 0,
-            models={stage: use.model for stage, use in record.stages.items() if use.model},
-            prompt_hashes=self._digests,
-            created_at=self._container.clock.now(),
-        )
-        await self._container.evidence.record(record.key, interaction)
-        limit = self._container.settings.limits.tool_result_tokens
-        await self._container.artifacts.add(
-            turn_artifacts(record.key, interaction, max_tokens=limit)
-        )
 
 
 def _require(answering: Answering) -> GeneratorOutput:

@@ -5,6 +5,7 @@ projection that clients could have touched: it is checked by digest and mended, 
 """
 
 from google.adk.agents.invocation_context import InvocationContext
+from pydantic import PrivateAttr
 
 from acc_ace.context import hand_on
 from acc_ace.stages.stage import ContentlessStage, State
@@ -23,10 +24,16 @@ from schemas.tenancy import PlaybookScope
 class StateInitializer(ContentlessStage):
     """Opens the turn."""
 
-    def __init__(self, container: Container, records: TurnRecords) -> None:
+    _name_attachments: bool = PrivateAttr()
+
+    def __init__(
+        self, container: Container, records: TurnRecords, *, name_attachments: bool = False
+    ) -> None:
+        """With `name_attachments` a binary part is named in x_t instead of refused."""
         super().__init__(
             container, records, name="state_initializer", description="Opens the turn."
         )
+        self._name_attachments = name_attachments
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Take x_t, open the state. Raises InputError for an x_t that cannot be taken."""
@@ -35,7 +42,7 @@ class StateInitializer(ContentlessStage):
             return await _mended_projection(ctx, record, self._container.journal)
 
     async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
-        taken = content_text(ctx.user_content)
+        taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
         record.turn_input = take_input(taken.text, authority, self._container.settings.limits)
         head = await self._container.journal.head(record.key)

@@ -2,10 +2,9 @@
 
 from google.adk.agents.invocation_context import InvocationContext
 
-from acc_ace.adk_completion import StructuredAgent
 from acc_ace.context import hand_on
 from acc_ace.stages.needs import needed
-from acc_ace.stages.stage import ModelStage, State
+from acc_ace.stages.stage import ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
@@ -17,7 +16,7 @@ class Qualifier(ModelStage):
     """Lets through what the current decision needs; says why for each candidate."""
 
     def __init__(
-        self, container: Container, records: TurnRecords, model: StructuredAgent, prompt: Prompt
+        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
     ) -> None:
         super().__init__(
             container, records, model, prompt, name="qualifier", description="Qualifies candidates."

@@ -6,20 +6,29 @@ would show in the chat; so what a stage gives back can only be state.
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator
+from typing import Protocol
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from pydantic import PrivateAttr
 
-from acc_ace.adk_completion import StructuredAgent
 from acc_ace.context import session_key, state_event
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
+from core.ports.completion import Completion
 
 State = dict[str, object]
 """Keys of session.state to persist, with their values."""
+
+
+class StageModel(Protocol):
+    """Who answers a stage: an inner agent of the pipeline, or a model alone."""
+
+    def bind(self, ctx: InvocationContext) -> Completion:
+        """The model as the stage asks it in this invocation."""
+        ...
 
 
 class ContentlessStage(BaseAgent):
@@ -47,14 +56,14 @@ class ContentlessStage(BaseAgent):
 class ModelStage(ContentlessStage):
     """A contentless stage that asks a model with a prompt of its own."""
 
-    _model: StructuredAgent = PrivateAttr()
+    _model: StageModel = PrivateAttr()
     _prompt: Prompt = PrivateAttr()
 
     def __init__(
         self,
         container: Container,
         records: TurnRecords,
-        model: StructuredAgent,
+        model: StageModel,
         prompt: Prompt,
         *,
         name: str,

@@ -58,10 +58,15 @@ class ToolLoop:
         tool_response: object,
     ) -> dict[str, Any] | None:
         """Keep the result as evidence, and bound what the model sees of it."""
-        text = _as_text(tool_response)
+        text = result_text(tool_response)
         bounded = clip_tokens(text, self._limits.tool_result_tokens)
-        failed = isinstance(tool_response, dict) and "error" in tool_response
-        self._note(tool, tool_context, bounded, is_error=failed)
+        note_result(
+            self._record(tool_context),
+            tool,
+            tool_context,
+            bounded,
+            is_error=is_failure(tool_response),
+        )
         if bounded == text:
             return None
         return {"result": bounded, "truncated": True}
@@ -77,20 +82,8 @@ class ToolLoop:
         logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
         detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
         message = clip_tokens(f"{tool.name} failed: {detail}", self._limits.tool_result_tokens)
-        self._note(tool, tool_context, message, is_error=True)
+        note_result(self._record(tool_context), tool, tool_context, message, is_error=True)
         return {"error": message}
-
-    def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
-        record = self._record(context)
-        record.tool_results.append(
-            ToolResult(
-                tool_call_id=context.function_call_id or "",
-                name=tool.name,
-                result=text,
-                is_error=is_error,
-            )
-        )
-        record.tell(ToolFinished(name=tool.name, is_error=is_error))
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
         turn_input = record.turn_input
@@ -107,7 +100,28 @@ class ToolLoop:
         return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
 
 
-def _as_text(response: object) -> str:
+def note_result(
+    record: TurnRecord, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool
+) -> None:
+    """Keep a tool's result as evidence of the turn; `text` is bounded by the caller."""
+    record.tool_results.append(
+        ToolResult(
+            tool_call_id=context.function_call_id or "",
+            name=tool.name,
+            result=text,
+            is_error=is_error,
+        )
+    )
+    record.tell(ToolFinished(name=tool.name, is_error=is_error))
+
+
+def is_failure(response: object) -> bool:
+    """Whether a tool answered that it failed."""
+    return isinstance(response, dict) and "error" in response
+
+
+def result_text(response: object) -> str:
+    """A tool's answer as text."""
     if isinstance(response, str):
         return response
     return json.dumps(response, ensure_ascii=False, default=str)

@@ -1,0 +1,27 @@
+"""What an answering agent is shown of memory: CCS_t, the playbook excerpt, warnings."""
+
+from acc_ace.stages.needs import needed
+from acc_ace.turn_record import TurnRecord
+from core.domain.selection import select_bullets
+from core.turn.prompt_values import state_value
+from schemas.bullet import Bullet
+from schemas.limits import Limits
+
+
+def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
+    """The bullets of the excerpt: all while they fit, then those that matter here."""
+    state = needed(record.committed, "committed", "memory view").state
+    playbook = needed(record.playbook, "playbook", "memory view").playbook
+    x_t = needed(record.turn_input, "turn_input", "memory view").text
+    topic = f"{x_t} {state.ccs.semantic_gist}"
+    return select_bullets(playbook, topic, max_tokens=limits.playbook_prompt_tokens)
+
+
+def memory_view(record: TurnRecord, limits: Limits) -> dict[str, object]:
+    """The inputs `state`, `playbook` and `warnings` of a prompt, in this order."""
+    playbook = needed(record.playbook, "playbook", "memory view").playbook
+    return {
+        "state": state_value(needed(record.committed, "committed", "memory view").state),
+        "playbook": playbook.as_prompt(shown_bullets(record, limits)),
+        "warnings": list(record.warnings),
+    }
