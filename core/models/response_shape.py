@@ -92,7 +92,7 @@ def _as_json_schema(schema: object) -> dict[str, Any]:
         return _lower_types(schema.json_schema.model_dump(mode="json", exclude_none=True))
     if isinstance(schema, Mapping):
         return _lower_types(dict(schema))
-    return copy.deepcopy(_class_schema(cast(Hashable, schema)))
+    return copy.deepcopy(_class_schema(schema))
 
 
 @lru_cache(maxsize=64)
