@@ -54,6 +54,15 @@ _ASKED_HELP = any_of(
 )
 _SMALL = re.compile(r"^(?:please )?help (?:me|us)[.!]?$|\bhelp yourself\b|\bso help me\b")
 
+_POINTS_BACK = any_of(
+    r"\b(?:it|them)\b|\b(?:this|that|these|those)\W*$",
+    r"(?:それ|これ)(?:を|の|に|は)|(?:その|この)(?:件|こと)",
+)
+"""A task that names its object in the sentence before only: "Help me fix it."."""
+
+_MAX_REFERENT = 200
+"""Characters of the sentence before that may join the goal, so that the task itself is kept."""
+
 
 @dataclass(frozen=True)
 class GoalSpan:
@@ -72,17 +81,31 @@ def detect_goal(text: str) -> GoalSpan | None:
     """The goal that a text states: an explicit one if any, else the first; None without one.
 
     Questions, reports, guesses, quoted text and rules state no goal; "could you help us …?" does.
+    A task that points back ("help me plan it") is quoted with the sentence before it.
     """
     stated: GoalSpan | None = None
+    before = ""
     for sentence in own_sentences(text):
-        folded = normalise(mask_quotations(sentence))
+        folded, referent, before = normalise(mask_quotations(sentence)), before, sentence
         if _is_unsaid(folded):
             continue
         if _OUTRIGHT.search(folded):
             return GoalSpan(sentence, sentence, explicit=True)
         if stated is None and _states_goal(folded) and not detect_rules(sentence):
-            stated = GoalSpan(sentence, sentence, explicit=False)
+            goal = _with_referent(sentence, folded, referent, text)
+            stated = GoalSpan(goal, goal, explicit=False)
     return stated
+
+
+def _with_referent(sentence: str, folded: str, before: str, text: str) -> str:
+    """The sentence, with the one right before it when it points back to that one."""
+    if not before or len(before) > _MAX_REFERENT or not _POINTS_BACK.search(folded):
+        return sentence
+    start = text.find(before)
+    gap, found, _ = text[start + len(before) :].partition(sentence)
+    if start < 0 or not found or gap.strip() or detect_rules(before):
+        return sentence
+    return f"{before}{gap}{sentence}"
 
 
 def _states_goal(folded: str) -> bool:

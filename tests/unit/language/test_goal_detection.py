@@ -52,3 +52,22 @@ def test_outright_words_change_the_goal_even_after_a_stated_one(text: str) -> No
 )
 def test_greetings_questions_reports_and_rules_are_no_goal(text: str) -> None:
     assert detect_goal(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [
+        (
+            "Hello. We move db-01 to a new cluster. Please help me plan it.",
+            "We move db-01 to a new cluster. Please help me plan it.",
+        ),
+        ("決済が止まっています。これを調査してください。",) * 2,
+        ("The cache is slow. Help me plan a trip to Kyoto.", "Help me plan a trip to Kyoto."),
+        ("Never restart db-01. Help me keep it up.", "Help me keep it up."),
+        ("Please help me plan it.",) * 2,
+    ],
+)
+def test_a_task_that_points_back_is_quoted_with_what_it_points_to(text: str, goal: str) -> None:
+    found = detect_goal(text)
+    assert found is not None
+    assert found.text == found.quote == goal
