@@ -4,6 +4,7 @@
     ccs = await controller.update_state("db-01 is down. No restarts in business hours.", None)
     answer = my_agent(system_prompt, ccs, user_text)      # never a transcript
     await controller.record(answer)                       # evidence for the next recall
+    await controller.close()                              # when the conversation is over
 
 It is the same code as the pipeline's: the same gates, stores and prompts.
 """
@@ -22,6 +23,7 @@ from core.container import Container
 from core.domain.turn_artifacts import turn_artifacts
 from core.errors import InputError
 from core.models.factory import build_model
+from core.models.resilient import ResilientLlm
 from core.turn.committing import commit_state
 from core.turn.compressing import compress
 from core.turn.inputs import take_input
@@ -51,15 +53,12 @@ class AccController:
         self._container = container
         self._key = SessionKey(APP_NAME, user, session)
         self._prompts = load_prompts()
-        self._qualifier = DirectCompletion(
-            chosen.get("qualifier") or build_model("qualifier", settings),
-            RelevanceBatch,
-            settings.qualifier,
-        )
+        qualifier = chosen.get("qualifier") or build_model("qualifier", settings)
+        compressor = chosen.get("compressor") or build_model("compressor", settings)
+        self._models = (qualifier, compressor)
+        self._qualifier = DirectCompletion(qualifier, RelevanceBatch, settings.qualifier)
         self._compressor = DirectCompletion(
-            chosen.get("compressor") or build_model("compressor", settings),
-            CompressedCognitiveState,
-            settings.compressor,
+            compressor, CompressedCognitiveState, settings.compressor
         )
         self._open: tuple[TurnInput, JournalEntry] | None = None
 
@@ -131,6 +130,13 @@ class AccController:
     ) -> CompressedCognitiveState:
         """`update_state` for callers without an event loop; raises RuntimeError inside one."""
         return asyncio.run(self.update_state(current_input, prev_ccs))
+
+    async def close(self) -> None:
+        """Close the stores, and the connections of the models that keep some."""
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+        await self._container.close()
 
     async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
         """Keep what your agent answered as evidence, so that the next turn can recall it.

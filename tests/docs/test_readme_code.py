@@ -1,0 +1,73 @@
+"""The Python in the READMEs runs: both of its agent loops, the second over a real controller."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acc_ace.controller import AccController
+from config import Settings
+from core.bootstrap import build_container
+from schemas.ccs import CompressedCognitiveState
+
+ROOT = Path(__file__).parents[2]
+READMES = ("README.md", "README.ja.md")
+BAN = "No restarts during business hours."
+
+Messages = list[Any]
+Loop = Callable[..., Awaitable[Any]]
+
+
+class Model:
+    """Calls a tool first and answers then; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Messages] = []
+
+    async def __call__(self, messages: Messages) -> Mapping[str, str]:
+        self.asked.append(list(messages))
+        return {"tool": "look"} if len(self.asked) % 2 else {"role": "assistant", "content": "ok"}
+
+
+async def run_tool(name: str) -> str:
+    return f"{name}: all quiet"
+
+
+def loops(readme: str) -> Mapping[str, Loop]:
+    """What the Python blocks of a README define."""
+    defined: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / readme).read_text("utf-8"), re.DOTALL):
+        exec(block, defined)  # noqa: S102 - our own document
+    return defined
+
+
+def size(messages: Messages) -> int:
+    return sum(len(str(message)) for message in messages)
+
+
+@pytest.mark.parametrize("readme", READMES)
+async def test_the_loop_before_grows_with_every_turn(readme: str) -> None:
+    model, messages = Model(), list[Any]()
+    for _ in range(3):
+        await loops(readme)["react_with_transcript"](model, run_tool, messages, BAN)
+    sizes = [size(asked) for asked in model.asked]
+    assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.parametrize("readme", READMES)
+async def test_the_loop_after_keeps_the_rule_and_sees_no_transcript(readme: str) -> None:
+    model = Model()
+    acc = AccController(build_container(Settings(store="memory")), session="s1")
+    ccs: CompressedCognitiveState | None = None
+    for text in (BAN, "A word about zebras.", "What now?"):
+        answer, ccs = await loops(readme)["react_with_acc"](model, run_tool, acc, ccs, text)
+        assert answer == "ok"
+    assert ccs is not None
+    assert ccs.constraints == [BAN]
+    state, current, *loop = model.asked[-1]
+    assert BAN in state
+    assert current == "What now?"
+    assert len(loop) == 2
+    await acc.close()
