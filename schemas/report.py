@@ -8,6 +8,7 @@ from schemas.authority import Authority
 from schemas.base import Value
 from schemas.ccs import CompressedCognitiveState
 from schemas.commit import CcsDiff
+from schemas.memory_name import MemoryName
 
 
 class ReportedConstraint(Value):
@@ -68,3 +69,7 @@ class TurnReport(Value):
     ccs_tokens: int = 0
     ccs_budget: int = 0
     tool_calls: list[dict[str, Any]] = Field(default_factory=list)
+    memory: MemoryName = "acc"
+    context_tokens: int | None = Field(
+        default=None, description="With a classic memory: tokens of prompt, messages and x_t."
+    )

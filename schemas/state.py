@@ -17,6 +17,9 @@ TURN_INPUT: Final = "temp:turn_input"
 INPUT_AUTHORITY: Final = "temp:input_authority"
 """str: 'user' (default), 'tool' or 'retrieved'; set by the caller, never above user."""
 
+MEMORY: Final = "temp:memory"
+"""str: name of the memory strategy of this turn; that of the settings when absent."""
+
 PREVIOUS: Final = "temp:previous_ccs"
 """dict: CommittedState.to_state() of CCS_{t-1}."""
 

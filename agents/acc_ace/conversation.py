@@ -27,6 +27,7 @@ from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.memory_name import MemoryName
 from schemas.playbook import DeltaRecord, StoredPlaybook
 from schemas.report import TurnReport
 from schemas.tenancy import PlaybookScope, SessionKey, Tenant
@@ -58,17 +59,23 @@ class Conversation:
         return self._container
 
     async def stream(
-        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+        self,
+        key: SessionKey,
+        text: str,
+        *,
+        authority: Authority = Authority.USER,
+        memory: MemoryName | None = None,
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn and tell its events as they happen; creates the session when it is new.
 
+        `memory` is the strategy of this turn, that of the settings by default.
         Closing the iterator before the answer cancels the turn, which is then wholly undone.
         Raises InputError, SessionBusyError, CommitRejected, ModelError or StoreError.
         """
         said = take_input(text, authority, self._container.settings.limits).text
         self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        task = asyncio.create_task(self._run(key, said, authority, queue))
+        task = asyncio.create_task(self._run(key, said, _state_of(authority, memory), queue))
         self._running.add(task)
         try:
             while (event := await queue.get()) is not None:
@@ -80,11 +87,16 @@ class Conversation:
                 await asyncio.wait([task])
 
     async def turn(
-        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+        self,
+        key: SessionKey,
+        text: str,
+        *,
+        authority: Authority = Authority.USER,
+        memory: MemoryName | None = None,
     ) -> TurnReport:
         """Run a turn to its end, learning included."""
         report: TurnReport | None = None
-        async for event in self.stream(key, text, authority=authority):
+        async for event in self.stream(key, text, authority=authority, memory=memory):
             if isinstance(event, TurnDone):
                 report = event.report
         if report is None:
@@ -189,7 +201,7 @@ class Conversation:
         self,
         key: SessionKey,
         text: str,
-        authority: Authority,
+        state: dict[str, str],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         try:
@@ -201,7 +213,7 @@ class Conversation:
                 user_id=key.user,
                 session_id=key.session,
                 new_message=types.Content(role="user", parts=[types.Part(text=text)]),
-                state_delta={keys.INPUT_AUTHORITY: authority.value},
+                state_delta=dict(state),
                 run_config=_RUN_CONFIG,
             ):
                 pass
@@ -262,6 +274,12 @@ class Conversation:
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
         return self._container.lock.hold(key, wait_s=wait_s)
+
+
+def _state_of(authority: Authority, memory: MemoryName | None) -> dict[str, str]:
+    """What the caller of a turn says about it, as keys of its state."""
+    chosen = {keys.MEMORY: memory} if memory else {}
+    return {keys.INPUT_AUTHORITY: authority.value, **chosen}
 
 
 _RUN_CONFIG = RunConfig(

@@ -17,6 +17,7 @@ from acc_ace.prompts import Prompts, load_prompts
 from acc_ace.stages.compressor import Compressor
 from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
 from acc_ace.stages.generator import Generator
+from acc_ace.stages.historian import Historian
 from acc_ace.stages.initializer import StateInitializer
 from acc_ace.stages.qualifier import Qualifier
 from acc_ace.stages.recaller import Recaller
@@ -27,6 +28,7 @@ from acc_ace.turn_record import TurnRecords
 from config import ROLES, Role
 from core.container import Container
 from core.models.factory import build_model
+from core.models.token_counting import token_counter
 from schemas.ccs import CompressedCognitiveState
 from schemas.delta import DeltaBatch
 from schemas.qualification import RelevanceBatch
@@ -70,6 +72,9 @@ def build_pipeline(
         Recaller(container, records),
         Qualifier(container, records, structured("qualifier"), prompts.qualifier),
         Compressor(container, records, structured("compressor"), prompts.compressor),
+        Historian(
+            container, records, prompts.generator_messages, token_counter(chosen["generator"])
+        ),
         _generator(container, records, chosen["generator"], prompts),
     ]
     if container.settings.learning == "inline":

@@ -16,6 +16,8 @@ class Prompts:
     qualifier: Prompt
     compressor: Prompt
     generator: Prompt
+    generator_messages: Prompt
+    summarizer: Prompt
     reflector: Prompt
     curator: Prompt
 

@@ -49,6 +49,8 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),
         ccs_budget=limits.ccs_tokens,
+        memory=record.memory,
+        context_tokens=record.context.tokens if record.context else None,
         tool_calls=[call.model_dump(mode="json") for call in record.tool_calls],
     )
 

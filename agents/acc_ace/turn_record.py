@@ -14,6 +14,8 @@ from schemas.commit import CommittedState, JournalEntry
 from schemas.delta import DeltaResult
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
+from schemas.memory import MemoryContext
+from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
 from schemas.qualification import Qualification
 from schemas.tenancy import SessionKey
@@ -48,6 +50,9 @@ class TurnRecord:
     invocation_id: str
     listener: Listener | None = None
     turn_input: TurnInput | None = None
+    memory: MemoryName = "acc"
+    context: MemoryContext | None = None
+    """With a classic memory: the messages that the Generator is shown."""
     previous: CommittedState = field(default_factory=CommittedState)
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None

@@ -4,7 +4,8 @@ from google.adk.events import Event
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 
 from schemas.authority import Authority
-from schemas.state import INPUT_AUTHORITY, PERSISTED
+from schemas.memory_name import MEMORIES
+from schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
@@ -20,8 +21,10 @@ def allowed(key: str, value: object) -> bool:
     """Whether a client may write this.
 
     Not our persisted keys, nothing that all users share, nothing between stages. The authority
-    of an input may be lowered, never raised above the user's own.
+    of an input may be lowered, never raised above the user's own, and the memory may be chosen.
     """
+    if key == MEMORY:
+        return value in MEMORIES
     if key == INPUT_AUTHORITY:
         return value in {authority.value for authority in Authority} - {Authority.SYSTEM.value}
     return key not in PERSISTED and not key.startswith(_SHARED)

@@ -9,7 +9,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from config import google_credentials
-from core.errors import ConfigError
+from core.errors import ConfigError, ModelOutputError
 
 MIN_HTTP_TIMEOUT_S = 10.0
 """google-genai passes its timeout on to the API, which rejects deadlines under ten seconds."""
@@ -43,6 +43,13 @@ class GeminiLlm(Gemini):
             )
         async for response in super().generate_content_async(llm_request, stream):
             yield response
+
+    async def count_tokens(self, text: str) -> int:
+        """Tokens of a text, as the API counts; what it raises is google-genai's."""
+        reply = await self.api_client.aio.models.count_tokens(model=self.model, contents=text)
+        if reply.total_tokens is None:
+            raise ModelOutputError(f"model {self.model} counted no tokens")
+        return reply.total_tokens
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

@@ -74,7 +74,9 @@ class Answering:
 
     def _note_call(self, call: types.FunctionCall) -> None:
         name, args = call.name or "", dict(call.args or {})
-        self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
+        self._record.tool_calls.append(
+            ToolCall(id=call.id or "", name=name, args=args, step=self._calls)
+        )
         self._record.tell(ToolStarted(name=name, args=args))
 
     def _finish(self, text: str) -> None:

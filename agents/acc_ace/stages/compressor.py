@@ -1,19 +1,24 @@
 """Compressor: step 4, the CCM proposes CCS_t, the gate disposes, the journal keeps it."""
 
+from typing import ClassVar
+
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.stages.needs import needed
-from acc_ace.stages.stage import ModelStage, StageModel, State
+from acc_ace.stages.stage import ACC, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
 from core.turn.committing import commit_state
 from core.turn.compressing import compress
 from schemas import state as keys
+from schemas.memory_name import MemoryName
 
 
 class Compressor(ModelStage):
     """Replaces CCS_{t-1} by CCS_t."""
+
+    memories: ClassVar[frozenset[MemoryName]] = ACC
 
     def __init__(
         self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt

@@ -29,6 +29,7 @@ async def keep_evidence(
         outcome=Outcome.ANSWERED,
         ccs_version=committed.state.version,
         playbook_version=record.playbook.version if record.playbook else 0,
+        memory=record.memory,
         models={stage: use.model for stage, use in record.stages.items() if use.model},
         prompt_hashes=dict(prompt_hashes),
         created_at=container.clock.now(),

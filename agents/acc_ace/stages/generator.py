@@ -1,5 +1,7 @@
 """Generator: step 5, act. ReAct over System + playbook excerpt + CCS_t + x_t + this turn's tools.
 
+With a classic memory the messages that its strategy chose stand in the place of CCS_t.
+
 The inner LlmAgent runs ADK's tool loop. Of its events the user sees the tool calls and the final
 answer; the structured reply around the answer stays inside.
 """
@@ -16,6 +18,7 @@ from pydantic import PrivateAttr
 
 from acc_ace.adk_completion import content_config
 from acc_ace.context import hand_on, session_key
+from acc_ace.message_contents import instruction_of
 from acc_ace.stages.answer import Answering, answer_event
 from acc_ace.stages.evidence import keep_evidence
 from acc_ace.stages.memory_view import memory_view
@@ -81,6 +84,8 @@ class Generator(BaseAgent):
     def _instruction(self, context: ReadonlyContext) -> str:
         session = context.session
         record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+        if record.context is not None:
+            return instruction_of(record.context.messages)
         inputs = memory_view(record, self._container.settings.limits)
         return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
 

@@ -18,6 +18,7 @@ from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
+from schemas.memory_name import MEMORIES, MemoryName
 from schemas.tenancy import PlaybookScope
 
 
@@ -45,12 +46,32 @@ class StateInitializer(ContentlessStage):
         taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
         record.turn_input = take_input(taken.text, authority, self._container.settings.limits)
+        record.memory = _memory(ctx, self._container.settings.memory)
         head = await self._container.journal.head(record.key)
         record.previous = head.state if head else CommittedState()
         record.previous_turn = await self._container.evidence.last(record.key)
         record.playbook = await self._container.playbooks.load(PlaybookScope(record.key.app))
+        _warn_of_other_memory(record)
         hand_on(ctx, keys.TURN_INPUT, record.turn_input)
         hand_on(ctx, keys.PREVIOUS, record.previous.to_state())
+
+
+def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:
+    value = ctx.session.state.get(keys.MEMORY, default)
+    for name in MEMORIES:
+        if value == name:
+            return name
+    raise InputError(f"'{value}' is no memory; use one of {', '.join(MEMORIES)}")
+
+
+def _warn_of_other_memory(record: TurnRecord) -> None:
+    """The state does not hold what was said while another memory was in use."""
+    before = record.previous_turn.memory if record.previous_turn else "acc"
+    if record.memory == "acc" and before != "acc":
+        record.warn(
+            f"the turns before this one used the memory '{before}', which pins no rules; "
+            "repeat those that must hold from now on"
+        )
 
 
 def _authority(ctx: InvocationContext) -> Authority:

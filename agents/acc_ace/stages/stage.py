@@ -6,7 +6,7 @@ would show in the chat; so what a stage gives back can only be state.
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -18,9 +18,14 @@ from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
 from core.ports.completion import Completion
+from schemas.memory_name import MEMORIES, MemoryName
 
 State = dict[str, object]
 """Keys of session.state to persist, with their values."""
+
+ANY: frozenset[MemoryName] = frozenset(MEMORIES)
+ACC: frozenset[MemoryName] = frozenset({"acc"})
+CLASSIC = ANY - ACC
 
 
 class StageModel(Protocol):
@@ -33,6 +38,9 @@ class StageModel(Protocol):
 
 class ContentlessStage(BaseAgent):
     """A stage without content events. Subclasses implement `work`."""
+
+    memories: ClassVar[frozenset[MemoryName]] = ANY
+    """The memory strategies with which the stage has work to do."""
 
     _container: Container = PrivateAttr()
     _records: TurnRecords = PrivateAttr()
@@ -48,7 +56,10 @@ class ContentlessStage(BaseAgent):
         """Do the stage's part of the turn; give back what must persist, {} for nothing."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        state = await self.work(ctx, self._records.get(session_key(ctx)))
+        record = self._records.get(session_key(ctx))
+        if record.memory not in self.memories:
+            return
+        state = await self.work(ctx, record)
         if state:
             yield state_event(ctx, self.name, state)
 

@@ -10,6 +10,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from acc_ace.message_contents import contents_of
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.domain.prompt_inputs import write_input
 from core.domain.tokens import clip_tokens
@@ -39,6 +40,12 @@ class ToolLoop:
         """Quote an x_t that is not the user's; end a loop that has used up its tool calls."""
         record = self._record(callback_context)
         self._quote_input(record, llm_request)
+        if record.context is not None:
+            # x_t, the last message, is there already, with this turn's tool loop after it.
+            llm_request.contents = [
+                *contents_of(record.context.messages[:-1]),
+                *llm_request.contents,
+            ]
         used = len(record.tool_calls)
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None

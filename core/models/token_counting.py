@@ -1,0 +1,74 @@
+"""Count tokens as the answering model does, where it can; else by the calibrated estimate."""
+
+import logging
+from collections.abc import Sequence
+from math import ceil
+from typing import Protocol, runtime_checkable
+
+from google.adk.models.base_llm import BaseLlm
+
+from core.domain.message_tokens import EstimatedTokens
+from core.domain.transcript import estimate_message, message_text
+from core.models.resilient import ResilientLlm
+from core.ports.token_counter import TokenCounter
+from schemas.memory import CountedMessage
+from schemas.message import Message
+
+_log = logging.getLogger(__name__)
+
+_CACHED = 4_096
+"""Texts whose own count is remembered; the oldest is forgotten first."""
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A model that can count without answering."""
+
+    async def count_tokens(self, text: str) -> int:
+        """Tokens of a text as the model reads it."""
+        ...
+
+
+class ModelTokens:
+    """A TokenCounter over a model's own count: one call for all messages that are new to it.
+
+    The call's total is shared out in proportion to the estimates and rounded up, so the parts
+    never add up to less. A model that cannot be reached is replaced by the estimate.
+    """
+
+    def __init__(self, model: CountsTokens) -> None:
+        self._model = model
+        self._known: dict[str, int] = {}
+
+    async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
+        """Each message with its tokens."""
+        new = {
+            text: message
+            for message in messages
+            if (text := message_text(message)) not in self._known
+        }
+        if new and not await self._learn(new):
+            return await EstimatedTokens().count(messages)
+        counted = [
+            CountedMessage(message, self._known[message_text(message)]) for message in messages
+        ]
+        for text in list(self._known)[: max(0, len(self._known) - _CACHED)]:
+            del self._known[text]
+        return counted
+
+    async def _learn(self, new: dict[str, Message]) -> bool:
+        try:
+            own = await self._model.count_tokens("\n".join(new))
+        except Exception as error:  # noqa: BLE001 - whatever a client raises, the estimate serves
+            _log.warning("tokens_estimated error=%s", type(error).__name__)
+            return False
+        estimates = {text: estimate_message(message) for text, message in new.items()}
+        share = own / max(1, sum(estimates.values()))
+        self._known |= {text: max(1, ceil(size * share)) for text, size in estimates.items()}
+        return True
+
+
+def token_counter(model: BaseLlm) -> TokenCounter:
+    """The counter of a model: its own where it has one."""
+    counting = model.primary if isinstance(model, ResilientLlm) else model
+    return ModelTokens(counting) if isinstance(counting, CountsTokens) else EstimatedTokens()
