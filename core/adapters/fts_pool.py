@@ -10,22 +10,37 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from core.domain.priors import REACH, Place
 from core.domain.ranking import CorpusStatistics, Document
 
 MAX_ROWS = 768
 """Rows of the index that one search may score."""
 
+MAX_LEADS = 32
+"""Best matches whose neighbouring turns are ranked too."""
+
+_MOST_OF_A_TURN = 4
+"""Artifacts looked at for each neighbouring turn, which may hold many tool results."""
+
 _CACHED_TERMS = 50_000
 _FAR_FUTURE = 1e12
 
 _SEARCH = """
-    SELECT artifact_id, created_at, artifact_terms.terms
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
       FROM artifact_terms JOIN artifacts ON artifacts.id = artifact_terms.rowid
      WHERE artifact_terms MATCH :match AND artifact_terms.rowid >= :since
        AND created_at < :before
      ORDER BY rank, artifact_terms.rowid DESC LIMIT :size
+"""
+
+_NEIGHBOURS = """
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
+      FROM artifacts JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
+     WHERE tenant = :tenant AND session = :session AND turn BETWEEN :first AND :last
+       AND NOT retired AND created_at < :before
+     ORDER BY turn, id DESC LIMIT :size
 """
 
 
@@ -102,15 +117,73 @@ def pool(
             # Terms are letters and digits only; the quotes keep words like OR from being syntax.
             "match": " OR ".join(f'"{tenant.prefixed(term)}"' for term in chosen),
             "since": since,
-            "before": _FAR_FUTURE if before is None else before.timestamp(),
+            "before": _until(before),
             "size": size,
         },
     ).fetchall()
-    prefix = f" {tenant.prefixed('')}"
-    return [
-        Document(artifact_id, created_at, f" {indexed}".replace(prefix, " ").strip())
-        for artifact_id, created_at, indexed in rows
-    ]
+    return [_document(tenant, row) for row in rows]
+
+
+def neighbours(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    leads: Sequence[Document],
+    *,
+    before: datetime | None,
+) -> list[Document]:
+    """What stands beside the leads in their sessions, the leads themselves included."""
+    found: list[Document] = []
+    for session, first, last in _stretches(leads[:MAX_LEADS]):
+        rows = connection.execute(
+            _NEIGHBOURS,
+            {
+                "tenant": tenant.id,
+                "session": session,
+                "first": first,
+                "last": last,
+                "before": _until(before),
+                "size": _MOST_OF_A_TURN * (last - first + 1),
+            },
+        )
+        found.extend(_document(tenant, row) for row in rows)
+    return found
+
+
+def _stretches(leads: Sequence[Document]) -> list[tuple[str, int, int]]:
+    """(session, first turn, last turn) around the leads; those that overlap become one."""
+    places = sorted(
+        (lead.place.session, lead.place.turn)
+        for lead in leads
+        if lead.place.session is not None and lead.place.turn is not None
+    )
+    stretches: list[tuple[str, int, int]] = []
+    for session, turn in places:
+        first, last = turn - REACH, turn + REACH
+        if stretches and stretches[-1][0] == session and stretches[-1][2] >= first - 1:
+            first = stretches.pop()[1]
+        stretches.append((session, first, last))
+    return stretches
+
+
+class _Row(NamedTuple):
+    artifact_id: str
+    created_at: float
+    terms: str
+    session: str | None
+    turn: int | None
+    speaker: str
+
+
+def _document(tenant: TenantTotals, columns: Sequence[Any]) -> Document:
+    row = _Row(*columns)
+    terms = f" {row.terms}".replace(f" {tenant.prefixed('')}", " ").strip()
+    return Document(
+        row.artifact_id, row.created_at, terms, Place(row.session, row.turn, row.speaker)
+    )
+
+
+def _until(before: datetime | None) -> float:
+    return _FAR_FUTURE if before is None else before.timestamp()
 
 
 def _affordable(

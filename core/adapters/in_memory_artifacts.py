@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from core.domain.priors import Place, speaker_terms
 from core.domain.ranking import (
+    DEFAULT_WEIGHTS,
     CorpusStatistics,
     Document,
     SearchQuery,
@@ -15,6 +17,7 @@ from core.domain.ranking import (
 )
 from core.domain.search_terms import index_terms
 from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
+from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
 
@@ -26,7 +29,8 @@ class _Entry(NamedTuple):
 class InMemoryArtifactStore:
     """An ArtifactStore that forgets at exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, weights: RecallWeights = DEFAULT_WEIGHTS) -> None:
+        self._weights = weights
         # In the order in which they were stored.
         self._entries: dict[Tenant, dict[str, _Entry]] = {}
         self._retired: dict[Tenant, set[str]] = {}
@@ -57,7 +61,7 @@ class InMemoryArtifactStore:
         ]
         documents = [entry.document for entry in matching]
         chosen = shortlist(
-            rank(documents, terms, _statistics(visible, terms)),
+            rank(documents, terms, _statistics(visible, terms), weights=self._weights),
             _previous_turn(matching, query.key.session),
             limit=query.limit,
             max_tokens=query.max_tokens,
@@ -101,8 +105,13 @@ class InMemoryArtifactStore:
 
 
 def _entry(artifact: Artifact) -> _Entry:
-    terms = index_terms(artifact.content)
-    return _Entry(artifact, Document(artifact.artifact_id, artifact.created_at.timestamp(), terms))
+    document = Document(
+        artifact.artifact_id,
+        artifact.created_at.timestamp(),
+        index_terms(artifact.content),
+        Place(artifact.session, artifact.turn, speaker_terms(artifact.content)),
+    )
+    return _Entry(artifact, document)
 
 
 def _previous_turn(entries: Iterable[_Entry], session: str) -> Document | None:

@@ -12,13 +12,16 @@ from typing import NamedTuple
 from core.adapters.fts_pool import (
     TenantTotals,
     TermFrequencies,
+    neighbours,
     pool,
     statistics,
     tenant_totals,
 )
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
+from core.domain.priors import speaker_terms
 from core.domain.ranking import (
+    DEFAULT_WEIGHTS,
     Document,
     Ranked,
     SearchQuery,
@@ -29,10 +32,13 @@ from core.domain.ranking import (
 )
 from core.domain.search_terms import index_terms
 from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
+from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
 _POOL = 4
 """Matches looked at for each candidate that is returned."""
+
+_LEAST_POOL = 64
 
 _FAR_FUTURE = 1e12
 
@@ -46,8 +52,11 @@ class _Row(NamedTuple):
 class SqliteArtifactStore:
     """An ArtifactStore in a SqliteDatabase."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(
+        self, database: SqliteDatabase, *, weights: RecallWeights = DEFAULT_WEIGHTS
+    ) -> None:
         self._database = database
+        self._weights = weights
         # Touched by the database's one thread alone.
         self._frequencies = TermFrequencies()
 
@@ -85,6 +94,7 @@ class SqliteArtifactStore:
                     _pools(connection, tenant, query, terms, frequencies),
                     terms,
                     statistics(tenant, frequencies),
+                    weights=self._weights,
                 ),
                 _previous_turn(connection, tenant.id, query),
                 limit=query.limit,
@@ -151,8 +161,9 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
         (tenant, artifact.artifact_id),
     )
     identity = connection.execute(
-        "INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, terms, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO artifacts "
+        "(tenant, artifact_id, session, kind, turn, created_at, speaker, terms, body) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tenant,
             artifact.artifact_id,
@@ -160,6 +171,7 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
             artifact.kind.value,
             artifact.turn,
             artifact.created_at.timestamp(),
+            speaker_terms(artifact.content),
             len(row.terms.split()),
             row.body,
         ),
@@ -177,19 +189,19 @@ def _pools(
     terms: SearchQuery,
     frequencies: dict[str, int],
 ) -> list[Document]:
-    """Documents that match x_t, and those that match the state; each one once."""
-    found = {
-        document.artifact_id: document
-        for wanted in (terms.text, terms.state)
-        for document in pool(
+    """Documents that match x_t or the state, and what stands beside the best; each one once."""
+    found: dict[str, Document] = {}
+    for wanted in (terms.text, terms.state):
+        matches = pool(
             connection,
             tenant,
             list(wanted),
             frequencies,
             before=query.before,
-            size=_POOL * query.limit,
+            size=max(_LEAST_POOL, _POOL * query.limit),
         )
-    }
+        beside = neighbours(connection, tenant, matches, before=query.before)
+        found.update((document.artifact_id, document) for document in (*matches, *beside))
     return list(found.values())
 
 

@@ -1,28 +1,47 @@
 """Rank artifacts by relevance to x_t and, with less weight, to the terms of CCS_{t-1}.
 
-Scores are BM25 (Robertson and Zaragoza, 2009), saturated to 0..1 so that the state can lift an
-artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can never
-outvote a clear match of x_t itself.
+The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
+can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
+never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`). Measured
+against rank fusion, diversification and decay by age in docs/memory.md.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.domain.search_terms import query_terms
+from core.domain.bm25 import (
+    TRIGRAM,
+    CorpusStatistics,
+    coverage,
+    found_terms,
+    letter_coverage,
+    rarity,
+    saturated,
+)
+from core.domain.priors import Place, Prior, priors
+from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from core.domain.tokens import clip_tokens, estimate_tokens
 from schemas.artifact import Artifact, RecalledArtifact, RecallQuery
+from schemas.recall_weights import RecallWeights
 
-STATE_WEIGHT = 0.4
-"""Weight of the state's terms beside x_t's 1.0."""
+__all__ = [
+    "CorpusStatistics",
+    "Document",
+    "Ranked",
+    "SearchQuery",
+    "fit",
+    "rank",
+    "search_query",
+    "shortlist",
+]
 
 PREVIOUS_TURN = "previous turn"
 """The reason that the newest TURN artifact of a session is always a candidate."""
 
-_K1 = 1.2
-_B = 0.75
-_HALF_SCORE = 3.0
-"""BM25 score that counts as half of a perfect match: about one rare term."""
+DEFAULT_WEIGHTS = RecallWeights()
+
+MOST_RANKED = 256
+"""Documents that one ranking returns; more than any query may ask for."""
 
 _MIN_TOKENS = 32
 """A candidate cut shorter than this helps nobody; fewer candidates are returned instead."""
@@ -35,6 +54,8 @@ class SearchQuery(NamedTuple):
 
     text: Mapping[str, str]
     state: Mapping[str, str]
+    said: frozenset[str] = frozenset()
+    """All terms of x_t, stop words too: a name may be one ('Will')."""
 
     @property
     def terms(self) -> list[str]:
@@ -43,11 +64,12 @@ class SearchQuery(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What is ranked: an artifact's id, age and index terms, as `index_terms` gave them."""
+    """What is ranked: an artifact's id, age, index terms (as `index_terms` gave them), place."""
 
     artifact_id: str
     created_at: float
     terms: str
+    place: Place = Place()
 
 
 class Ranked(NamedTuple):
@@ -59,14 +81,6 @@ class Ranked(NamedTuple):
     why: list[str]
 
 
-class CorpusStatistics(NamedTuple):
-    """What BM25 needs to know of all the tenant's artifacts."""
-
-    documents: int
-    mean_length: float
-    frequencies: Mapping[str, int]
-
-
 def search_query(query: RecallQuery) -> SearchQuery:
     """The terms of a query; a term of x_t is not counted again for the state."""
     text = query_terms(query.text)
@@ -75,22 +89,55 @@ def search_query(query: RecallQuery) -> SearchQuery:
         for term in query_terms(item, limit=8):
             if term not in text:
                 state.setdefault(term, item)
-    return SearchQuery(text, dict(list(state.items())[:24]))
+    said = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
+    return SearchQuery(text, dict(list(state.items())[:24]), said)
 
 
 def rank(
-    documents: Iterable[Document], query: SearchQuery, statistics: CorpusStatistics
+    documents: Iterable[Document],
+    query: SearchQuery,
+    statistics: CorpusStatistics,
+    *,
+    weights: RecallWeights = DEFAULT_WEIGHTS,
 ) -> list[Ranked]:
-    """Rank the documents that match, best first, with the reasons why."""
-    weights = {term: _rarity(term, statistics) for term in query.terms}
-    ranked = []
-    for document in documents:
-        found = _found(document, weights, statistics)
-        if found:
-            score = _saturated(found, query.text) + STATE_WEIGHT * _saturated(found, query.state)
-            why = _why(found, query)
-            ranked.append(Ranked(document.artifact_id, document.created_at, round(score, 6), why))
-    return sorted(ranked, key=_best_first)
+    """Rank the documents that match or stand beside one that does, best first, with reasons."""
+    known = list(documents)
+    rarities = {term: rarity(term, statistics) for term in query.terms}
+    found = [found_terms(document.terms, rarities, statistics) for document in known]
+    scores = _own_scores(known, found, rarities, query, weights)
+    around = priors([document.place for document in known], scores, query.said, weights)
+    ranked = [
+        (Ranked(document.artifact_id, document.created_at, round(score + prior.score, 6), []), at)
+        for at, (document, score, prior) in enumerate(zip(known, scores, around, strict=True))
+        if score or prior.beside is not None
+    ]
+    ranked.sort(key=lambda item: _best_first(item[0]))
+    return [
+        item._replace(why=[*_why(found[at], query), *_why_there(around[at], known)])
+        for item, at in ranked[:MOST_RANKED]
+    ]
+
+
+def _own_scores(
+    documents: Sequence[Document],
+    found: Sequence[Mapping[str, float]],
+    rarities: Mapping[str, float],
+    query: SearchQuery,
+    weights: RecallWeights,
+) -> list[float]:
+    """What each document's own text is worth. Letters lift a match, they never make one."""
+    words = [coverage(terms, rarities, query.text) for terms in found]
+    letters = words
+    if weights.letters and any(len(term) >= TRIGRAM for term in query.text):
+        letters = letter_coverage([document.terms for document in documents], query.text)
+    return [
+        weights.words * said
+        + weights.letters * alike
+        + weights.state * saturated(terms, query.state)
+        if terms
+        else 0.0
+        for terms, said, alike in zip(found, words, letters, strict=True)
+    ]
 
 
 def shortlist(
@@ -140,31 +187,6 @@ def _level(lengths: Sequence[int], budget: int) -> int:
     return budget
 
 
-def _rarity(term: str, statistics: CorpusStatistics) -> float:
-    containing = min(statistics.frequencies.get(term, 0), statistics.documents)
-    return math.log(1 + (statistics.documents - containing + 0.5) / (containing + 0.5))
-
-
-def _found(
-    document: Document, weights: Mapping[str, float], statistics: CorpusStatistics
-) -> dict[str, float]:
-    """BM25 score of each term that the document holds."""
-    padded = f" {document.terms} "
-    length = (document.terms.count(" ") + 1) / max(statistics.mean_length, 1.0)
-    found = {}
-    for term, weight in weights.items():
-        # Neighbours share one space, so 'a a' counts once; close enough for a saturating score.
-        count = padded.count(f" {term} ")
-        if count:
-            found[term] = weight * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
-    return found
-
-
-def _saturated(found: Mapping[str, float], wanted: Mapping[str, str]) -> float:
-    score = sum(value for term, value in found.items() if term in wanted)
-    return score / (score + _HALF_SCORE)
-
-
 def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:
     best = sorted(found, key=lambda term: -found[term])
     words = list(dict.fromkeys(query.text[term] for term in best if term in query.text))
@@ -172,6 +194,15 @@ def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:
     reasons = [f"words: {', '.join(words[:_SHOWN_WORDS])}"] if words else []
     for item in items[:_SHOWN_WORDS]:
         reasons.append(f"{'entity' if _is_entity(item) else 'state'}: {clip_tokens(item, 16)}")
+    return reasons
+
+
+def _why_there(prior: Prior, documents: Sequence[Document]) -> list[str]:
+    reasons = []
+    if prior.beside is not None:
+        reasons.append(f"beside: {documents[prior.beside].artifact_id}")
+    if prior.named:
+        reasons.append("speaker named")
     return reasons
 
 

@@ -164,7 +164,9 @@ async def test_a_database_of_a_newer_program_is_left_alone(path: Path) -> None:
     await written(path)
     outside(path, "PRAGMA user_version = 99")
     database = SqliteDatabase(path)
-    with pytest.raises(StoreError, match="schema version 99, this program knows up to 1; upgrade"):
+    with pytest.raises(
+        StoreError, match=r"schema version 99, this program knows up to \d; upgrade"
+    ):
         await SqliteJournal(database).head(KEY)
     await database.close()
 

@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.in_memory import InMemoryArtifactStore
-from core.domain.ranking import STATE_WEIGHT
+from core.domain.ranking import DEFAULT_WEIGHTS
 from core.domain.search_terms import MAX_INDEX_TERMS, MAX_QUERY_TERMS, index_terms, query_terms
 from core.domain.tokens import estimate_tokens
 from schemas.artifact import Recall
 from tests.contract.values import artifact, asking, turn
+
+_BEST = (1 + DEFAULT_WEIGHTS.state) * (1 + 0.5 + 0.25) * (1 + DEFAULT_WEIGHTS.session) + 0.1
+"""A perfect match of x_t and the state, with perfect neighbours, session and speaker."""
 
 words = st.sampled_from(
     ["checkout", "db-01", "/etc/hosts", "再起動", "禁止", "OR", '"', "*", "don't", "the", "a@b.co"]
@@ -59,4 +62,4 @@ def test_recall_keeps_its_bounds_and_the_previous_turn(
     assert sum(estimate_tokens(item.artifact.content) for item in found) <= max_tokens
     assert "s-1-t1" in {item.artifact.artifact_id for item in found}
     assert all(better.score >= worse.score for better, worse in pairwise(found))
-    assert all(0 <= item.score <= 1 + STATE_WEIGHT for item in found)
+    assert all(0 <= item.score <= _BEST for item in found)

@@ -1,0 +1,97 @@
+"""Score terms by BM25 (Robertson and Zaragoza, 2009), as a share of what could be found.
+
+A score of 1 means that all the weight of the query was found; common words weigh little. Unlike a
+score relative to the best match, it stays low when even the best match is a poor one.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+K1 = 0.9
+B = 0.4
+"""The defaults of Anserini (Yang et al., 2017): texts of turns differ little in length."""
+
+TRIGRAM = 3
+
+MAX_LETTERS = 8_000
+"""Characters of one document whose trigrams are looked at."""
+
+_HALF_SCORE = 3.0
+"""BM25 score of state terms that counts as half of a perfect match: about one rare term."""
+
+
+class CorpusStatistics(NamedTuple):
+    """What BM25 needs to know of all the tenant's artifacts."""
+
+    documents: int
+    mean_length: float
+    frequencies: Mapping[str, int]
+
+
+def rarity(term: str, statistics: CorpusStatistics) -> float:
+    """The weight of a term: the rarer, the higher."""
+    containing = min(statistics.frequencies.get(term, 0), statistics.documents)
+    return math.log(1 + (statistics.documents - containing + 0.5) / (containing + 0.5))
+
+
+def found_terms(
+    terms: str, weights: Mapping[str, float], statistics: CorpusStatistics
+) -> dict[str, float]:
+    """BM25 score of each weighted term that a document of `terms` holds."""
+    padded = f" {terms} "
+    length = (terms.count(" ") + 1) / max(statistics.mean_length, 1.0)
+    damping = K1 * (1 - B + B * length)
+    found = {}
+    for term, weight in weights.items():
+        # Neighbours share one space, so 'a a' counts once; close enough for a saturating score.
+        count = padded.count(f" {term} ")
+        if count:
+            found[term] = weight * count * (K1 + 1) / (count + damping)
+    return found
+
+
+def coverage(
+    found: Mapping[str, float], weights: Mapping[str, float], wanted: Iterable[str]
+) -> float:
+    """The share of the wanted terms' weight that was found, 0..1."""
+    terms = list(wanted)
+    total = sum(weights[term] for term in terms)
+    return min(1.0, sum(found.get(term, 0.0) for term in terms) / total) if total else 0.0
+
+
+def saturated(found: Mapping[str, float], wanted: Iterable[str]) -> float:
+    """What was found of terms of which nobody expects to find all, 0..1."""
+    score = sum(found.get(term, 0.0) for term in wanted)
+    return score / (score + _HALF_SCORE)
+
+
+def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[float]:
+    """For each document, the share of the wanted terms' trigrams that it holds, 0..1.
+
+    Finds other forms of a word ('adoption', 'adopting') where stems differ. Each trigram weighs
+    as much as it is rare among `documents`. Terms shorter than a trigram have none.
+    """
+    trigrams = list(dict.fromkeys(part for term in wanted for part in _trigrams(term)))
+    padded = [f" {terms[:MAX_LETTERS]} " for terms in documents]
+    held = [[part in text for part in trigrams] for text in padded]
+    counts = dict(zip(trigrams, map(sum, zip(*held, strict=True)), strict=True)) if held else {}
+    # Lengths in words: of texts with as many words, one with longer words is no worse.
+    lengths = [text.count(" ") - 1 for text in padded]
+    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+    statistics = CorpusStatistics(len(documents), mean, counts)
+    weights = [rarity(part, statistics) for part in trigrams]
+    total = sum(weights)
+    scores = []
+    for length, has in zip(lengths, held, strict=True):
+        found = sum(weight for weight, there in zip(weights, has, strict=True) if there)
+        damping = K1 * (1 - B + B * length / mean)
+        scores.append(min(1.0, found * (K1 + 1) / (1 + damping) / total) if total else 0.0)
+    return scores
+
+
+def _trigrams(term: str) -> list[str]:
+    if len(term) < TRIGRAM:
+        return []
+    padded = f" {term} "
+    return [padded[at : at + TRIGRAM] for at in range(len(padded) - TRIGRAM + 1)]

@@ -1,0 +1,119 @@
+"""What the place of a turn says about its relevance, beside its own words.
+
+A question and its answer are seldom one turn: the answer stands beside the words that are asked
+for. So a turn gets a share of its neighbours' scores, of the best of its session, and a little
+when somebody said it whom x_t names.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from core.domain.search_terms import index_terms
+from schemas.recall_weights import RecallWeights
+
+REACH = 2
+"""How many turns away a neighbour may be; each turn further counts by the weight again."""
+
+_BEST_OF_SESSION = 3
+
+_LABEL = re.compile(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
+
+
+class Place(NamedTuple):
+    """Where a document stands: its session and turn, if any, and who speaks in it."""
+
+    session: str | None = None
+    turn: int | None = None
+    speaker: str = ""
+
+
+class Prior(NamedTuple):
+    """What is added to a document's own score, and the reason, if one stands out."""
+
+    score: float
+    beside: int | None
+    """Position of the neighbour that gave most."""
+    named: bool
+    """Whether x_t names the speaker."""
+
+
+def speaker_terms(content: str) -> str:
+    """The search terms of the label that a text opens with ('Aiko: …'); '' for none."""
+    label = _LABEL.match(content[:64])
+    return index_terms(label[1]) if label else ""
+
+
+def priors(
+    places: Sequence[Place],
+    scores: Sequence[float],
+    said: frozenset[str],
+    weights: RecallWeights,
+) -> list[Prior]:
+    """The prior of each document, from the places and scores of all."""
+    best = _best_by_turn(places, scores)
+    near = [_nearness(at, place, scores, best, weights) for at, place in enumerate(places)]
+    totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
+    sessions = _session_means(places, totals)
+    found = []
+    for place, (gain, beside) in zip(places, near, strict=True):
+        session = weights.session * sessions.get(place.session, 0.0)
+        named = bool(place.speaker) and said.issuperset(place.speaker.split())
+        found.append(Prior(gain + session + weights.speaker * named, beside, named))
+    return found
+
+
+def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tuple[str, int], int]:
+    """The position of the best document of each turn that has one with a score."""
+    best: dict[tuple[str, int], int] = {}
+    for at, (session, turn, _) in enumerate(places):
+        if session is not None and turn is not None and scores[at]:
+            other = best.setdefault((session, turn), at)
+            if scores[at] > scores[other]:
+                best[session, turn] = at
+    return best
+
+
+def _nearness(
+    at: int,
+    place: Place,
+    scores: Sequence[float],
+    best: Mapping[tuple[str, int], int],
+    weights: RecallWeights,
+) -> tuple[float, int | None]:
+    """What the neighbours give, and the one that gives most. A turn's tool results are near."""
+    session, turn, _ = place
+    if session is None or turn is None or not weights.neighbour:
+        return 0.0, None
+    gain, most, beside = 0.0, 0.0, None
+    for distance, turns in _around(turn):
+        others = [best[session, near] for near in turns if (session, near) in best]
+        others = [other for other in others if other != at]
+        if others:
+            other = max(others, key=scores.__getitem__)
+            given = weights.neighbour**distance * scores[other]
+            gain += given
+            if given > most:
+                most, beside = given, other
+    return gain, beside
+
+
+def _around(turn: int) -> list[tuple[int, tuple[int, ...]]]:
+    """(distance, turns at that distance); the turn itself counts as next to its own documents."""
+    return [
+        (distance, (turn - distance, turn + distance, *((turn,) if distance == 1 else ())))
+        for distance in range(1, REACH + 1)
+    ]
+
+
+def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:
+    """The mean of the best of each session; documents of no session have none."""
+    members: dict[str | None, list[float]] = defaultdict(list)
+    for place, total in zip(places, totals, strict=True):
+        if place.session is not None:
+            members[place.session].append(total)
+    return {
+        session: sum(sorted(scores, reverse=True)[:_BEST_OF_SESSION]) / _BEST_OF_SESSION
+        for session, scores in members.items()
+    }

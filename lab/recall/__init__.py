@@ -1,0 +1,1 @@
+"""How often recall finds the evidence, beside ADK's own memory services."""

@@ -1,0 +1,39 @@
+"""What recall is measured on: passages, and questions whose evidence is known."""
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""Creation time of the first passage; each later one is a minute younger."""
+
+
+class Passage(NamedTuple):
+    """A text that can be found. `session` and `turn` say where in a dialogue it stands."""
+
+    passage_id: str
+    text: str
+    position: int
+    session: str | None = None
+    turn: int | None = None
+    speaker: str = ""
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was said; all that matters is the order."""
+        return START + timedelta(minutes=self.position)
+
+
+class Question(NamedTuple):
+    """A question, and the ids of the passages that answer it."""
+
+    text: str
+    evidence: frozenset[str]
+    category: str
+
+
+class Corpus(NamedTuple):
+    """One store's worth of passages, and the questions about them."""
+
+    name: str
+    passages: list[Passage]
+    questions: list[Question]

@@ -1,0 +1,60 @@
+"""Read dialogues in the format of LoCoMo (Maharana et al., ACL 2024): `locomo10.json`.
+
+A dialogue holds sessions of turns; a question names the turns that answer it (`D3:7`). Category 5
+is adversarial: its questions have no answer, their evidence is the turn that misleads.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lab.recall.corpus import Corpus, Passage, Question
+
+ADVERSARIAL = "adversarial"
+
+_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: ADVERSARIAL,
+}
+_SESSION = re.compile(r"session_(\d+)")
+_TURN_ID = re.compile(r"D\d+:\d+")
+
+
+def read_dialogue(dialogue: Mapping[str, Any]) -> Corpus:
+    """One dialogue as a corpus. Raises KeyError, TypeError or ValueError for another format."""
+    passages = _passages(dialogue["conversation"])
+    known = {passage.passage_id for passage in passages}
+    questions = [_question(item, known) for item in dialogue["qa"]]
+    return Corpus(
+        str(dialogue.get("sample_id", "dialogue")),
+        passages,
+        [question for question in questions if question.evidence],
+    )
+
+
+def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
+    numbers = [int(found[1]) for name in conversation if (found := _SESSION.fullmatch(name))]
+    turns = [
+        (str(number), turn, said)
+        for number in sorted(numbers)
+        for turn, said in enumerate(conversation[f"session_{number}"], start=1)
+    ]
+    return [
+        Passage(said["dia_id"], _text(said), position, session, turn, said["speaker"])
+        for position, (session, turn, said) in enumerate(turns)
+    ]
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    caption = said.get("blip_caption")
+    shared = f" [shares a picture: {caption}]" if caption else ""
+    return f"{said['speaker']}: {said['text']}{shared}"
+
+
+def _question(item: Mapping[str, Any], known: set[str]) -> Question:
+    named = {name for text in item.get("evidence", []) for name in _TURN_ID.findall(text)}
+    category = _CATEGORIES.get(item["category"], str(item["category"]))
+    return Question(item["question"], frozenset(named & known), category)

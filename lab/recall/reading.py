@@ -1,0 +1,30 @@
+"""Read a data file in whichever known format it is."""
+
+import json
+from pathlib import Path
+
+from core.errors import InputError
+from lab.recall.corpus import Corpus
+from lab.recall.jsquad import read_articles
+from lab.recall.locomo import read_dialogue
+
+
+def read_corpora(path: Path, *, limit: int | None = None) -> list[Corpus]:
+    """The corpora of a file, with at most `limit` questions each.
+
+    Raises InputError, naming the file, when it cannot be read or is of no known format.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        dialogues = document if isinstance(document, list) else None
+        corpora = (
+            [read_dialogue(item) for item in dialogues] if dialogues else [read_articles(document)]
+        )
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is neither a list of LoCoMo dialogues nor a JSQuAD document "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    return [corpus._replace(questions=corpus.questions[:limit]) for corpus in corpora]

@@ -1,0 +1,29 @@
+"""How much each sign of relevance counts when artifacts are ranked."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RecallWeights(BaseModel):
+    """Weights of the signs of relevance; 0 switches one off.
+
+    `words` and `letters` blend into one score of x_t between 0 and 1. The rest is added to it.
+    The values are those that did best on dialogues other than the ones in any test or bench here.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    words: float = Field(default=0.6, ge=0, le=1, description="Words of x_t that an artifact has.")
+    letters: float = Field(
+        default=0.4, ge=0, le=1, description="Trigrams of those words, for other forms of them."
+    )
+    state: float = Field(default=0.4, ge=0, le=1, description="Terms of CCS_{t-1} that it has.")
+    neighbour: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of a turn's score that its neighbours get; squared two turns away.",
+    )
+    session: float = Field(
+        default=0.3, ge=0, le=1, description="Share of the mean of the best three of its session."
+    )
+    speaker: float = Field(default=0.1, ge=0, le=1, description="Said by somebody x_t names.")
