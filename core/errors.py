@@ -6,6 +6,7 @@ AccAceError
 │   └── InputTooLargeError x_t is longer than its budget
 ├── NotFoundError          no such session, version, artifact or bullet
 ├── SessionBusyError       another turn of this session is running
+├── MemoryBypassedError    a model request would go out without bounded memory
 ├── AuthError              no token, or not this user's
 ├── CommitRejected         the commit gate cannot make a valid CCS
 │   └── ConstraintBudgetError  the constraints alone exceed their budget
@@ -57,6 +58,12 @@ class SessionBusyError(AccAceError):
     """Another turn of this session is running."""
 
     code = "session_busy"
+
+
+class MemoryBypassedError(AccAceError):
+    """A model request would go out without bounded memory, or with the transcript."""
+
+    code = "memory_bypassed"
 
 
 class AuthError(AccAceError):

@@ -72,19 +72,25 @@ class BoundedTurn(BaseAgent):
             except AccAceError as error:
                 if not record.answered:
                     raise
-                # The user has the answer; what failed is learning from the turn.
-                logger.warning("learning_failed session=%s code=%s", key.session, error.code)
-                record.warn(f"learning from this turn failed: {error}")
+                learning_failed(record, error)
             finally:
                 self._records.end(key)
                 if not record.answered and not record.paused:
-                    await asyncio.shield(self._undo(record))
+                    await asyncio.shield(undo_turn(self._container, record))
             if record.answered:
                 record.tell(TurnDone(report=turn_report(record, limits)))
 
-    async def _undo(self, record: TurnRecord) -> None:
-        try:
-            await close_failed_turn(self._container, record.failure())
-        except StoreError:
-            # The error that ended the turn is what the caller must see; this one is logged.
-            logger.exception("turn_not_undone session=%s", record.key.session)
+
+async def undo_turn(container: Container, record: TurnRecord) -> None:
+    """Go back to CCS_{t-1}; what was tried stays as evidence."""
+    try:
+        await close_failed_turn(container, record.failure())
+    except StoreError:
+        # The error that ended the turn is what the caller must see; this one is logged.
+        logger.exception("turn_not_undone session=%s", record.key.session)
+
+
+def learning_failed(record: TurnRecord, error: AccAceError) -> None:
+    """Note that learning failed; the user has the answer, and it stands."""
+    logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
+    record.warn(f"learning from this turn failed: {error}")

@@ -1,0 +1,234 @@
+"""BoundedMemoryPlugin: an ADK plugin that gives an existing agent bounded memory and a playbook.
+
+    app = App(name="desk", root_agent=existing_agent, plugins=[BoundedMemoryPlugin()])
+
+Before the agent runs, the stages of the bounded turn commit CCS_t; while it runs, its requests
+hold its own instruction, CCS_t, the playbook excerpt, x_t and this turn's tool loop; after the
+answer the turn is kept as evidence and learned from. Whatever fails ends the run with an error.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from acc_ace.plugin.open_turn import OpenTurn, run_name
+from acc_ace.plugin.request import put_memory
+from acc_ace.plugin.turn_memory import TurnMemory
+from acc_ace.plugin.turns import Turns
+from acc_ace.reply_facts import reply_facts
+from acc_ace.stages.answer import answer_metadata
+from acc_ace.stages.tool_loop import is_failure, note_result, result_text
+from acc_ace.turn_record import Listener, StageUse
+from config import Role
+from core.bootstrap import process_container
+from core.container import Container
+from core.domain.prompt import load_prompt
+from core.domain.tokens import clip_tokens
+from core.errors import MemoryBypassedError
+from core.models.labels import note_on
+from core.models.resilient import ResilientLlm
+from schemas import state as keys
+
+_PROMPT = Path(__file__).parent / "memory.md"
+
+_NOT_EVIDENCE = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
+"""Tools of ADK itself: what they return says nothing about the world."""
+
+
+class BoundedMemoryPlugin(BasePlugin):
+    """Bounded memory for any agent, tree of agents or workflow of an App.
+
+    ADK wraps what a plugin raises in RuntimeError; its `__cause__` is ours: SessionBusyError when
+    another turn holds the session, InputError for an x_t that cannot be taken, StoreError,
+    CommitRejected, and MemoryBypassedError where a request would go out with a transcript.
+    """
+
+    def __init__(
+        self,
+        container: Container | None = None,
+        *,
+        models: Mapping[Role, BaseLlm] | None = None,
+        listener: Listener | None = None,
+        name: str = "bounded_memory",
+    ) -> None:
+        """`container` is that of the process by default; `models` replaces those of the settings.
+
+        `listener` is told what a turn does as it happens; the last event is TurnDone with the
+        report. Raises ConfigError or StoreError.
+        """
+        super().__init__(name=name)
+        self._container = container or process_container()
+        self._prompt = load_prompt(_PROMPT)
+        self._memory = TurnMemory(self._container, models or {})
+        self._turns = Turns(
+            self._container,
+            self._memory,
+            prompt_hashes={**self._memory.prompt_digests, "memory": self._prompt.digest},
+            listener=listener,
+        )
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Open the turn."""
+        _refuse_live(invocation_context)
+        await self._turns.begin(invocation_context)
+        return None
+
+    async def before_agent_callback(
+        self, *, agent: BaseAgent, callback_context: CallbackContext
+    ) -> types.Content | None:
+        """Hide the transcript from every agent before it makes its requests."""
+        turn = self._turns.need(callback_context)
+        turn.runs[run_name(callback_context)].hide()
+        if _is_root(turn, agent, callback_context):
+            self._turns.watch(turn)
+        return None
+
+    async def after_agent_callback(
+        self, *, agent: BaseAgent, callback_context: CallbackContext
+    ) -> types.Content | None:
+        """Show the whole session to the callbacks that run after the root agent."""
+        turn = self._turns.find(callback_context)
+        if turn is not None and _is_root(turn, agent, callback_context):
+            turn.runs[turn.name].show()
+        return None
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Put memory into the request, which holds nothing of earlier turns."""
+        turn = self._turns.need(callback_context)
+        turn.runs[run_name(callback_context)].check()
+        put_memory(
+            llm_request,
+            callback_context.get_invocation_context(),
+            turn.record,
+            prompt=self._prompt,
+            limits=self._container.settings.limits,
+        )
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Count what the agent's own models cost."""
+        turn = self._turns.find(callback_context)
+        if turn is not None and not llm_response.partial:
+            facts = reply_facts(llm_response)
+            use = turn.record.stages.setdefault("generator", StageUse())
+            use.calls += 1
+            use.tokens_in += facts.tokens_in
+            use.tokens_out += facts.tokens_out
+            use.model = facts.model or use.model
+            turn.record.warn(*facts.warnings)
+        return None
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """Keep a tool's result as evidence; what the agent sees of it is not touched."""
+        self._note(tool, tool_context, result_text(result), is_error=is_failure(result))
+        return None
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
+    ) -> dict[str, Any] | None:
+        """Keep the failure as evidence; how the agent deals with it is its own affair."""
+        self._note(tool, tool_context, f"{tool.name} failed: {error}", is_error=True)
+        return None
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Hear what is said, persist our state with it, and keep others from writing it."""
+        turn = self._turns.find(invocation_context)
+        if turn is None or event.partial:
+            return None
+        _protect(turn, event)
+        if turn.name != run_name(invocation_context):
+            turn.saying.take_calls(event)
+            return None
+        _persist(turn, event)
+        turn.saying.take(event)
+        if event.is_final_response() and event.content is not None:
+            _label(turn, event)
+        return None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Close the turn: keep it and learn from it, leave it paused, or undo it."""
+        await self._turns.finish(invocation_context)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """Undo the turn."""
+        await self._turns.fail(invocation_context)
+
+    async def close(self) -> None:
+        """Wait for turns that are being closed, then close the connections of the models."""
+        await self._turns.drain()
+        for model in self._memory.models.values():
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+    def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
+        turn = self._turns.find(context)
+        if turn is None or tool.name in _NOT_EVIDENCE:
+            return
+        bounded = clip_tokens(text, self._container.settings.limits.tool_result_tokens)
+        note_result(turn.record, tool, context, bounded, is_error=is_error)
+
+
+def _protect(turn: OpenTurn, event: Event) -> None:
+    """Take back what others wrote under our keys."""
+    for key in keys.PERSISTED & event.actions.state_delta.keys():
+        del event.actions.state_delta[key]
+        turn.record.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
+        turn.unsaved = {**turn.projection(), **turn.unsaved}
+
+
+def _persist(turn: OpenTurn, event: Event) -> None:
+    """Let an event of the run carry our state: plugins have none of their own."""
+    event.actions.state_delta.update(turn.unsaved)
+    turn.unsaved = {}
+
+
+def _label(turn: OpenTurn, event: Event) -> None:
+    use = turn.record.stages.get("generator")
+    metadata = answer_metadata(turn.record, note_on(use.model if use else ""))
+    event.custom_metadata = {**(event.custom_metadata or {}), "acc_ace": metadata}
+
+
+def _is_root(turn: OpenTurn, agent: BaseAgent, context: CallbackContext) -> bool:
+    return turn.name == run_name(context) and turn.root == agent.name
+
+
+def _refuse_live(ctx: InvocationContext) -> None:
+    if ctx.live_request_queue is not None or (ctx.run_config and ctx.run_config.support_cfc):
+        raise MemoryBypassedError(
+            "live sessions keep their transcript at the model, where memory cannot bound it: "
+            "use Runner.run_async without support_cfc"
+        )

@@ -1,0 +1,68 @@
+"""Read from the events of a run what was said to the user, and what the run waits for."""
+
+import json
+
+from google.adk.events import Event
+from google.genai import types
+
+from acc_ace.turn_record import TurnRecord
+from schemas.interaction import ToolCall
+from schemas.turn_event import ToolStarted
+
+
+class Saying:
+    """What the agents of one run have said so far."""
+
+    def __init__(self, record: TurnRecord) -> None:
+        self._record = record
+        self._texts: list[str] = []
+        self._output = ""
+        self._pending: set[str] = set()
+
+    @property
+    def answer(self) -> str | None:
+        """Everything the user was told, in order; a workflow's output when nobody spoke."""
+        return "\n\n".join(self._texts) or self._output or None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a long-running call has no result yet: the run waits for a person."""
+        return bool(self._pending)
+
+    def take(self, event: Event) -> None:
+        """Read one event of the run; partial ones are repeated whole later."""
+        if event.partial:
+            return
+        self.take_calls(event)
+        if event.author == "user":
+            return
+        if event.is_final_response() and not event.get_function_calls():
+            self._hear(event)
+        if event.output is not None:
+            self._output = _as_text(event.output)
+
+    def take_calls(self, event: Event) -> None:
+        """Note the tool calls of an event that the user does not see."""
+        for call in event.get_function_calls():
+            name, args = call.name or "", dict(call.args or {})
+            self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
+            self._record.tell(ToolStarted(name=name, args=args))
+        self._pending |= event.long_running_tool_ids or set()
+        self._pending -= {response.id for response in event.get_function_responses() if response.id}
+
+    def _hear(self, event: Event) -> None:
+        text = spoken(event.content)
+        if not text and event.actions.skip_summarization:
+            text = "\n".join(_as_text(item.response) for item in event.get_function_responses())
+        if text.strip():
+            self._texts.append(text)
+
+
+def spoken(content: types.Content | None) -> str:
+    """The text of a content without the model's thoughts."""
+    parts = (content.parts if content else None) or []
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

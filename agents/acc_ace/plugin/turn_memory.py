@@ -1,0 +1,160 @@
+"""The stages around somebody else's agent: before it answers, and after it did."""
+
+from collections.abc import Mapping, Sequence
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models import BaseLlm
+from google.genai import types
+from pydantic import BaseModel
+
+from acc_ace.direct_completion import DirectCompletion
+from acc_ace.plugin.arriving import arrival, turn_events
+from acc_ace.plugin.open_turn import OpenTurn
+from acc_ace.prompts import load_prompts
+from acc_ace.stages.compressor import Compressor
+from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.stages.initializer import StateInitializer
+from acc_ace.stages.qualifier import Qualifier
+from acc_ace.stages.recaller import Recaller
+from acc_ace.stages.reflector import ReflectorModel, TagBullet
+from acc_ace.stages.stage import ContentlessStage, State
+from acc_ace.stages.tool_loop import is_failure, result_text
+from acc_ace.turn_record import TurnRecord, TurnRecords
+from config import Role
+from core.container import Container
+from core.domain.tokens import clip_tokens
+from core.models.factory import build_model
+from core.ports.completion import Completion
+from schemas import state as keys
+from schemas.ccs import CompressedCognitiveState
+from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.delta import DeltaBatch
+from schemas.interaction import ToolResult
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
+
+MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")
+"""The roles that memory itself asks; the answering models belong to the agent."""
+
+
+class DirectModel:
+    """A model alone as the model of a stage: what it is asked never runs as an ADK agent."""
+
+    def __init__(self, completion: DirectCompletion) -> None:
+        self._completion = completion
+
+    def bind(self, ctx: InvocationContext) -> Completion:
+        """The same in every invocation."""
+        del ctx
+        return self._completion
+
+
+class TurnMemory:
+    """Runs the stages of the bounded turn before and after an agent that is not ours."""
+
+    def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
+        """Raises ConfigError for a model that cannot be used."""
+        self._container = container
+        self.models = {
+            role: models.get(role) or build_model(role, container.settings) for role in MODEL_ROLES
+        }
+        prompts, records = load_prompts(), TurnRecords()
+        digests = prompts.digests()
+        self.prompt_digests = {role: digests[role] for role in MODEL_ROLES}
+        self._initializer = StateInitializer(container, records, name_attachments=True)
+        self._before: tuple[ContentlessStage, ...] = (
+            Recaller(container, records),
+            Qualifier(
+                container, records, self._model("qualifier", RelevanceBatch), prompts.qualifier
+            ),
+            Compressor(
+                container,
+                records,
+                self._model("compressor", CompressedCognitiveState),
+                prompts.compressor,
+            ),
+        )
+        self._after: tuple[ContentlessStage, ...] = (
+            ReflectorModel(
+                container, records, self._model("reflector", Reflection), prompts.reflector
+            ),
+            TagBullet(container, records),
+            CuratorModel(container, records, self._model("curator", DeltaBatch), prompts.curator),
+            PlaybookUpdater(container, records),
+        )
+
+    async def open(self, turn: OpenTurn) -> State:
+        """Steps 1 to 4, or the state of the paused turn that goes on; the keys to persist.
+
+        A run that resumes its own paused turn keeps the CCS_t it has: the result it brings is
+        part of the tool loop. A result that comes after the turn was answered is a new x_t with
+        the authority of a tool. Raises InputError, CommitRejected, StoreError, or
+        MemoryBypassedError for an invocation that would replay messages.
+        """
+        arrived, record = arrival(turn.ctx), turn.record
+        state = await self._initialize(turn, arrived.began if arrived.is_result else arrived.newest)
+        paused = await self._paused(record)
+        if paused is not None and arrived.is_result:
+            return {**state, **await self._go_on(turn, paused)}
+        if arrived.is_result:
+            state = await self._initialize(turn, arrived.newest)
+            # The invocation has evidence of its own answer already; this is another turn.
+            record.invocation_id = f"{record.invocation_id}/{record.previous.version + 1}"
+        for stage in self._before:
+            state = {**state, **await stage.work(turn.ctx, record)}
+        return state
+
+    async def learn(self, turn: OpenTurn) -> None:
+        """Reflect and curate, if the settings say so. Raises ModelError or StoreError."""
+        if self._container.settings.learning == "off":
+            return
+        for stage in self._after:
+            await stage.work(turn.ctx, turn.record)
+
+    async def _initialize(self, turn: OpenTurn, content: types.Content | None) -> State:
+        ctx = turn.ctx.model_copy(update={"user_content": content})
+        return await self._initializer.work(ctx, turn.record)
+
+    async def _paused(self, record: TurnRecord) -> JournalEntry | None:
+        """The commit of this invocation, if its turn was neither answered nor undone."""
+        head = await self._container.journal.head(record.key)
+        if head is None or head.invocation_id != record.invocation_id:
+            return None
+        answered = record.previous_turn
+        if answered is not None and answered.invocation_id == record.invocation_id:
+            return None
+        return head if head.kind in {CommitKind.COMMIT, CommitKind.KEPT} else None
+
+    async def _go_on(self, turn: OpenTurn, paused: JournalEntry) -> State:
+        turn.resumed = True
+        record = turn.record
+        record.committed = paused
+        record.previous = await self._before_version(record, paused.state.version)
+        record.warn(*paused.warnings)
+        _note_loop(turn, self._container.settings.limits.tool_result_tokens)
+        return {keys.CCS: paused.state.to_state()}
+
+    async def _before_version(self, record: TurnRecord, version: int) -> CommittedState:
+        entry = await self._container.journal.get(record.key, version - 1)
+        return entry.state if entry else CommittedState()
+
+    def _model(self, role: Role, schema: type[BaseModel]) -> DirectModel:
+        settings = self._container.settings.agent(role)
+        return DirectModel(DirectCompletion(self.models[role], schema, settings))
+
+
+def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
+    """Keep the tool loop of the runs before the pause as evidence of this turn."""
+    results: Sequence[ToolResult] = [
+        ToolResult(
+            tool_call_id=response.id or "",
+            name=response.name or "",
+            result=clip_tokens(result_text(response.response), max_tokens),
+            is_error=is_failure(response.response),
+        )
+        for event in turn_events(turn.ctx)
+        for response in event.get_function_responses()
+    ]
+    for event in turn_events(turn.ctx):
+        turn.saying.take_calls(event)
+    turn.record.tool_results.extend(results)

@@ -1,0 +1,197 @@
+"""Open turns: one at a time per session, each answered, paused, or wholly undone."""
+
+import asyncio
+import logging
+from contextvars import ContextVar
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+
+from acc_ace.plugin.bullets import used_bullets
+from acc_ace.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
+from acc_ace.plugin.transcript import Transcript
+from acc_ace.plugin.turn_memory import TurnMemory
+from acc_ace.report import turn_report
+from acc_ace.stages.evidence import keep_evidence
+from acc_ace.stages.memory_view import shown_bullets
+from acc_ace.turn import learning_failed, undo_turn
+from acc_ace.turn_record import Listener
+from core.container import Container
+from core.errors import AccAceError, MemoryBypassedError
+from core.models.labels import note_on
+from schemas.generation import GeneratorOutput
+from schemas.tenancy import SessionKey
+from schemas.turn_event import Answer, TurnDone
+
+logger = logging.getLogger(__name__)
+
+
+class Turns:
+    """The turns that run under one plugin in this process."""
+
+    def __init__(
+        self,
+        container: Container,
+        memory: TurnMemory,
+        *,
+        prompt_hashes: dict[str, str],
+        listener: Listener | None,
+    ) -> None:
+        self._container, self._memory = container, memory
+        self._prompt_hashes, self._listener = prompt_hashes, listener
+        self._open: dict[RunName, OpenTurn] = {}
+        # Tasks inherit it, so a run that a tool starts finds the turn it belongs to.
+        self._current: ContextVar[OpenTurn | None] = ContextVar("open_turn", default=None)
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
+        """The open turn of a run, or None."""
+        return self._open.get(run_name(ctx))
+
+    def need(self, ctx: InvocationContext | CallbackContext) -> OpenTurn:
+        """The open turn of a run; raises MemoryBypassedError when there is none."""
+        turn = self.find(ctx)
+        if turn is None:
+            raise MemoryBypassedError(
+                f"no turn of session '{ctx.session.id}' is open, so a request would go out without "
+                "bounded memory: run the agent through a Runner whose App has the plugin"
+            )
+        return turn
+
+    async def begin(self, ctx: InvocationContext) -> None:
+        """Hold the session, update its state, hide the transcript.
+
+        A run inside of a turn (an agent called as a tool) becomes part of it. Raises
+        SessionBusyError, InputError, CommitRejected, ConflictError or StoreError.
+        """
+        outer = self._current.get()
+        if outer is not None and not outer.closed:
+            outer.runs[run_name(ctx)] = Transcript(ctx)
+            self._open[run_name(ctx)] = outer
+            return
+        turn = new_turn(ctx, self._listener, asyncio.current_task())
+        await self._close_abandoned(turn)
+        limits = self._container.settings.limits
+        await turn.hold.enter_async_context(
+            self._container.lock.hold(turn.record.key, wait_s=limits.turn_wait_s)
+        )
+        try:
+            turn.unsaved = await self._memory.open(turn)
+        except BaseException:
+            await asyncio.shield(self._close(turn))
+            raise
+        self._open[turn.name] = turn
+        self._current.set(turn)
+        turn.runs[turn.name].hide()
+        if turn.task is not None:
+            turn.watch(turn.task, lambda _: self._close_later(turn))
+
+    def watch(self, turn: OpenTurn) -> None:
+        """Undo the turn when the root agent, which runs in the current task, is cancelled."""
+        task = asyncio.current_task()
+        if task is not None and task is not turn.task:
+            turn.watch(task, lambda ended: self._close_cancelled(turn, ended))
+
+    async def finish(self, ctx: InvocationContext) -> None:
+        """Settle the turn of a run that has ended without an error. Raises StoreError."""
+        turn = self.find(ctx)
+        if turn is None:
+            return
+        if turn.name != run_name(ctx):
+            self._leave(turn, run_name(ctx))
+            return
+        await self._close(turn, learn=True)
+
+    async def fail(self, ctx: InvocationContext) -> None:
+        """Undo the turn of a run that has ended with an error."""
+        turn = self.find(ctx)
+        if turn is None:
+            return
+        if turn.name != run_name(ctx):
+            self._leave(turn, run_name(ctx))
+            return
+        await self._close(turn, failed=True)
+
+    async def drain(self) -> None:
+        """Wait for the turns that are being closed."""
+        while self._closing:
+            await asyncio.wait(set(self._closing))
+
+    async def _close(self, turn: OpenTurn, *, failed: bool = False, learn: bool = False) -> None:
+        if turn.closed:
+            return
+        turn.closed = True
+        turn.unwatch()
+        for name, transcript in tuple(turn.runs.items()):
+            transcript.show()
+            self._leave(turn, name)
+        async with turn.hold:
+            try:
+                if not failed:
+                    await self._keep(turn)
+                if turn.record.answered and learn:
+                    await self._learn(turn)
+            finally:
+                await self._undo_unanswered(turn)
+
+    async def _keep(self, turn: OpenTurn) -> None:
+        """Keep what was answered as evidence; nothing when there was no answer."""
+        record, answer = turn.record, turn.saying.answer
+        if answer is None or record.committed is None:
+            record.paused = turn.saying.waits
+            return
+        used = used_bullets(
+            shown_bullets(record, self._container.settings.limits), answer, record.tool_calls
+        )
+        output = GeneratorOutput(bullet_ids=used, final_answer=answer)
+        await keep_evidence(self._container, record, output, prompt_hashes=self._prompt_hashes)
+        record.generation, record.answered = output, True
+        use = record.stages.get("generator")
+        model = use.model if use else ""
+        record.tell(Answer(text=answer, model=model, note=note_on(model)))
+
+    async def _learn(self, turn: OpenTurn) -> None:
+        try:
+            await self._memory.learn(turn)
+        except AccAceError as error:
+            learning_failed(turn.record, error)
+        limits = self._container.settings.limits
+        turn.record.tell(TurnDone(report=turn_report(turn.record, limits)))
+
+    async def _undo_unanswered(self, turn: OpenTurn) -> None:
+        # A resumed turn that fails waits on: its result can be sent again.
+        if turn.record.answered or turn.record.paused or turn.resumed:
+            return
+        logger.info("turn_undone session=%s", turn.record.key.session)
+        await undo_turn(self._container, turn.record)
+
+    async def _close_abandoned(self, turn: OpenTurn) -> None:
+        """Close a turn that this very task has left: it cannot be running any more."""
+        for other in tuple(self._open.values()):
+            if _same(other, turn.record.key) and other.task is turn.task:
+                await self._close(other)
+
+    def _close_later(self, turn: OpenTurn) -> None:
+        """Close from a callback; the session stays held until that is done."""
+        if not turn.closed:
+            task = asyncio.get_running_loop().create_task(self._close(turn))
+            self._closing.add(task)
+            task.add_done_callback(self._closed)
+
+    def _close_cancelled(self, turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
+        if task.cancelled():
+            self._close_later(turn)
+
+    def _closed(self, task: "asyncio.Task[None]") -> None:
+        self._closing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("turn_not_closed", exc_info=error)
+
+    def _leave(self, turn: OpenTurn, name: RunName) -> None:
+        turn.runs.pop(name, None)
+        self._open.pop(name, None)
+
+
+def _same(turn: OpenTurn, key: SessionKey) -> bool:
+    return turn.record.key == key and not turn.closed

@@ -1,0 +1,131 @@
+"""Run agents that others wrote under the plugin, with scripted models."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App, ResumabilityConfig
+from google.adk.events import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.genai import types
+
+from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace.plugin.turn_memory import MODEL_ROLES
+from config import Settings
+from core.bootstrap import build_container
+from core.container import Container
+from schemas.interaction import Interaction
+from schemas.report import TurnReport
+from schemas.tenancy import SessionKey
+from schemas.turn_event import TurnDone, TurnEvent
+from tests.fakes.scripted_llm import ScriptedLlm
+
+KEY = SessionKey("desk", "ops", "s1")
+
+
+@dataclass
+class Desk:
+    """An app of a foreign root agent with the plugin; `memory` plays the plugin's own roles."""
+
+    root: Any
+    settings: Settings = field(default_factory=lambda: Settings(store="memory"))
+    memory: ScriptedLlm = field(default_factory=ScriptedLlm)
+    others: tuple[BasePlugin, ...] = ()
+    resumable: bool = False
+
+    def __post_init__(self) -> None:
+        self.container: Container = build_container(self.settings)
+        self.told: list[TurnEvent] = []
+        self.plugin = BoundedMemoryPlugin(
+            self.container,
+            models=dict.fromkeys(MODEL_ROLES, self.memory),
+            listener=self.told.append,
+        )
+        self.sessions = InMemorySessionService()
+        app = App(
+            name=KEY.app,
+            root_agent=self.root,
+            plugins=[self.plugin, *self.others],
+            resumability_config=ResumabilityConfig(is_resumable=True) if self.resumable else None,
+        )
+        self.runner = Runner(app=app, session_service=self.sessions, auto_create_session=True)
+
+    def run(
+        self,
+        message: str | types.Content,
+        *,
+        stream: bool = False,
+        key: SessionKey = KEY,
+        state: dict[str, Any] | None = None,
+    ) -> AsyncIterator[Event]:
+        """The events of one run."""
+        if isinstance(message, str):
+            message = types.Content(role="user", parts=[types.Part(text=message)])
+        mode = StreamingMode.SSE if stream else StreamingMode.NONE
+        return self.runner.run_async(
+            user_id=key.user,
+            session_id=key.session,
+            new_message=message,
+            state_delta=state,
+            run_config=RunConfig(streaming_mode=mode),
+        )
+
+    async def say(self, message: str | types.Content, **options: Any) -> list[Event]:
+        """One turn, to its end."""
+        return [event async for event in self.run(message, **options)]
+
+    async def ask(self, message: str | types.Content, **options: Any) -> str:
+        """The last text that a turn says."""
+        texts = [text_of(event) for event in await self.say(message, **options)]
+        return next((text for text in reversed(texts) if text), "")
+
+    async def constraints(self, key: SessionKey = KEY) -> list[str]:
+        """The active constraints."""
+        head = await self.container.journal.head(key)
+        return head.state.ccs.constraints if head else []
+
+    async def evidence(self, key: SessionKey = KEY) -> list[Interaction]:
+        """What was kept, newest first."""
+        return list(await self.container.evidence.list(key))
+
+    async def session_state(self) -> dict[str, Any]:
+        """What ADK keeps of the session between turns."""
+        session = await self.sessions.get_session(
+            app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
+        )
+        assert session is not None
+        return dict(session.state)
+
+    @property
+    def reports(self) -> list[TurnReport]:
+        """The reports of the finished turns."""
+        return [event.report for event in self.told if isinstance(event, TurnDone)]
+
+    async def settled(self) -> None:
+        """Wait until turns that ended without a callback are closed."""
+        await asyncio.sleep(0)
+        await self.plugin.close()
+
+
+def text_of(event: Event) -> str:
+    """The text of an event."""
+    parts = (event.content.parts if event.content else None) or []
+    return "".join(part.text for part in parts if part.text)
+
+
+def result_of(call: types.FunctionCall, response: dict[str, Any]) -> types.Content:
+    """The message with which a person answers a long-running call."""
+    answer = types.FunctionResponse(id=call.id, name=call.name, response=response)
+    return types.Content(role="user", parts=[types.Part(function_response=answer)])
+
+
+def whole(request: LlmRequest) -> str:
+    """Everything a request holds, contents and instruction."""
+    return f"{request.config.system_instruction}\n" + "\n".join(
+        content.model_dump_json(exclude_none=True) for content in request.contents
+    )
