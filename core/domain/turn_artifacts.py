@@ -8,11 +8,14 @@ from schemas.authority import Authority
 from schemas.interaction import Interaction
 from schemas.tenancy import SessionKey
 
+SEARCH_TOOL = "search_evidence"
+"""The tool that reads memory. What it returns is there already; a copy would crowd recall."""
+
 
 def turn_artifacts(
     key: SessionKey, interaction: Interaction, *, max_tokens: int
 ) -> Sequence[Artifact]:
-    """The turn as one artifact, and one for each tool result, each within `max_tokens`.
+    """The turn as one artifact, and one for each new tool result, each within `max_tokens`.
 
     The turn holds the agent's own words too, so it has the agent's authority: recalling it can
     never make a rule. Tool results have the authority of tools.
@@ -56,5 +59,5 @@ def _tool_results(key: SessionKey, interaction: Interaction, max_tokens: int) ->
             turn=interaction.turn,
         )
         for number, result in enumerate(interaction.tool_results, start=1)
-        if result.result.strip()
+        if result.result.strip() and result.name != SEARCH_TOOL
     ]

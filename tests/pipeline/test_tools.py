@@ -96,6 +96,18 @@ async def test_search_evidence_finds_by_text_and_by_id_and_quotes_it() -> None:
     assert "purple elephant" in seen(talk.llm.requests_of("generator")[-1])
 
 
+async def test_what_search_evidence_found_is_not_stored_once_more() -> None:
+    talk = Talk()
+    await talk.say("The purple elephant is in hangar 7.")
+    talk.llm.on("generator", call("search_evidence", query="purple elephant"), ANSWER)
+    await talk.say("Where is the purple elephant?")
+    report = await talk.say("And the purple elephant's keeper?")
+    assert report.recalled
+    assert all(artifact_id.startswith("turn:") for artifact_id in report.recalled)
+    [kept] = await talk.container.evidence.list(KEY, limit=1, before_turn=3)
+    assert [result.name for result in kept.tool_results] == ["search_evidence"]
+
+
 async def test_search_evidence_never_reads_another_users_memory() -> None:
     talk = Talk()
     await talk.conversation.turn(KEY._replace(user="eve"), "The secret is swordfish.")
