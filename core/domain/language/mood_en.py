@@ -41,6 +41,7 @@ _REPORTED = any_of(
     rf"\b(?:{_SAYS})\b",
     rf"(?<!\bi )(?<!^)\b(?:{_MAYBE_SAYS})\b,? {_SAID_WHAT}\b",
     r"\baccording to (?!me\b|our polic|the (?:rules?|polic))",
+    r"^per (?!our\b|my\b|the (?:rules?|polic|plan|agreement)|day\b|week\b|month\b)[\w. -]{1,40},",
     r"\b(?:reportedly|apparently|supposedly|allegedly|rumou?r has it|word is|in \w+'s (?:view"
     r"|opinion))\b",
     r"\bi (?:heard|read|was told|hear)\b|\bwrites (?:that|:|▢|,)",

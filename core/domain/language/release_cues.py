@@ -86,13 +86,15 @@ _NEGATED_EN = any_of(
     r"|abolish|withdraw|suspend|end|over\b|gone\b|off\b"
     r"|lifted|allow|permit|may|ok|okay|fine|chang|rais|disregard|done|finished|ignor)",
     r"\b(?:still|remains?|not yet|yet to|must not|may not|keep the|stays?|no reason to"
-    r"|too early)\b|\bnot over\b",
+    r"|too early)\b|\bnot over\b"
+    r"|(?:\.\.+|,|-) ?(?:not|no|my foot|yeah,? right|as if|right|correct|isn't it|is it)[.!]*$",
 )
 _TEMPORARY_EN = any_of(
     r"\b(?:just|only) (?:this|for|once|today|now)\b|\bthis (?:once|one time|time only)\b"
     r"|\b(?:one|this) time\b|\b(?:today|tonight|temporarily|one-off)\b"
     r"|\bfor (?:now|an? |the next|\d|one |two )|\b(?:until|till|except|unless|except for"
     r"|apart from)\b|\bonce\b(?=[.!]?$)"
+    r"|\bappl(?:y|ies) to (?:me|us|him|her|them|you|it|this|these|those)\b"
 )
 _WILDCARD = any_of(
     r"\b(?:all|any|every|everything|whatever|each|no|previous|prior|earlier|these|those"
@@ -142,7 +144,18 @@ _NEGATED_JA = any_of(
     r"|を)?(?:し)?(?:ない|ません|ないで|なく|てはいけ|ては(?:なら|だめ))|解除(?:は)?(?:まだ"
     r"|不可)|まだ|引き続き|継続|わけでは(?:ない|ありません)"
     r"|(?:ては|では)(?:いけ|なら|だめ)|忘れないで|ままです|変わりません"
+    r"|(?:解除|撤廃|撤回|廃止|取り消し|取消|許可|解禁|変更)(?:を|は|が|も)?(?:禁止|不可|厳禁|却下|拒否"
+    r"|でき(?:ない|ません|ず|なか)|(?:さ|し)(?:れ)?(?:て(?:は|も)?(?:い)?(?:ない|ません|なか))"
+    r"|(?:さ)?れ(?:ない|ません|なか)|するな|す(?:る)?べきで(?:は)?(?:ない|ありません|なく)"
+    r"|するわけ|するつもりは|なし|予定|見込み|待ち|申請|依頼中|検討|要望|未定|拒)"
+    r"|(?:わけ|はず|つもり)(?:が|は|も)?(?:ない|ありません)|べきで(?:は)?(?:ない|ありません)"
 )
+_TALKS_OF_IT_JA = any_of(
+    r"(?:解除|撤廃|撤回|廃止|取り消し?|取消|許可|解禁|変更)(?:を)?(?:する|した|される|された|の)?"
+    r"(?:手順|方法|やり方|権限|条件|時期|日程|理由|根拠|可否|是非|影響|必要|件|案|話|メール|通知"
+    r"|お知らせ|予定|場合|際|とき|時|前に|と(?!し|な|の)|と、)",
+)
+"""The end of a rule as a topic: how, when, whether; nothing is ended."""
 _TEMPORARY_JA = any_of(
     r"今日(?:だけ|のみ|は)|今回(?:だけ|のみ|は|に限)|一度だけ|一回だけ|一時的|とりあえず|当面"
     r"|今だけ|まで(?:は)?(?=.*(?:許可|いい|よい|解除))|以外|を除い"
@@ -229,6 +242,7 @@ def is_unsaid(sentence: str) -> bool:
             or mood_ja.is_supposed(sentence)
             or bool(_CONDITION_JA.search(sentence))
             or bool(_NEGATED_JA.search(sentence))
+            or bool(_TALKS_OF_IT_JA.search(sentence))
         )
     return (
         mood_en.is_question(sentence)
@@ -239,6 +253,23 @@ def is_unsaid(sentence: str) -> bool:
         or bool(_SPEAKER_LABEL.search(sentence))
     )
 
+
+def takes_back(sentence: str) -> bool:
+    """Whether it takes back what was said just before: "no wait, keep it", 「やっぱりやめます」."""
+    return bool(_TAKES_BACK.search(sentence))
+
+
+_TAKES_BACK = any_of(
+    r"^(?:oh|no|nah|hmm|er|sorry|actually|but)?[,.!]? ?(?:wait\b|hold on|scratch that|never ?mind"
+    r"|on second thoughts?|(?:just |only )?(?:kidding|joking)|jk\b|not really|strike that"
+    r"|i take (?:that|it) back|undo that|cancel that|forget (?:that|it|i said)|keep it\b"
+    r"|don't\b[.!]*$|do not\b[.!]*$|don't do (?:that|it)|i changed my mind|that was a joke"
+    r"|i was (?:just |only )?(?:kidding|joking))",
+    r"^(?:not|no|nope)[.!]*$|^no,? (?:don't|do not|keep|wait|actually)",
+    r"^actually,? (?:no|don't|keep)",
+    r"^(?:やっぱり|やっぱ|やはり|いや|いえ|待って|ちょっと待|冗談|嘘|うそ|なんて)",
+    r"^今のは?(?:なし|取り消)",
+)
 
 _BEFORE_NEW_VALUE = re.compile(
     r"\b(?:to|is now|are now|is from now on|until|till|by|with|moves to)\b|: |[はを]|(?=[$€£¥]\d)"

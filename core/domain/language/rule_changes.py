@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 
 from core.domain.language import release_cues
+from core.domain.language.conditions import permits_without_condition
 from core.domain.language.detect import language_of
+from core.domain.language.named_release import ID, ids_released, new_wording
 from core.domain.language.normal import normalise
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_clauses
@@ -20,7 +23,6 @@ from core.domain.language.words import content_words, negated
 from schemas.commit import ConstraintPin
 
 _COMMA = re.compile(r"[,、;] ?|: ")
-_ID = re.compile(r"(?<![a-z0-9-])c-\d{4,}(?![a-z0-9-])")
 
 _MAX_STATEMENT = 400
 """Characters; what rambles on for longer releases nothing."""
@@ -61,7 +63,7 @@ def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]
     contradictions, temporary exceptions, and wildcards ("ignore all rules").
     """
     found: dict[str, RuleChange] = {}
-    for quote in _statements(text):
+    for quote in _certain_statements(text):
         for change in _changes_of(quote, pins):
             found.setdefault(change.constraint_id, change)
     return list(found.values())
@@ -70,26 +72,39 @@ def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]
 def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
     """The first sentence that means to release a rule but names no single pin, or None.
 
-    Wildcards, ambiguous topics, unknown ids and temporary exceptions are such; so the user can be
-    told to name the id.
+    Wildcards, ambiguous topics, unknown ids, temporary exceptions and words that may be pasted
+    are such; so the user can be told to name the id.
     """
+    certain = frozenset(_certain_statements(text))
     for quote in _statements(text):
         spoken = _spoken(quote)
-        if release_cues.is_unsaid(spoken) or _changes_of(quote, pins):
+        if release_cues.is_unsaid(spoken):
             continue
+        if _changes_of(quote, pins):
+            if quote in certain:
+                continue
+            return quote
         if release_cues.is_wildcard(spoken) or release_cues.ends_rule(spoken):
             return quote
-        if _ID.search(spoken) and release_cues.ends_by_name(spoken):
+        if ID.search(spoken) and release_cues.ends_by_name(spoken):
             return quote
         if _touches_any(spoken, pins):
             return quote
     return None
 
 
-def _statements(text: str) -> Iterator[str]:
+def _statements(text: str, *, wary: bool = False) -> Iterator[str]:
     """Sentences, and clauses where one sentence makes several statements; none over the bound."""
-    for sentence in own_sentences(text):
+    for sentence in own_sentences(text, wary=wary):
         yield from (clause for clause in split_clauses(sentence) if len(clause) <= _MAX_STATEMENT)
+
+
+def _certain_statements(text: str) -> Iterator[str]:
+    """The statements that are surely the speaker's own and not taken back by the next one."""
+    statements = list(_statements(text, wary=True))
+    for quote, following in zip_longest(statements, statements[1:], fillvalue=""):
+        if not release_cues.takes_back(_spoken(following)):
+            yield quote
 
 
 def _spoken(quote: str) -> str:
@@ -100,26 +115,29 @@ def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
     spoken = _spoken(quote)
     if release_cues.is_unsaid(spoken):
         return []
-    named = _named_pins(spoken, pins)
-    if _ID.search(spoken):
-        return _by_name(quote, spoken, named)
+    if ID.search(spoken):
+        return _by_name(quote, spoken, pins)
     if release_cues.is_wildcard(spoken):
         return []
     change = _by_topic(quote, spoken, pins)
     return [change] if change else []
 
 
-def _named_pins(spoken: str, pins: Sequence[ConstraintPin]) -> list[ConstraintPin]:
-    names = set(_ID.findall(spoken))
-    return [pin for pin in pins if pin.id in names]
-
-
-def _by_name(quote: str, spoken: str, named: Sequence[ConstraintPin]) -> list[RuleChange]:
+def _by_name(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+    names = frozenset(ID.findall(spoken))
+    named = [pin for pin in pins if pin.id in names]
     if release_cues.amends(spoken) and len(named) == 1:
-        return [_amendment(quote, named[0])]
-    if not release_cues.ends_by_name(spoken) or release_cues.is_temporary(spoken):
+        new_text = new_wording(quote)
+        # "Raise c-0003 to $800" says of nothing by itself what the new rule is about.
+        return [RuleChange(ChangeKind.AMEND, named[0].id, quote, new_text)] if new_text else []
+    if release_cues.is_temporary(spoken):
         return []
-    return [RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None) for pin in named]
+    released = ids_released(spoken)
+    return [
+        RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None)
+        for pin in named
+        if pin.id in released
+    ]
 
 
 def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleChange | None:
@@ -146,6 +164,8 @@ def _may_release(part: str, pin: ConstraintPin) -> bool:
     if release_cues.excuses(part):
         return not negated(pin.text)
     if not release_cues.permits(part) or not negated(pin.text):
+        return False
+    if permits_without_condition(part, pin.text):
         return False
     action = action_of(pin.text)
     if action:

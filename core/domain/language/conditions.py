@@ -1,0 +1,32 @@
+"""Tell a permission for a moment outside a rule's condition from the end of the rule.
+
+"Never restart db-01 during business hours" is not lifted by "you can restart db-01 now", said at
+seven in the evening. It is by words that name the hours, or that speak of all time to come.
+"""
+
+import re
+
+from core.domain.language.normal import normalise
+from core.domain.language.words import content_words
+
+_CONDITION_EN = re.compile(
+    r"\b(?:during|while|in|on|at|between|outside|inside|within|after|when|whenever)\b"
+    r"(?P<condition>.*)$"
+)
+_CONDITION_JA = re.compile(
+    r"(?P<condition>[^、。はがをも]{2,20}?(?:時間内|時間外|時間帯|期間|[中間時際日前後外内]))(?:は|の|に|、)"
+)
+_FOR_GOOD = re.compile(
+    r"\b(?:again|from now on|going forward|any ?more|any ?time|always|whenever)\b"
+    r"|今後|これから|以降|いつでも|常に|再び|もう"
+)
+
+
+def permits_without_condition(permission: str, rule: str) -> bool:
+    """Whether a rule has a condition of time or place that a permission leaves open."""
+    folded = normalise(rule)
+    found = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
+    if found is None or _FOR_GOOD.search(permission):
+        return False
+    condition = content_words(found.group("condition"))
+    return bool(condition) and not condition & content_words(permission)
