@@ -53,6 +53,7 @@ def root(
 
 @app.command()
 def chat(
+    *,
     session: Annotated[
         str | None, typer.Option(help="Session to resume or to start; a new id if left out.")
     ] = None,
@@ -70,12 +71,16 @@ def chat(
     keep_going: Annotated[
         bool, typer.Option(help="In a script, go on after a turn that failed.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="acc (the default), replay, window, summary or retrieval."),
+    ] = None,
 ) -> None:
     """Talk with the agent; /help inside lists the commands."""
     from cli.chat_command import ChatOptions  # noqa: PLC0415 — keeps --help quick
     from cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
 
-    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going)))
+    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going, memory)))
 
 
 @app.command()

@@ -11,14 +11,24 @@ from cli.turn_api import TurnApi
 from core.errors import AccAceError, InputError
 from schemas.artifact import Artifact
 from schemas.authority import Authority
+from schemas.memory_name import MemoryName
 from schemas.tenancy import SessionKey
 
 
 class Chat:
     """One session on one screen."""
 
-    def __init__(self, turns: TurnApi, key: SessionKey, screen: Screen) -> None:
+    def __init__(
+        self,
+        turns: TurnApi,
+        key: SessionKey,
+        screen: Screen,
+        *,
+        memory: MemoryName | None = None,
+    ) -> None:
+        """`memory` is the strategy of every turn, that of the settings by default."""
         self._turns = turns
+        self._memory = memory
         self._key = key
         self._screen = screen
 
@@ -58,7 +68,7 @@ class Chat:
             self._screen.end()
 
     async def _follow(self, text: str, authority: Authority) -> None:
-        events = self._turns.stream(self._key, text, authority=authority)
+        events = self._turns.stream(self._key, text, authority=authority, memory=self._memory)
         try:
             async for event in events:
                 self._screen.event(event)

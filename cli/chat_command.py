@@ -25,6 +25,7 @@ from config import Settings, load_settings
 from core.errors import InputError
 from core.ports.clock import Clock
 from schemas.artifact import Artifact
+from schemas.memory_name import MEMORIES, MemoryName
 from schemas.tenancy import SessionKey
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class ChatOptions:
     script: str | None = None
     as_json: bool = False
     keep_going: bool = False
+    memory: str | None = None
 
 
 def chat(
@@ -55,12 +57,13 @@ def chat(
     user = checked_name(options.user, "--user")
     session = checked_name(new_id() if options.session is None else options.session, "--session")
     key = SessionKey(APP_NAME, user, session)
+    memory = None if options.memory is None else memory_name(options.memory)
     settings = load_settings()
     with asyncio.Runner() as runner, _started(settings, runner) as app:
         # With --json, stdout belongs to the program that reads it.
         people = stderr_console() if options.as_json else stdout_console()
         screen = _screen(options, people, scripted=script is not None)
-        talk = Chat(app.turns, key, screen)
+        talk = Chat(app.turns, key, screen, memory=memory)
         turns = runner.run(talk.completed())
         for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
             people.print(line, style="dim", soft_wrap=True)
@@ -75,6 +78,14 @@ def checked_name(name: str, option: str) -> str:
     if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         raise InputError(f"{option} must be 1 to {MAX_NAME} printable characters; got {name!r:.40}")
     return name
+
+
+def memory_name(text: str) -> MemoryName:
+    """The memory strategy of that name; raises InputError for a text that is none."""
+    for name in MEMORIES:
+        if text == name:
+            return name
+    raise InputError(f"--memory must be one of {', '.join(MEMORIES)}; got {text!r:.40}")
 
 
 def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) -> list[Artifact]:

@@ -6,6 +6,7 @@ from typing import Protocol
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommittedState, JournalEntry
+from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
 from schemas.tenancy import SessionKey, Tenant
 from schemas.turn_event import TurnEvent
@@ -15,9 +16,14 @@ class TurnApi(Protocol):
     """Runs turns and reads memory. Every method raises subclasses of AccAceError."""
 
     def stream(
-        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+        self,
+        key: SessionKey,
+        text: str,
+        *,
+        authority: Authority = Authority.USER,
+        memory: MemoryName | None = None,
     ) -> AsyncIterator[TurnEvent]:
-        """Run a turn; a cancelled one is wholly undone."""
+        """Run a turn, with the memory of the settings by default; a cancelled one is undone."""
         ...
 
     async def state(self, key: SessionKey) -> CommittedState | None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from schemas.authority import Authority
+from schemas.memory_name import MemoryName
 from schemas.report import TurnReport
 from schemas.tenancy import SessionKey
 from schemas.turn_event import TurnEvent
@@ -51,6 +52,11 @@ class TurnRequest(BaseModel):
     source: Literal["user", "tool", "retrieved"] = Field(
         default="user",
         description="Who says it. Only a user's words can set or release constraints and goal.",
+    )
+    memory: MemoryName | None = Field(
+        default=None,
+        description="Memory of this turn: acc, the compressed state, or a classic strategy to "
+        "compare with. That of the settings when absent.",
     )
 
 
@@ -115,7 +121,9 @@ async def _answer(
 
 
 def _events(context: ServerContext, key: SessionKey, body: TurnRequest) -> AsyncIterator[TurnEvent]:
-    return context.conversation.stream(key, body.input, authority=Authority(body.source))
+    return context.conversation.stream(
+        key, body.input, authority=Authority(body.source), memory=body.memory
+    )
 
 
 async def _streamed(

@@ -9,6 +9,7 @@ from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.ccs import empty_ccs
 from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from schemas.memory_name import MemoryName
 from schemas.playbook import Playbook, StoredPlaybook
 from schemas.report import TokenUse, TurnReport
 from schemas.tenancy import SessionKey, Tenant
@@ -26,12 +27,19 @@ class FakeTurnApi:
         self.documents: list[Artifact] = []
         self.said: list[tuple[str, Authority]] = []
         self.erased: list[Tenant] = []
+        self.memories: list[MemoryName | None] = []
         self.hanging = asyncio.Event()
         self.closed = False
 
     async def stream(
-        self, key: SessionKey, text: str, *, authority: Authority = Authority.USER
+        self,
+        key: SessionKey,
+        text: str,
+        *,
+        authority: Authority = Authority.USER,
+        memory: MemoryName | None = None,
     ) -> AsyncIterator[TurnEvent]:
+        self.memories.append(memory)
         if not text:
             raise InputError("the input is empty")
         yield StageStarted(stage="recaller")

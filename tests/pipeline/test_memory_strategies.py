@@ -5,11 +5,14 @@ import contextlib
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.conversation import APP_NAME, Conversation
 from config import Settings
+from core.bootstrap import build_container
 from core.errors import InputTooLargeError, ModelUnavailable
 from schemas.authority import Authority
 from schemas.memory_name import MemoryName
 from schemas.report import TurnReport
+from schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import calls
 from tests.pipeline.talk import Talk, seen
 
@@ -191,3 +194,22 @@ async def test_a_tool_speaking_in_the_users_place_is_replayed_as_quoted_data() -
     first = texts(talk.llm.requests_of("generator")[-1])[0][1]
     assert first.startswith('<input name="earlier_input">')
     assert "</input>" not in first.removesuffix("</input>")
+
+
+@pytest.mark.parametrize("memory", CLASSIC)
+async def test_the_embedded_model_reads_facts_and_rules_off_messages(memory: MemoryName) -> None:
+    conversation = Conversation(build_container(Settings(store="memory", memory=memory)))
+    key = SessionKey(APP_NAME, "ops", "s1")
+    await conversation.turn(key, "The owner of checkout is Aiko. Never restart db-01 by day.")
+    await conversation.turn(key, "The disk of db-02 is full.")
+    assert "Aiko" in (await conversation.turn(key, "Who owns checkout?")).answer
+    refused = await conversation.turn(key, "Restart db-01 now.")
+    if memory != "retrieval":  # Passages of a search are data: they rule nothing.
+        assert "Never restart db-01 by day" in refused.answer
+
+
+async def test_the_embedded_model_takes_no_earlier_tool_result_for_a_new_one() -> None:
+    conversation = Conversation(build_container(Settings(store="memory", memory="replay")))
+    key = SessionKey(APP_NAME, "ops", "s1")
+    assert "42" in (await conversation.turn(key, "Calculate 6 * 7.")).answer
+    assert "42" not in (await conversation.turn(key, "Thanks!")).answer

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from cli.chat import Chat, converse, play
+from cli.chat_command import memory_name
 from cli.failure import ExitCode
 from cli.screen import JsonScreen, Screen
 from cli.script import Script, ScriptedTurn
@@ -207,3 +208,17 @@ def test_ctrl_c_cancels_the_turn_and_returns_to_the_prompt() -> None:
     assert code is ExitCode.OK
     assert "cancelled; nothing of this turn was kept" in terminal.out.getvalue()
     assert "nothing to undo" in terminal.out.getvalue()
+
+
+def test_the_chosen_memory_is_asked_for_in_every_turn() -> None:
+    turns = FakeTurnApi()
+    with asyncio.Runner() as runner:
+        chat = Chat(turns, KEY, Terminal().people, memory="window")
+        for text in ("hello", "bye"):
+            runner.run(chat.say(text))
+    assert turns.memories == ["window", "window"]
+
+
+def test_an_unknown_memory_is_refused_with_the_names() -> None:
+    with pytest.raises(InputError, match="acc, replay, window, summary, retrieval"):
+        memory_name("elephant")

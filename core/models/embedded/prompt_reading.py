@@ -35,6 +35,8 @@ class Prompt:
 
     inputs: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Role and text of each message before x_t, oldest first."""
     replies: tuple[ToolReply, ...] = ()
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Declared functions, each with the names of its arguments in order."""
@@ -63,10 +65,15 @@ def read_prompt(llm_request: LlmRequest) -> Prompt:
     inputs: dict[str, object] = {}
     for text in texts:
         inputs = {**read_inputs(text), **inputs}
+    at = _position_of_input(contents)
     return Prompt(
         inputs=inputs,
-        text=_last_user_text(contents),
-        replies=_replies(contents),
+        text="" if at is None else _text(contents[at])[:_MAX_CHARS].strip(),
+        earlier=tuple(
+            (item.role or "user", text) for item in contents[: at or 0] if (text := _text(item))
+        ),
+        # Of this turn's tool loop only: earlier results are part of the conversation.
+        replies=_replies(contents[at or 0 :]),
         tools={
             item.name: tuple(parameters_of(item).get("properties") or {})
             for item in declarations_of(llm_request)
@@ -101,12 +108,13 @@ def _text(content: types.Content) -> str:
     return "\n".join(part.text for part in content.parts or [] if part.text and not part.thought)
 
 
-def _last_user_text(contents: list[types.Content]) -> str:
-    """The last text of the user: x_t, or a block of inputs that holds it."""
-    for content in reversed(contents):
-        if content.role in {None, "user"} and (text := _text(content)):
-            return text[:_MAX_CHARS].strip()
-    return ""
+def _position_of_input(contents: list[types.Content]) -> int | None:
+    """Where the last text of the user stands: x_t, or a block of inputs that holds it."""
+    for position in reversed(range(len(contents))):
+        content = contents[position]
+        if content.role in {None, "user"} and _text(content):
+            return position
+    return None
 
 
 def _replies(contents: list[types.Content]) -> tuple[ToolReply, ...]:

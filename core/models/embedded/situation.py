@@ -11,6 +11,7 @@ from core.models.embedded.gist import overtaken
 from core.models.embedded.matching import Fact, once, terms_of
 from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
 from core.models.embedded.relations import find_claim, find_relations, status_of
+from core.models.embedded.transcript import Spoken, state_of_transcript
 from core.models.embedded.views import (
     BulletView,
     StateView,
@@ -21,6 +22,7 @@ from core.models.embedded.views import (
 )
 from core.models.embedded.wording import Language
 from schemas.authority import Authority
+from schemas.interaction import TurnInput
 
 _TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
@@ -81,11 +83,21 @@ def situation_of(prompt: Prompt) -> Situation:
         text=turn_input.text,
         authority=turn_input.authority,
         language=language_of(turn_input.text),
-        state=state_of(prompt.inputs.get("state")),
+        state=_state(prompt, turn_input),
         bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),
         warnings=tuple(texts_of(prompt.inputs.get("warnings"))),
         replies=prompt.replies,
         tools=prompt.tools,
+    )
+
+
+def _state(prompt: Prompt, current: TurnInput) -> StateView:
+    """The state that the request brings, or what its messages tell where it brings none."""
+    if "state" in prompt.inputs or not (prompt.earlier or "recalled" in prompt.inputs):
+        return state_of(prompt.inputs.get("state"))
+    said = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
+    return state_of_transcript(
+        said, Spoken(current.text, current.authority.may_rule), prompt.inputs
     )
 
 

@@ -1,0 +1,105 @@
+"""Read a situation off the messages of a conversation, where a request brings no state.
+
+With a classic memory strategy a model is shown messages. This engine then notes of them what it
+would have been told by a state: rules still in force, facts newest first, relations, goal,
+options. It knows what the messages say and nothing else; a rule that the window has dropped is
+gone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.domain.language.goal_detection import detect_goal
+from core.domain.language.rule_changes import detect_changes
+from core.domain.language.rule_detection import detect_rules
+from core.domain.language.sentences import split_sentences
+from core.models.embedded.gist import facts_of, said_and_answered
+from core.models.embedded.matching import unique
+from core.models.embedded.options import listed_options
+from core.models.embedded.relations import find_relations, latest
+from core.models.embedded.views import StateView, mapping_of, text_of, texts_of
+from schemas.authority import Authority
+from schemas.ccs import empty_ccs
+from schemas.commit import ConstraintPin
+
+_OPENING = re.compile(r'<artifact id="([^"]{1,200})"')
+_MARGIN = "| "
+_MAX_FACTS = 200
+_MAX_RELATIONS = 60
+_PASSAGE_FACTS = 3
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text of the conversation and who spoke."""
+
+    text: str
+    by_user: bool
+
+
+def state_of_transcript(
+    said: Sequence[Spoken], current: Spoken, inputs: Mapping[str, object]
+) -> StateView:
+    """What the messages, x_t and the blocks `summary` and `recalled` tell, as a state."""
+    spoken = [item.text for item in (*said, current) if item.by_user]
+    answers = [item.text for item in said if not item.by_user]
+    summary = text_of(mapping_of(inputs.get("summary")).get("text"))
+    told = [*reversed([item.text for item in (*said, current)]), summary]
+    facts = unique(fact for text in reversed(spoken) for fact in facts_of(text))
+    pins = _rules([*split_sentences(summary), *spoken])
+    ccs = empty_ccs().model_copy(
+        update={
+            "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
+            "semantic_gist": "\n".join([*facts[:_MAX_FACTS], *split_sentences(summary)]),
+            "relational_map": latest(r for text in told for r in reversed(find_relations(text)))[
+                :_MAX_RELATIONS
+            ],
+            "goal_orientation": _goal(spoken),
+            "constraints": [pin.text for pin in pins],
+            "retrieved_artifacts": list(_passages(texts_of(inputs.get("recalled")))),
+        }
+    )
+    return StateView(ccs=ccs, pins=tuple(pins), turn=len(spoken))
+
+
+def _rules(spoken: Sequence[str]) -> list[ConstraintPin]:
+    """The rules in force after all that was said, oldest first."""
+    pins: list[ConstraintPin] = []
+    number = 0
+    for turn, text in enumerate(spoken, start=1):
+        changes = detect_changes(text, pins)
+        gone = {change.constraint_id for change in changes}
+        pins = [pin for pin in pins if pin.id not in gone]
+        amended = [change.new_text for change in changes if change.new_text]
+        for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
+            if rule not in {pin.text for pin in pins}:
+                number += 1
+                pins.append(_pin(number, rule, turn))
+    return pins
+
+
+def _pin(number: int, rule: str, turn: int) -> ConstraintPin:
+    return ConstraintPin(
+        id=f"c-{number:04d}", text=rule, authority=Authority.USER, origin_turn=turn, quote=rule
+    )
+
+
+def _goal(spoken: Sequence[str]) -> str:
+    goal = ""
+    for text in spoken:
+        span = detect_goal(text)
+        if span is not None and (span.explicit or not goal):
+            goal = span.text
+    return goal
+
+
+def _passages(quoted: Sequence[str]) -> Iterator[str]:
+    """References with a fact each, from quoted artifacts."""
+    for block in quoted:
+        opening, _, rest = block.partition("\n")
+        named = _OPENING.match(opening)
+        lines = [line.removeprefix(_MARGIN) for line in rest.splitlines()[:-1]]
+        said, _ = said_and_answered("\n".join(lines))
+        for fact in facts_of(said)[:_PASSAGE_FACTS]:
+            yield f"[{named[1]}] {fact}" if named else fact
