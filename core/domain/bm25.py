@@ -70,7 +70,8 @@ def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[flo
     """For each document, the share of the wanted terms' trigrams that it holds, 0..1.
 
     Finds other forms of a word ('adoption', 'adopting') where stems differ. Each trigram weighs
-    as much as it is rare among `documents`. Terms shorter than a trigram have none.
+    as much as it is rare among `documents`. How often a document holds it does not count; a term
+    shorter than a trigram, such as a bigram of kanji, is taken whole.
     """
     trigrams = list(dict.fromkeys(part for term in wanted for part in _trigrams(term)))
     padded = [f" {terms[:MAX_LETTERS]} " for terms in documents]
@@ -91,7 +92,7 @@ def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[flo
 
 
 def _trigrams(term: str) -> list[str]:
-    if len(term) < TRIGRAM:
-        return []
     padded = f" {term} "
+    if len(term) < TRIGRAM:
+        return [padded]
     return [padded[at : at + TRIGRAM] for at in range(len(padded) - TRIGRAM + 1)]

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.domain.bm25 import (
-    TRIGRAM,
     CorpusStatistics,
     coverage,
     found_terms,
@@ -128,7 +127,7 @@ def _own_scores(
     """What each document's own text is worth. Letters lift a match, they never make one."""
     words = [coverage(terms, rarities, query.text) for terms in found]
     letters = words
-    if weights.letters and any(len(term) >= TRIGRAM for term in query.text):
+    if weights.letters:
         letters = letter_coverage([document.terms for document in documents], query.text)
     return [
         weights.words * said
