@@ -25,6 +25,7 @@ from google.genai import types
 
 from acc_ace.plugin.open_turn import OpenTurn, run_name
 from acc_ace.plugin.request import put_memory
+from acc_ace.plugin.saying import is_evidence
 from acc_ace.plugin.turn_memory import TurnMemory
 from acc_ace.plugin.turns import Turns
 from acc_ace.reply_facts import reply_facts
@@ -42,9 +43,6 @@ from core.models.resilient import ResilientLlm
 from schemas import state as keys
 
 _PROMPT = Path(__file__).parent / "memory.md"
-
-_NOT_EVIDENCE = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
-"""Tools of ADK itself: what they return says nothing about the world."""
 
 
 class BoundedMemoryPlugin(BasePlugin):
@@ -196,7 +194,7 @@ class BoundedMemoryPlugin(BasePlugin):
 
     def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
         turn = self._turns.find(context)
-        if turn is None or tool.name in _NOT_EVIDENCE:
+        if turn is None or not is_evidence(tool.name):
             return
         bounded = clip_tokens(text, self._container.settings.limits.tool_result_tokens)
         note_result(turn.record, tool, context, bounded, is_error=is_error)

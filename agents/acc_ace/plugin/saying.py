@@ -1,13 +1,14 @@
 """Read from the events of a run what was said to the user, and what the run waits for."""
 
-import json
-
 from google.adk.events import Event
 from google.genai import types
 
+from acc_ace.stages.tool_loop import result_text
 from acc_ace.turn_record import TurnRecord
 from schemas.interaction import ToolCall
 from schemas.turn_event import ToolStarted
+
+_TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
 
 class Saying:
@@ -21,8 +22,12 @@ class Saying:
 
     @property
     def answer(self) -> str | None:
-        """Everything the user was told, in order; a workflow's output when nobody spoke."""
-        return "\n\n".join(self._texts) or self._output or None
+        """Everything the user was told, in order; else the last result or output of a run.
+
+        None while nobody has spoken and a call waits for its result.
+        """
+        told = "\n\n".join(self._texts)
+        return told or (None if self.waits else self._output) or None
 
     @property
     def waits(self) -> bool:
@@ -39,7 +44,7 @@ class Saying:
         if event.is_final_response() and not event.get_function_calls():
             self._hear(event)
         if event.output is not None:
-            self._output = _as_text(event.output)
+            self._output = result_text(event.output)
 
     def take_calls(self, event: Event) -> None:
         """Note the tool calls of an event that the user does not see."""
@@ -51,11 +56,11 @@ class Saying:
         self._pending -= {response.id for response in event.get_function_responses() if response.id}
 
     def _hear(self, event: Event) -> None:
-        text = spoken(event.content)
-        if not text and event.actions.skip_summarization:
-            text = "\n".join(_as_text(item.response) for item in event.get_function_responses())
-        if text.strip():
+        if (text := spoken(event.content)).strip():
             self._texts.append(text)
+        elif event.actions.skip_summarization:
+            results = event.get_function_responses()
+            self._output = "\n".join(result_text(result.response) for result in results)
 
 
 def spoken(content: types.Content | None) -> str:
@@ -64,5 +69,6 @@ def spoken(content: types.Content | None) -> str:
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def is_evidence(tool: str) -> bool:
+    """Whether a tool's result says something about the world; those of ADK itself do not."""
+    return tool not in _TOOLS_OF_ADK and not tool.startswith("adk_")

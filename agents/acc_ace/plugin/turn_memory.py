@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from acc_ace.direct_completion import DirectCompletion
 from acc_ace.plugin.arriving import arrival, turn_events
 from acc_ace.plugin.open_turn import OpenTurn
+from acc_ace.plugin.saying import is_evidence
 from acc_ace.prompts import load_prompts
 from acc_ace.stages.compressor import Compressor
 from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
@@ -60,7 +61,7 @@ class TurnMemory:
         }
         prompts, records = load_prompts(), TurnRecords()
         digests = prompts.digests()
-        self.prompt_digests = {role: digests[role] for role in MODEL_ROLES}
+        self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
         self._initializer = StateInitializer(container, records, name_attachments=True)
         self._before: tuple[ContentlessStage, ...] = (
             Recaller(container, records),
@@ -154,6 +155,7 @@ def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
         )
         for event in turn_events(turn.ctx)
         for response in event.get_function_responses()
+        if is_evidence(response.name or "")
     ]
     for event in turn_events(turn.ctx):
         turn.saying.take_calls(event)
