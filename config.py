@@ -78,8 +78,23 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
 
     data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
-    store: Literal["sqlite", "memory"] = Field(
-        default="sqlite", description="Where memory is kept; 'memory' forgets at exit."
+    store: Literal["sqlite", "postgres", "memory"] = Field(
+        default="sqlite",
+        description="Where memory is kept: files in data_dir, the PostgreSQL of database_url (for "
+        "many processes and machines), or 'memory', which forgets at exit.",
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="For store=postgres: postgresql://user:password@host:5432/database.",
+    )
+    database_connections: int = Field(
+        default=8,
+        ge=1,
+        le=500,
+        description="Connections that a process opens at most; the session lock adds one.",
+    )
+    database_wait_s: float = Field(
+        default=10.0, ge=0, le=600, description="Time to wait for a database server that is away."
     )
     memory: MemoryName = Field(
         default="acc",

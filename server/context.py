@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Path, Query, Request
 
 from acc_ace.conversation import APP_NAME, Conversation
-from core.adapters.adk_session import BoundedSessionService
+from core.adapters.bounded_sessions import BoundedSessions
 from core.container import Container
 from core.errors import InputError
 from schemas.tenancy import SessionKey, Tenant
@@ -25,7 +25,7 @@ class ServerContext:
 
     container: Container
     conversation: Conversation
-    session_service: BoundedSessionService
+    session_service: BoundedSessions
     gate: TurnGate
 
     async def close(self) -> None:

@@ -4,14 +4,15 @@ from typing import Final
 
 from google.adk.cli.service_registry import get_service_registry
 
-from core.adapters.adk_session import IN_MEMORY, SESSIONS_FILE, BoundedSessionService
+from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.open_sessions import open_sessions
 from core.container import Container
 from schemas.tenancy import SessionKey
 
 _SCHEME: Final = "accace-served"
 
 
-def open_session_service(container: Container) -> BoundedSessionService:
+def open_session_service(container: Container) -> BoundedSessions:
     """Sessions beside the other stores; deleting one deletes what those keep of it."""
 
     async def forget(key: SessionKey) -> None:
@@ -19,16 +20,13 @@ def open_session_service(container: Container) -> BoundedSessionService:
         await container.evidence.erase(key.tenant, key.session)
         await container.artifacts.erase(key.tenant, key.session)
 
-    settings = container.settings
-    in_memory = settings.store == "memory"
-    path = IN_MEMORY if in_memory else settings.data_dir / SESSIONS_FILE
-    return BoundedSessionService(path, on_delete=forget)
+    return open_sessions(container.settings, container.journal, on_delete=forget)
 
 
-def uri_of(service: BoundedSessionService) -> str:
+def uri_of(service: BoundedSessions) -> str:
     """A URI under which ADK, which takes nothing but URIs, finds this very service."""
 
-    def served(uri: str, **_options: object) -> BoundedSessionService:
+    def served(uri: str, **_options: object) -> BoundedSessions:
         return service
 
     get_service_registry().register_session_service(_SCHEME, served)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from config import Settings, settings
+from tests.fakes.postgres_server import NoServerError, PostgresServer, running_postgres
 
 _FOREIGN = ("ACC_ACE_", "GOOGLE_", "GEMINI_", "OPENAI_", "ANTHROPIC_", "ADK_", "OTEL_")
 """Prefixes of variables that change what models and ADK do."""
@@ -28,6 +29,16 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     settings.cache_clear()
     yield
     settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server, started by the first test that asks for it."""
+    try:
+        with running_postgres() as server:
+            yield server
+    except NoServerError as reason:
+        pytest.skip(f"PostgreSQL cannot be started here: {reason}")
 
 
 def _loopback_only(event: str, args: tuple[object, ...]) -> None:

@@ -18,7 +18,7 @@ from acc_ace.running_turns import RunningTurns
 from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
-from core.adapters.adk_session import BoundedSessionService
+from core.adapters.bounded_sessions import BoundedSessions
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
@@ -193,7 +193,7 @@ class Conversation:
         await self._runner.close()
         if isinstance(self._app.root_agent, BoundedTurn):
             await self._app.root_agent.close()
-        if isinstance(self._sessions, BoundedSessionService):
+        if isinstance(self._sessions, BoundedSessions):
             await self._sessions.close()
         await self._container.close()
 
@@ -221,7 +221,7 @@ class Conversation:
             queue.put_nowait(None)
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
-        if isinstance(self._sessions, BoundedSessionService):
+        if isinstance(self._sessions, BoundedSessions):
             return await self._sessions.erase(tenant.app, tenant.user)
         found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
         for session in found.sessions:

@@ -2,13 +2,12 @@
 
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 
-from core.adapters.adk_session import BoundedSessionService
+from core.adapters.open_sessions import open_sessions
 from core.container import Container
 
 
 def open_session_service(container: Container) -> BaseSessionService:
-    """Sessions beside the other stores: in memory, or in `sessions.db` of the data directory."""
-    settings = container.settings
-    if settings.store == "memory":
+    """Sessions beside the other stores: in memory, in a file or in PostgreSQL."""
+    if container.settings.store == "memory":
         return InMemorySessionService()
-    return BoundedSessionService(settings.data_dir / "sessions.db")
+    return open_sessions(container.settings, container.journal)

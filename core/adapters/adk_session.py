@@ -15,39 +15,37 @@ Five differences to ADK's own service (google-adk 2.13):
 """
 
 import asyncio
-import logging
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import aiosqlite
-from google.adk.events import Event, EventActions
-from google.adk.sessions import BaseSessionService, Session, State
+from google.adk.events import Event
+from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.sqlite_session_service import (
     CREATE_SCHEMA_SQL,
     SqliteSessionService,
 )
 
-from core.adapters.client_state import allowed, is_from_client
+from core.adapters.bounded_sessions import (
+    LEFT_OUT,
+    BoundedSessions,
+    Forget,
+    is_silent,
+    protected,
+)
+from core.adapters.client_state import is_from_client
 from core.adapters.session_lock import InProcessSessionLock
 from core.adapters.sqlite_database import make_directory
 from core.adapters.sqlite_errors import store_error
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey
 
-_log = logging.getLogger(__name__)
-
 SESSIONS_FILE = "sessions.db"
 IN_MEMORY = Path(":memory:")
-
-Forget = Callable[[SessionKey], Awaitable[None]]
-"""Deletes what other stores keep of a session."""
-
-_LEFT_OUT: Final = GetSessionConfig()
-"""Default of `config`: tells a caller that left it out from one that passed None."""
 
 _WAIT_S = 60.0
 _TRIES = 250
@@ -61,7 +59,7 @@ _PRAGMAS = (
 )
 
 
-class BoundedSessionService(SqliteSessionService):
+class BoundedSessionService(SqliteSessionService, BoundedSessions):
     """ADK's session service for one file. Raises StoreError when it cannot be read or written."""
 
     def __init__(
@@ -91,7 +89,7 @@ class BoundedSessionService(SqliteSessionService):
         return await super().create_session(
             app_name=app_name,
             user_id=user_id,
-            state=_protected(state, session_id or "new"),
+            state=protected(state, session_id or "new"),
             session_id=session_id,
         )
 
@@ -101,7 +99,7 @@ class BoundedSessionService(SqliteSessionService):
         app_name: str,
         user_id: str,
         session_id: str,
-        config: GetSessionConfig | None = _LEFT_OUT,
+        config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
         """The session: its recent events for `config=None`, all where `config` is left out."""
         return await super().get_session(
@@ -116,10 +114,10 @@ class BoundedSessionService(SqliteSessionService):
         if event.partial:
             return event
         if is_from_client(event):
-            event.actions.state_delta = _protected(event.actions.state_delta, session.id) or {}
+            event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
             await self._project(session, event)
-        if _is_silent(event):
+        if is_silent(event):
             # BaseSessionService keeps it in the running session only.
             return await BaseSessionService.append_event(self, session, event)
         known, session.last_update_time = session.last_update_time, float("inf")
@@ -229,22 +227,3 @@ async def _enter_wal(connection: aiosqlite.Connection) -> None:
             await asyncio.sleep(_PAUSE_S)
         else:
             return
-
-
-def _is_silent(event: Event) -> bool:
-    """Whether nothing of the event would outlive the turn."""
-    if event.content is not None or event.output is not None or event.error_code:
-        return False
-    if any(not key.startswith(State.TEMP_PREFIX) for key in event.actions.state_delta):
-        return False
-    return event.actions.model_copy(update={"state_delta": {}}) == EventActions()
-
-
-def _protected(state: dict[str, Any] | None, session: str) -> dict[str, Any] | None:
-    if not state:
-        return state
-    kept = {key: value for key, value in state.items() if allowed(key, value)}
-    if len(kept) < len(state):
-        dropped = sorted(set(state) - set(kept))
-        _log.warning("client_state_dropped session=%s keys=%s", session, ",".join(dropped))
-    return kept

@@ -1,7 +1,5 @@
 """Open the stores that the settings ask for."""
 
-from dataclasses import dataclass
-
 from config import Settings
 from core.adapters.in_memory import (
     InMemoryArtifactStore,
@@ -16,41 +14,38 @@ from core.adapters.sqlite_evidence import SqliteEvidenceStore
 from core.adapters.sqlite_journal import SqliteJournal
 from core.adapters.sqlite_lock import SqliteSessionLock
 from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.ports.artifact_store import ArtifactStore
+from core.adapters.stores import Stores
 from core.ports.clock import Clock
-from core.ports.evidence_store import EvidenceStore
-from core.ports.journal import Journal
-from core.ports.playbook_store import PlaybookStore
-from core.ports.session_lock import SessionLock
 
-
-@dataclass(frozen=True)
-class Stores:
-    """All stores of one process. `database` is None in memory."""
-
-    artifacts: ArtifactStore
-    evidence: EvidenceStore
-    journal: Journal
-    playbooks: PlaybookStore
-    lock: SessionLock
-    database: SqliteDatabase | None = None
-
-    async def close(self) -> None:
-        """Close the database, if there is one."""
-        if self.database is not None:
-            await self.database.close()
+__all__ = ["Stores", "open_stores"]
 
 
 def open_stores(settings: Settings, clock: Clock) -> Stores:
-    """The stores of `settings.store`. Needs no event loop and does no I/O before first use."""
+    """The stores of `settings.store`. Needs no event loop and does no I/O before first use.
+
+    Raises ConfigError when PostgreSQL is asked for and its URL or driver is missing.
+    """
     if settings.store == "memory":
-        return Stores(
-            artifacts=InMemoryArtifactStore(),
-            evidence=InMemoryEvidenceStore(),
-            journal=InMemoryJournal(),
-            playbooks=InMemoryPlaybookStore(),
-            lock=InProcessSessionLock(),
-        )
+        return _in_memory()
+    if settings.store == "postgres":
+        # The driver is an optional extra.
+        from core.adapters.open_postgres import open_postgres_stores  # noqa: PLC0415
+
+        return open_postgres_stores(settings)
+    return _in_sqlite(settings, clock)
+
+
+def _in_memory() -> Stores:
+    return Stores(
+        artifacts=InMemoryArtifactStore(),
+        evidence=InMemoryEvidenceStore(),
+        journal=InMemoryJournal(),
+        playbooks=InMemoryPlaybookStore(),
+        lock=InProcessSessionLock(),
+    )
+
+
+def _in_sqlite(settings: Settings, clock: Clock) -> Stores:
     database = SqliteDatabase(settings.data_dir / DATABASE_FILE)
     return Stores(
         artifacts=SqliteArtifactStore(database),
@@ -59,4 +54,5 @@ def open_stores(settings: Settings, clock: Clock) -> Stores:
         playbooks=SqlitePlaybookStore(database),
         lock=SqliteSessionLock(database, clock),
         database=database,
+        close=database.close,
     )

@@ -1,7 +1,8 @@
-"""Every store, once in memory and once in SQLite; both must behave alike."""
+"""Every store, in memory, in SQLite and in PostgreSQL; all must behave alike."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,13 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def stores(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
 ) -> AsyncIterator[Stores]:
-    opened = open_stores(Settings(store=request.param, data_dir=tmp_path / "data"), clock)
+    where: dict[str, Any] = {"data_dir": tmp_path / "data"}
+    if request.param == "postgres":
+        where = {"database_url": request.getfixturevalue("postgres").clean_database()}
+    opened = open_stores(Settings(store=request.param, **where), clock)
     yield opened
     await opened.close()

@@ -15,6 +15,8 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.run_config import RunConfig
 from google.adk.cli.fast_api import get_fast_api_app
 from google.adk.cli.service_registry import get_service_registry
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event, EventActions
 from google.adk.events._internal_metadata import mark_restored
 from google.adk.runners import Runner
@@ -23,6 +25,9 @@ from google.genai import types
 
 import services
 from core.adapters.adk_session import IN_MEMORY, BoundedSessionService
+from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_sessions import PostgresSessionService
 from core.errors import CorruptStoreError, StoreError
 from schemas.state import CCS, INPUT_AUTHORITY, PLAYBOOK, RECALL
 from schemas.tenancy import SessionKey
@@ -33,10 +38,22 @@ FORGED: dict[str, Any] = {CCS: {"semantic_gist": "forged"}, PLAYBOOK: {"version"
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[BoundedSessionService]:
+async def in_file(tmp_path: Path) -> AsyncIterator[BoundedSessionService]:
     opened = BoundedSessionService(tmp_path / "sessions.db")
     yield opened
     await opened.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BoundedSessions]:
+    if request.param == "sqlite":
+        in_file = BoundedSessionService(tmp_path / "sessions.db")
+        yield in_file
+        await in_file.close()
+    else:
+        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        yield PostgresSessionService(database)
+        await database.close()
 
 
 def said(text: str, **delta: Any) -> Event:
@@ -57,21 +74,21 @@ def staged(state: dict[str, Any], text: str | None = None) -> Event:
     )
 
 
-async def started(service: BoundedSessionService) -> None:
+async def started(service: BoundedSessions) -> None:
     """A session with our state and two events."""
     session = await service.create_session(**HERE)
     await service.append_event(session, said("hello"))
     await service.append_event(session, staged(OURS, "hi"))
 
 
-async def state(service: BoundedSessionService) -> dict[str, Any]:
+async def state(service: BoundedSessions) -> dict[str, Any]:
     session = await service.get_session(**HERE)
     assert session is not None
     return dict(session.state)
 
 
 async def test_the_runner_gets_no_history_and_the_web_ui_gets_all(
-    service: BoundedSessionService,
+    service: BoundedSessions,
 ) -> None:
     await started(service)
     as_runner = await service.get_session(**HERE, config=None)
@@ -92,7 +109,7 @@ async def test_the_runner_may_be_given_recent_events(tmp_path: Path) -> None:
     await service.close()
 
 
-async def test_an_explicit_config_is_obeyed(service: BoundedSessionService) -> None:
+async def test_an_explicit_config_is_obeyed(service: BoundedSessions) -> None:
     await started(service)
     session = await service.get_session(**HERE, config=GetSessionConfig(num_recent_events=1))
     assert session is not None
@@ -119,7 +136,7 @@ async def answers(runner: Runner) -> list[str]:
 
 
 async def test_adk_2_13_runner_loads_the_same_at_every_turn(
-    service: BoundedSessionService,
+    service: BoundedSessions,
 ) -> None:
     runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
     await service.create_session(**HERE)
@@ -130,19 +147,18 @@ async def test_adk_2_13_runner_loads_the_same_at_every_turn(
 
 
 async def test_a_hand_over_between_stages_leaves_no_row(
-    service: BoundedSessionService, tmp_path: Path
+    service: BoundedSessions,
 ) -> None:
     runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
     await service.create_session(**HERE)
     await answers(runner)
-    connection = sqlite3.connect(tmp_path / "sessions.db")
-    (rows,) = connection.execute("SELECT count(*) FROM events").fetchone()
-    connection.close()
-    assert rows == 2
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert len(session.events) == 2
 
 
 async def test_a_stored_event_does_not_repeat_the_playbook(
-    service: BoundedSessionService,
+    service: BoundedSessions,
 ) -> None:
     await started(service)
     session = await service.get_session(**HERE)
@@ -155,7 +171,7 @@ async def test_a_stored_event_does_not_repeat_the_playbook(
     "author", ["user", "restored"], ids=["a user's event", "an event a client restores"]
 )
 async def test_clients_cannot_write_our_state(
-    service: BoundedSessionService, caplog: pytest.LogCaptureFixture, author: str
+    service: BoundedSessions, caplog: pytest.LogCaptureFixture, author: str
 ) -> None:
     await started(service)
     session = await service.get_session(**HERE)
@@ -170,14 +186,14 @@ async def test_clients_cannot_write_our_state(
     assert "client_state_dropped session=s-1 keys=app:motd,app:playbook,ccs" in caplog.text
 
 
-async def test_a_new_session_cannot_bring_our_state(service: BoundedSessionService) -> None:
+async def test_a_new_session_cannot_bring_our_state(service: BoundedSessions) -> None:
     session = await service.create_session(**HERE, state={**FORGED, "colour": "blue"})
     assert session.state == {"colour": "blue"}
 
 
 @pytest.mark.parametrize(("authority", "kept"), [("tool", True), ("user", True), ("system", False)])
 async def test_a_caller_may_lower_authority_and_never_raise_it(
-    service: BoundedSessionService, authority: str, kept: bool
+    service: BoundedSessions, authority: str, kept: bool
 ) -> None:
     session = await service.create_session(**HERE)
     await service.append_event(session, said("x", **{INPUT_AUTHORITY: authority, RECALL: {}}))
@@ -187,7 +203,7 @@ async def test_a_caller_may_lower_authority_and_never_raise_it(
 
 
 async def test_a_session_written_meanwhile_does_not_lose_a_paid_answer(
-    service: BoundedSessionService,
+    service: BoundedSessions,
 ) -> None:
     await started(service)
     slow = await service.get_session(**HERE, config=None)
@@ -199,7 +215,7 @@ async def test_a_session_written_meanwhile_does_not_lose_a_paid_answer(
     assert await state(service) == {**OURS, "colour": "blue", CCS: {"semantic_gist": "paid"}}
 
 
-async def test_concurrent_writers_lose_no_event(service: BoundedSessionService) -> None:
+async def test_concurrent_writers_lose_no_event(service: BoundedSessions) -> None:
     await started(service)
 
     async def write(number: int) -> None:
@@ -215,7 +231,7 @@ async def test_concurrent_writers_lose_no_event(service: BoundedSessionService) 
 
 
 async def test_a_cancelled_append_is_stored_whole_or_not_at_all(
-    service: BoundedSessionService,
+    service: BoundedSessions,
 ) -> None:
     await started(service)
     for pause in range(12):
@@ -249,8 +265,9 @@ async def test_deleting_a_session_forgets_it_everywhere(tmp_path: Path) -> None:
 
 
 async def test_erasing_a_user_leaves_no_bytes(
-    service: BoundedSessionService, tmp_path: Path
+    in_file: BoundedSessionService, tmp_path: Path
 ) -> None:
+    service = in_file
     session = await service.create_session(**HERE)
     for number in range(50):
         delta = {"user:name": "zyzzyvamarker", CCS: {"t": f"zyzzyvamarker {number}"}}
@@ -261,8 +278,9 @@ async def test_erasing_a_user_leaves_no_bytes(
 
 
 async def test_persisted_bytes_per_turn_are_flat(
-    service: BoundedSessionService, tmp_path: Path
+    in_file: BoundedSessionService, tmp_path: Path
 ) -> None:
+    service = in_file
     await service.create_session(**HERE)
     playbook = {"version": 0, "bullets": ["lesson " * 2_000]}
     for number in range(40):
@@ -276,6 +294,38 @@ async def test_persisted_bytes_per_turn_are_flat(
     connection.close()
     assert max(sizes[-4:]) <= max(sizes[:4]) + 8
     assert max(sizes) < 2_000
+
+
+async def test_sessions_of_a_user_are_listed_and_erased_with_what_they_share(
+    service: BoundedSessions,
+) -> None:
+    session = await service.create_session(**HERE)
+    await service.append_event(session, staged({"user:name": "Aiko", "colour": "blue"}, "hi"))
+    await service.create_session(app_name="shop", user_id="aiko", session_id="s-2")
+    await service.create_session(app_name="shop", user_id="ben", session_id="s-1")
+    listed = await service.list_sessions(app_name="shop", user_id="aiko")
+    assert {item.id: item.state for item in listed.sessions} == {
+        "s-1": {"user:name": "Aiko", "colour": "blue"},
+        "s-2": {"user:name": "Aiko"},
+    }
+    assert len((await service.list_sessions(app_name="shop")).sessions) == 3
+    assert await service.get_user_state(app_name="shop", user_id="aiko") == {"name": "Aiko"}
+    assert await service.erase("shop", "aiko") == 2
+    assert await service.get_user_state(app_name="shop", user_id="aiko") == {}
+    assert len((await service.list_sessions(app_name="shop")).sessions) == 1
+
+
+async def test_a_session_of_the_same_name_is_refused(service: BoundedSessions) -> None:
+    await service.create_session(**HERE)
+    with pytest.raises(AlreadyExistsError):
+        await service.create_session(**HERE)
+
+
+async def test_an_event_needs_its_session(service: BoundedSessions) -> None:
+    session = await service.create_session(**HERE)
+    await service.delete_session(**HERE)
+    with pytest.raises(SessionNotFoundError):
+        await service.append_event(session, staged({CCS: {}}, "late"))
 
 
 async def test_sessions_in_memory_work_alike() -> None:

@@ -1,0 +1,54 @@
+"""Open the stores in PostgreSQL. Imported only when they are asked for: the driver is an extra."""
+
+from config import Settings
+from core.adapters.stores import Stores
+from core.errors import ConfigError
+
+try:
+    from core.adapters.postgres_artifacts import PostgresArtifactStore
+    from core.adapters.postgres_database import PostgresDatabase
+    from core.adapters.postgres_evidence import PostgresEvidenceStore
+    from core.adapters.postgres_journal import PostgresJournal
+    from core.adapters.postgres_lock import PostgresSessionLock
+    from core.adapters.postgres_playbook import PostgresPlaybookStore
+except ImportError as error:
+    raise ConfigError(
+        "ACC_ACE_STORE=postgres needs the extra 'postgres': pip install 'acc-ace[postgres]' "
+        f"({error})"
+    ) from error
+
+
+def open_postgres_stores(settings: Settings) -> Stores:
+    """The stores in the database of the settings. Does no I/O before first use.
+
+    Raises ConfigError when the URL is missing or cannot be read.
+    """
+    database = open_database(settings)
+    lock = PostgresSessionLock(database, patience_s=settings.database_wait_s)
+
+    async def close() -> None:
+        await lock.close()
+        await database.close()
+
+    return Stores(
+        artifacts=PostgresArtifactStore(database),
+        evidence=PostgresEvidenceStore(database),
+        journal=PostgresJournal(database),
+        playbooks=PostgresPlaybookStore(database),
+        lock=lock,
+        close=close,
+    )
+
+
+def open_database(settings: Settings) -> PostgresDatabase:
+    """The database of the settings, not yet connected; raises ConfigError."""
+    if settings.database_url is None:
+        raise ConfigError(
+            "ACC_ACE_STORE=postgres needs ACC_ACE_DATABASE_URL: "
+            "postgresql://user:password@host:5432/database"
+        )
+    return PostgresDatabase(
+        settings.database_url.get_secret_value(),
+        connections=settings.database_connections,
+        patience_s=settings.database_wait_s,
+    )

@@ -1,0 +1,239 @@
+"""One PostgreSQL database: connections, transactions, another try when that can help.
+
+All work runs on threads of its own, at most one for each connection of the budget, so that the
+event loop never waits for the network and any event loop may ask. A transaction that was cut off
+is run again on a new connection. Whether a COMMIT whose answer was lost took place cannot be
+known, so every piece of work must find by itself what an earlier run of it left behind.
+"""
+
+import asyncio
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from core.adapters.postgres_errors import is_lost, is_raced, store_error
+from core.adapters.postgres_schema import SCHEMA, Connection, check_server, migrate
+from core.errors import ConfigError, InputError, StoreError
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_RACES = 20
+"""Times that a transaction may lose against others before it is given up."""
+
+_LONGEST_PAGE = 2**31 - 1
+
+_CONNECT_S = 5
+_PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+_SESSION = f"""
+    SET search_path = {SCHEMA};
+    SET timezone = 'UTC';
+    SET statement_timeout = '60s';
+    SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '60s';
+    SET tcp_keepalives_idle = 10;
+    SET tcp_keepalives_interval = 5;
+    SET tcp_keepalives_count = 3
+"""
+"""Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s."""
+
+
+class PostgresDatabase:
+    """A database, connected at first use and migrated to the newest schema."""
+
+    def __init__(self, url: str, *, connections: int = 8, patience_s: float = 10.0) -> None:
+        """Use at most `connections`; wait up to `patience_s` for a server that is away.
+
+        Does no I/O. Raises ConfigError for a URL that cannot be read.
+        """
+        self._url = url
+        self.server = _named(url)
+        self._connections = connections
+        self._patience_s = patience_s
+        self._executor: ThreadPoolExecutor | None = None
+        self._idle: list[Connection] = []
+        self._mutex = threading.Lock()
+        self._migration = threading.Lock()
+        self._migrated = False
+        self._closed = False
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a read transaction: one consistent view of the database."""
+        return await self._run(work, _READ)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a write transaction: all of it is committed, or nothing.
+
+        It may run more than once, also after it was committed. Raises StoreError, naming the
+        server and the fix; InputError for text that PostgreSQL cannot hold.
+        """
+        return await self._run(work, _WRITE)
+
+    async def check(self) -> None:
+        """Reach the server; raises StoreError."""
+        await self.read(lambda connection: connection.execute("SELECT 1"))
+
+    async def close(self) -> None:
+        """Finish running work and disconnect; using the database again raises StoreError."""
+        with self._mutex:
+            executor, self._executor, self._closed = self._executor, None, True
+        if executor is not None:
+            await asyncio.to_thread(executor.shutdown)
+        self._disconnect()
+
+    def connect(self) -> Connection:
+        """A connection of one's own, outside of the budget, its schema up to date.
+
+        Blocks for at most five seconds. Raises psycopg.Error and StoreError.
+        """
+        connection = psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=_CONNECT_S,
+            application_name="acc-ace",
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=3,
+        )
+        try:
+            connection.execute(_SESSION.encode())
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    async def _run(self, work: Callable[[Connection], T], begin: str) -> T:
+        job = self._workers().submit(self._persist, work, begin)
+        waiting = asyncio.wrap_future(job)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            # Whoever undoes this turn must find the transaction ended, one way or the other.
+            if not job.cancel():
+                await asyncio.wait([waiting])
+                if not waiting.cancelled():
+                    waiting.exception()
+            raise
+
+    def _workers(self) -> ThreadPoolExecutor:
+        with self._mutex:
+            if self._closed:
+                raise StoreError(f"{self.server} was closed by this program")
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(
+                    self._connections, thread_name_prefix="postgres"
+                )
+            return self._executor
+
+    def _persist(self, work: Callable[[Connection], T], begin: str) -> T:
+        """Try until it worked, the patience ended, or trying again cannot help."""
+        deadline = time.monotonic() + self._patience_s
+        races = losses = 0
+        while True:
+            try:
+                return self._attempt(work, begin)
+            except psycopg.Error as error:
+                if is_raced(error) and races < _RACES:
+                    races += 1
+                    time.sleep(_jitter(_PAUSES_S[0] * min(races, 10)))
+                elif is_lost(error) and time.monotonic() < deadline:
+                    pause = _PAUSES_S[min(losses, len(_PAUSES_S) - 1)]
+                    losses += 1
+                    _log.warning("database_lost", extra={"server": self.server, "tries": losses})
+                    time.sleep(_jitter(pause))
+                else:
+                    raise store_error(error, self.server) from error
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"text that is not valid Unicode cannot be stored: {error}"
+                ) from error
+
+    def _attempt(self, work: Callable[[Connection], T], begin: str) -> T:
+        connection = self._take() or self.connect()
+        try:
+            result = _in_transaction(connection, work, begin)
+        except BaseException as error:
+            if connection.closed or (isinstance(error, psycopg.Error) and is_lost(error)):
+                connection.close()
+                # The others were cut off by the same cause, most likely.
+                self._disconnect()
+            else:
+                self._give_back(connection)
+            raise
+        self._give_back(connection)
+        return result
+
+    def _take(self) -> Connection | None:
+        """The connection used last, so that those that are not needed stay idle."""
+        with self._mutex:
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._mutex:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _disconnect(self) -> None:
+        with self._mutex:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _prepare(self, connection: Connection) -> None:
+        with self._migration:
+            if not self._migrated:
+                check_server(connection, self.server)
+                migrate(connection, self.server)
+                self._migrated = True
+
+
+def page_size(limit: int) -> int:
+    """A limit that PostgreSQL takes, whatever the caller asked for."""
+    return min(max(limit, 0), _LONGEST_PAGE)
+
+
+def _in_transaction(connection: Connection, work: Callable[[Connection], T], begin: str) -> T:
+    connection.execute(begin.encode())
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if not connection.closed:
+            # Whatever happens now, the error that matters is the first one.
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _jitter(seconds: float) -> float:
+    """Between half and all of it, so that those who failed together do not return together."""
+    return seconds * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
+
+
+def _named(url: str) -> str:
+    """The server as messages name it: host, port and database, no user and no password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise ConfigError(
+            "ACC_ACE_DATABASE_URL is not a PostgreSQL URL; write it as "
+            "postgresql://user:password@host:5432/database"
+        ) from error
+    host, port = parts.get("host") or "localhost", parts.get("port") or "5432"
+    return f"PostgreSQL at {host}:{port}/{parts.get('dbname') or ''}"

@@ -1,0 +1,81 @@
+"""Bring a PostgreSQL database to the newest schema, whoever else is doing so."""
+
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+
+from core.errors import StoreError
+
+SCHEMA = "acc_ace"
+"""Everything of ours is in this schema, so that a database can be shared with other programs."""
+
+OLDEST_SERVER = 130_000
+
+_MIGRATION_LOCK = 0x_ACC_ACE
+"""Advisory lock of those who migrate; those of sessions are 64-bit hashes."""
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The numbered migrations, oldest first: (schema version, SQL)."""
+    folder = files("core.adapters") / "migrations" / "postgres"
+    found = [(int(item.name[:4]), item) for item in folder.iterdir() if item.name.endswith(".sql")]
+    return [(number, item.read_text(encoding="utf-8")) for number, item in sorted(found)]
+
+
+def check_server(connection: Connection, server: str) -> None:
+    """Raise StoreError for a server that is too old, or does not store every character."""
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        raise StoreError(
+            f"{server} runs version {version // 10_000}; version {OLDEST_SERVER // 10_000} or "
+            "newer is needed"
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"{server} stores text as {encoding}; create the database with ENCODING 'UTF8'"
+        )
+
+
+def migrate(connection: Connection, server: str) -> None:
+    """Run what is missing in one transaction; StoreError for a newer database.
+
+    The advisory lock lets one program work at a time; the others then find nothing to do.
+    """
+    known = migrations()
+    newest = known[-1][0]
+    if _version(connection) == newest:
+        return
+    with connection.transaction():
+        connection.execute("SET LOCAL lock_timeout = 0")
+        connection.execute("SET LOCAL statement_timeout = 0")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        version = _version(connection)
+        if version > newest:
+            raise StoreError(
+                f"{server} has schema version {version}, this program knows up to {newest}; "
+                "upgrade the program, or point ACC_ACE_DATABASE_URL to another database"
+            )
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        connection.execute("CREATE TABLE IF NOT EXISTS migrations (version integer PRIMARY KEY)")
+        for number, script in known:
+            if number > version:
+                connection.execute(script.encode())
+                connection.execute("INSERT INTO migrations (version) VALUES (%s)", (number,))
+
+
+def _version(connection: Connection) -> int:
+    """The newest migration that ran; 0 in a database that is not ours yet."""
+    (table,) = _one(connection, f"SELECT to_regclass('{SCHEMA}.migrations')")
+    if table is None:
+        return 0
+    (version,) = _one(connection, "SELECT coalesce(max(version), 0) FROM migrations")
+    return int(version)
+
+
+def _one(connection: Connection, query: str) -> tuple[Any, ...]:
+    row = connection.execute(query.encode()).fetchone()
+    return row or (None,)

@@ -1,0 +1,29 @@
+"""All stores of one process, whatever they are kept in."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from core.adapters.sqlite_database import SqliteDatabase
+from core.ports.artifact_store import ArtifactStore
+from core.ports.evidence_store import EvidenceStore
+from core.ports.journal import Journal
+from core.ports.playbook_store import PlaybookStore
+from core.ports.session_lock import SessionLock
+
+
+async def _nothing_to_close() -> None:
+    """What is in memory needs no closing."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """All stores of one process. `database` is the SQLite file, where there is one."""
+
+    artifacts: ArtifactStore
+    evidence: EvidenceStore
+    journal: Journal
+    playbooks: PlaybookStore
+    lock: SessionLock
+    database: SqliteDatabase | None = None
+    close: Callable[[], Awaitable[None]] = _nothing_to_close
+    """Closes the database, if there is one."""
