@@ -7,8 +7,10 @@ from config import Settings
 from core.ports.artifact_store import ArtifactStore
 from core.ports.clock import Clock
 from core.ports.evidence_store import EvidenceStore
+from core.ports.job_store import JobStore
 from core.ports.journal import Journal
 from core.ports.playbook_store import PlaybookStore
+from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
 
 
@@ -23,5 +25,7 @@ class Container:
     journal: Journal
     playbooks: PlaybookStore
     lock: SessionLock
+    directory: SessionDirectory
+    jobs: JobStore
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""

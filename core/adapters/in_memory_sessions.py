@@ -1,0 +1,126 @@
+"""The session directory and jobs in memory, for tests and for `store=memory`."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from core.domain import session_record as rules
+from schemas.job import Job
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
+from schemas.tenancy import SessionKey, Tenant
+
+
+class InMemorySessionDirectory:
+    """A SessionDirectory that forgets at exit."""
+
+    def __init__(self) -> None:
+        self._records: dict[SessionKey, SessionRecord] = {}
+
+    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+        """Find or create the session and note that it is active."""
+        record = rules.opened(self._records.get(key), key.session, at=at, memory=memory)
+        self._records[key] = record
+        return record
+
+    async def find(self, key: SessionKey) -> SessionRecord | None:
+        """The session, or None."""
+        record = self._records.get(key)
+        return None if record is None or record.deleted_at is not None else record
+
+    async def list(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[SessionRecord]:
+        """A page of sessions, most recently active first."""
+        own = [record for key, record in self._records.items() if key.tenant == tenant]
+        own.sort(key=lambda record: (record.active_at, record.session), reverse=True)
+        names = [record.session for record in own]
+        start = names.index(before) + 1 if before in names else 0
+        return own[start : start + max(limit, 0)]
+
+    async def idle(
+        self, app: str, *, since: datetime, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, SessionRecord]]:
+        """Sessions not active since then, whose history has not been offloaded."""
+        found = [
+            (key, record)
+            for key, record in self._records.items()
+            if key.app == app and record.active_at < since and rules.must_be_offloaded(record)
+        ]
+        return sorted(found, key=lambda item: item[1].active_at)[: max(limit, 0)]
+
+    async def reset(self, key: SessionKey, *, turn: int) -> None:
+        """Let the messages begin after `turn`."""
+        if key in self._records:
+            self._records[key] = rules.reset(self._records[key], turn)
+
+    async def summarise(self, key: SessionKey, summary: Summary) -> None:
+        """Keep a finished summary."""
+        if key in self._records:
+            self._records[key] = rules.summarised(self._records[key], summary)
+
+    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
+        """Note that the history went to long-term memory."""
+        if key in self._records:
+            self._records[key] = rules.offloaded(self._records[key], at, notes)
+
+    async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
+        """Delete the record, or all of it but the ids of its notes."""
+        record = self._records.pop(key, None)
+        if record is not None and keep_notes and record.notes:
+            self._records[key] = rules.deleted(record, at)
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete all records of a user; how many."""
+        doomed = [key for key in self._records if key.tenant == tenant]
+        for key in doomed:
+            del self._records[key]
+        return len(doomed)
+
+
+class InMemoryJobStore:
+    """A JobStore that forgets at exit."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+
+    async def enqueue(self, job: Job) -> bool:
+        """Keep a job; False when it is there already."""
+        known = self._jobs.get(job.id)
+        if known is not None and not known.given_up:
+            return False
+        self._jobs[job.id] = job
+        return True
+
+    async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
+        """The oldest job that is due."""
+        due = [job for job in self._jobs.values() if job.due_at <= now and not job.given_up]
+        if not due:
+            return None
+        first = min(due, key=lambda job: (job.due_at, job.id))
+        leased = {"due_at": now + timedelta(seconds=lease_s), "tries": first.tries + 1}
+        self._jobs[first.id] = first.model_copy(update=leased)
+        return self._jobs[first.id]
+
+    async def finish(self, job_id: str) -> None:
+        """Forget a job that is done."""
+        self._jobs.pop(job_id, None)
+
+    async def fail(self, job_id: str, *, error: str, due_at: datetime | None) -> None:
+        """Note why a try failed."""
+        job = self._jobs.get(job_id)
+        if job is not None:
+            again = {"given_up": True} if due_at is None else {"due_at": due_at}
+            self._jobs[job_id] = job.model_copy(update={"error": error, **again})
+
+    async def list(self, tenant: Tenant, *, limit: int = 50) -> Sequence[Job]:
+        """The user's jobs that are not done, oldest first."""
+        own = [job for job in self._jobs.values() if job.tenant == tenant]
+        return sorted(own, key=lambda job: (job.due_at, job.id))[: max(limit, 0)]
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete the user's jobs; how many."""
+        doomed = [job.id for job in self._jobs.values() if job.tenant == tenant]
+        for job_id in doomed:
+            del self._jobs[job_id]
+        return len(doomed)

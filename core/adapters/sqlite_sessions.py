@@ -1,0 +1,144 @@
+"""The session directory in SQLite."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from core.adapters.json_codec import decode, encode
+from core.adapters.sqlite_database import SqliteDatabase
+from core.domain import session_record as rules
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
+from schemas.tenancy import SessionKey, Tenant
+
+_KEY = "app = ? AND user = ? AND session = ?"
+
+
+class SqliteSessionDirectory:
+    """A SessionDirectory in a SqliteDatabase."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+        """Find or create the session and note that it is active."""
+
+        def work(connection: sqlite3.Connection) -> SessionRecord:
+            record = rules.opened(_read(connection, key), key.session, at=at, memory=memory)
+            _write(connection, key, record)
+            return record
+
+        return await self._database.write(work)
+
+    async def find(self, key: SessionKey) -> SessionRecord | None:
+        """The session, or None."""
+        record = await self._database.read(lambda connection: _read(connection, key))
+        return None if record is None or record.deleted_at is not None else record
+
+    async def list(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[SessionRecord]:
+        """A page of sessions, most recently active first."""
+
+        def work(connection: sqlite3.Connection) -> list[SessionRecord]:
+            rows = connection.execute(
+                "SELECT body FROM session_directory WHERE app = ?1 AND user = ?2 AND (?3 IS NULL "
+                "OR (active_at, session) < (SELECT active_at, session FROM session_directory "
+                "WHERE app = ?1 AND user = ?2 AND session = ?3)) "
+                "ORDER BY active_at DESC, session DESC LIMIT ?4",
+                (*tenant, before, max(limit, 0)),
+            ).fetchall()
+            return [_record(tenant.user, body) for (body,) in rows]
+
+        return await self._database.read(work)
+
+    async def idle(
+        self, app: str, *, since: datetime, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, SessionRecord]]:
+        """Sessions not active since then, whose history has not been offloaded."""
+
+        def work(connection: sqlite3.Connection) -> Sequence[tuple[SessionKey, SessionRecord]]:
+            rows = connection.execute(
+                "SELECT user, session, body FROM session_directory "
+                "WHERE app = ? AND to_offload = 1 AND active_at < ? ORDER BY active_at LIMIT ?",
+                (app, since.timestamp(), max(limit, 0)),
+            ).fetchall()
+            return [
+                (SessionKey(app, user, session), _record(session, body))
+                for user, session, body in rows
+            ]
+
+        return await self._database.read(work)
+
+    async def reset(self, key: SessionKey, *, turn: int) -> None:
+        """Let the messages begin after `turn`."""
+        await self._change(key, lambda record: rules.reset(record, turn))
+
+    async def summarise(self, key: SessionKey, summary: Summary) -> None:
+        """Keep a finished summary."""
+        await self._change(key, lambda record: rules.summarised(record, summary))
+
+    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
+        """Note that the history went to long-term memory."""
+        await self._change(key, lambda record: rules.offloaded(record, at, notes))
+
+    async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
+        """Delete the record, or all of it but the ids of its notes."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            record = _read(connection, key)
+            if record is not None and keep_notes and record.notes:
+                _write(connection, key, rules.deleted(record, at))
+            else:
+                connection.execute(f"DELETE FROM session_directory WHERE {_KEY}", key)  # noqa: S608 - a constant
+
+        await self._database.write(work)
+        await self._database.scrub()
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete all records of a user; how many."""
+        erased = await self._database.write(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM session_directory WHERE app = ? AND user = ?", tenant
+                ).rowcount
+            )
+        )
+        await self._database.scrub()
+        return erased
+
+    async def _change(
+        self, key: SessionKey, change: Callable[[SessionRecord], SessionRecord]
+    ) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            record = _read(connection, key)
+            if record is not None:
+                _write(connection, key, change(record))
+
+        await self._database.write(work)
+
+
+def _read(connection: sqlite3.Connection, key: SessionKey) -> SessionRecord | None:
+    row = connection.execute(
+        f"SELECT body FROM session_directory WHERE {_KEY}",  # noqa: S608 - a constant
+        key,
+    ).fetchone()
+    return None if row is None else _record(key.session, row[0])
+
+
+def _write(connection: sqlite3.Connection, key: SessionKey, record: SessionRecord) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO session_directory (app, user, session, active_at, to_offload, body)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            *key,
+            record.active_at.timestamp(),
+            int(rules.must_be_offloaded(record)),
+            encode(record),
+        ),
+    )
+
+
+def _record(name: str, body: str) -> SessionRecord:
+    return decode(SessionRecord, body, what=f"record of session {name!r}")

@@ -1,0 +1,60 @@
+"""How a session's record changes. Every store applies the same rules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
+
+NOTES_KEPT = 64
+"""Ids of notes that a record holds; the oldest are forgotten first, their artifacts stay."""
+
+
+def opened(
+    record: SessionRecord | None, session: str, *, at: datetime, memory: MemoryName
+) -> SessionRecord:
+    """The record at the begin of a turn. Time never runs backwards in it."""
+    if record is None or record.deleted_at is not None:
+        notes = record.notes if record else []
+        return SessionRecord(
+            session=session, created_at=at, active_at=at, memory=memory, notes=notes
+        )
+    return record.model_copy(update={"active_at": max(at, record.active_at), "memory": memory})
+
+
+def reset(record: SessionRecord, turn: int) -> SessionRecord:
+    """The record of a session that begins anew after a turn."""
+    return record.model_copy(update={"history_from": turn, "summary": None})
+
+
+def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
+    """The record with a summary, unless that is of words from before a reset or overtaken."""
+    known = record.summary.through_turn if record.summary else 0
+    late = summary.through_turn <= max(known, record.history_from)
+    return record if late else record.model_copy(update={"summary": summary})
+
+
+def offloaded(record: SessionRecord, at: datetime, notes: Sequence[str]) -> SessionRecord:
+    """The record after its history went to long-term memory."""
+    known = list(dict.fromkeys([*record.notes, *notes]))[-NOTES_KEPT:]
+    return record.model_copy(update={"offloaded_at": at, "notes": known})
+
+
+def deleted(record: SessionRecord, at: datetime) -> SessionRecord:
+    """What is left of a deleted session whose notes are kept."""
+    return SessionRecord(
+        session=record.session,
+        created_at=record.created_at,
+        active_at=record.active_at,
+        notes=record.notes,
+        offloaded_at=at,
+        deleted_at=at,
+    )
+
+
+def must_be_offloaded(record: SessionRecord) -> bool:
+    """Whether words were said since the last offload."""
+    if record.deleted_at is not None:
+        return False
+    return record.offloaded_at is None or record.offloaded_at < record.active_at

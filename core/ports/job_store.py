@@ -1,0 +1,39 @@
+"""Durable work: what is written here is done, even if this process ends before."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from schemas.job import Job
+from schemas.tenancy import Tenant
+
+
+class JobStore(Protocol):
+    """Keeps jobs until they are done. Raises StoreError when it cannot be read or written."""
+
+    async def enqueue(self, job: Job) -> bool:
+        """Keep a job; False when it is there already. One that was given up begins anew."""
+        ...
+
+    async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
+        """The oldest job that is due, not due again for `lease_s` seconds; None when there is none.
+
+        A claimer that dies leaves the job to be claimed again after that. Counts as a try.
+        """
+        ...
+
+    async def finish(self, job_id: str) -> None:
+        """Forget a job that is done."""
+        ...
+
+    async def fail(self, job_id: str, *, error: str, due_at: datetime | None) -> None:
+        """Note why a try failed; due again then, or given up when None."""
+        ...
+
+    async def list(self, tenant: Tenant, *, limit: int = 50) -> Sequence[Job]:
+        """The user's jobs that are not done, oldest first."""
+        ...
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete the user's jobs; how many."""
+        ...

@@ -1,0 +1,57 @@
+"""Which sessions there are, and what became of each."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
+from schemas.tenancy import SessionKey, Tenant
+
+
+class SessionDirectory(Protocol):
+    """Keeps session records. Raises StoreError when it cannot be read or written."""
+
+    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+        """Find or create the session and note that it is active; a deleted one begins anew."""
+        ...
+
+    async def find(self, key: SessionKey) -> SessionRecord | None:
+        """The session, or None when there is none or it was deleted."""
+        ...
+
+    async def list(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[SessionRecord]:
+        """A page of sessions, deleted ones with kept notes included, most recently active first.
+
+        `before` is the session that ended the previous page.
+        """
+        ...
+
+    async def idle(
+        self, app: str, *, since: datetime, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, SessionRecord]]:
+        """Sessions not active since then, whose history has not been offloaded; oldest first."""
+        ...
+
+    async def reset(self, key: SessionKey, *, turn: int) -> None:
+        """Let the messages begin after `turn`, with no summary; 0 brings all of them back."""
+        ...
+
+    async def summarise(self, key: SessionKey, summary: Summary) -> None:
+        """Keep a finished summary, unless a later one is there already."""
+        ...
+
+    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
+        """Note that the history went to long-term memory, and what came of it."""
+        ...
+
+    async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
+        """Delete the record, or all of it but the ids of its notes."""
+        ...
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete all records of a user; how many."""
+        ...

@@ -1,0 +1,43 @@
+"""Work that outlives the request that caused it."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from schemas.base import StoredValue
+from schemas.tenancy import SessionKey, Tenant
+
+
+class JobKind(StrEnum):
+    """What is to be done."""
+
+    OFFLOAD = "offload"
+    SUMMARISE = "summarise"
+    DELETE = "delete"
+    ERASE = "erase"
+
+
+class Job(StoredValue):
+    """A piece of durable work. Doing it twice does no more than doing it once."""
+
+    id: str = Field(description="The same work has the same id, so it is kept once.")
+    kind: JobKind
+    app: str
+    user: str
+    session: str = Field(default="", description="Empty for work on a whole user.")
+    created_at: datetime
+    due_at: datetime = Field(description="Not to be begun before; moves on with each try.")
+    tries: int = Field(default=0, ge=0)
+    error: str = Field(default="", description="Why the last try failed.")
+    given_up: bool = Field(default=False, description="Tried as often as it will be.")
+
+    @property
+    def tenant(self) -> Tenant:
+        """Whose work it is."""
+        return Tenant(self.app, self.user)
+
+    @property
+    def key(self) -> SessionKey:
+        """The session it is about."""
+        return SessionKey(self.app, self.user, self.session)

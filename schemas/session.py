@@ -1,0 +1,31 @@
+"""A session as the session directory knows it: when it lived, and what became of its words."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from schemas.base import StoredValue
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+
+
+class SessionRecord(StoredValue):
+    """One session of a user. Its state is in the journal, its turns are in the evidence."""
+
+    session: str
+    created_at: datetime
+    active_at: datetime = Field(description="Begin of its last turn.")
+    memory: MemoryName = Field(default="acc", description="Strategy of its last turn.")
+    history_from: int = Field(
+        default=0, ge=0, description="Turn of the last reset: messages up to it are past."
+    )
+    summary: Summary | None = Field(default=None, description="The last one that was finished.")
+    offloaded_at: datetime | None = Field(
+        default=None, description="When its history last went to long-term memory."
+    )
+    notes: list[str] = Field(
+        default_factory=list, description="Ids of the artifacts that came of it."
+    )
+    deleted_at: datetime | None = Field(
+        default=None, description="Deleted, its notes kept with the user's consent."
+    )

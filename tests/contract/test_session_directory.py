@@ -1,0 +1,161 @@
+"""What every SessionDirectory and JobStore promises."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from config import Settings
+from core.bootstrap import build_container
+from core.container import Container
+from schemas.job import Job, JobKind
+from schemas.memory import Summary
+from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
+from tests.fakes.clock import START, FixedClock
+
+
+def later(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Container]:
+    settings = Settings(store=request.param, data_dir=tmp_path / "data")
+    opened = build_container(settings, FixedClock())
+    yield opened
+    await opened.close()
+
+
+def job(name: str, *, at: float = 0, user: str = "aiko") -> Job:
+    when = START + later(at)
+    return Job(id=name, kind=JobKind.OFFLOAD, app="shop", user=user, created_at=when, due_at=when)
+
+
+async def test_a_session_is_created_once_and_then_found(stores: Container) -> None:
+    assert await stores.directory.find(KEY) is None
+    await stores.directory.open(KEY, at=START, memory="acc")
+    again = await stores.directory.open(KEY, at=START + later(5), memory="window")
+    assert (again.created_at, again.active_at, again.memory) == (START, START + later(5), "window")
+    assert await stores.directory.find(KEY) == again
+    assert await stores.directory.find(OTHER_USER) is None
+
+
+async def test_a_clock_that_runs_backwards_makes_no_session_younger(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="acc")
+    record = await stores.directory.open(KEY, at=START - later(60), memory="acc")
+    assert record.active_at == START
+
+
+async def test_pages_give_every_session_once_the_most_recent_first(stores: Container) -> None:
+    for number in range(7):
+        key = KEY._replace(session=f"s{number}")
+        # Two at a time, so that ties are paged over too.
+        await stores.directory.open(key, at=START + later(number // 2), memory="acc")
+    await stores.directory.open(OTHER_USER, at=START, memory="acc")
+    seen: list[str] = []
+    before: str | None = None
+    while page := await stores.directory.list(KEY.tenant, limit=3, before=before):
+        seen += [record.session for record in page]
+        before = page[-1].session
+    assert seen == ["s6", "s5", "s4", "s3", "s2", "s1", "s0"]
+
+
+async def test_idle_sessions_are_those_with_words_not_offloaded(stores: Container) -> None:
+    for number, key in enumerate((KEY, OTHER_SESSION, OTHER_USER)):
+        await stores.directory.open(key, at=START + later(number), memory="acc")
+    await stores.directory.offloaded(KEY, at=START + later(9), notes=["n1"])
+    since = START + later(2)
+    assert [key for key, _ in await stores.directory.idle("shop", since=since)] == [OTHER_SESSION]
+    await stores.directory.open(KEY, at=START + later(20), memory="acc")
+    found = await stores.directory.idle("shop", since=START + later(60))
+    assert [key for key, _ in found] == [OTHER_SESSION, OTHER_USER, KEY]
+
+
+async def test_an_older_summary_never_replaces_a_newer_one(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="summary")
+    for through in (4, 9, 6):
+        summary = Summary(content=f"to {through}", through_turn=through, created_at=START)
+        await stores.directory.summarise(KEY, summary)
+    record = await stores.directory.find(KEY)
+    assert record is not None
+    assert record.summary is not None
+    assert record.summary.through_turn == 9
+
+
+async def test_a_reset_forgets_the_summary_and_a_late_one_of_before(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="summary")
+    old = Summary(content="old", through_turn=4, created_at=START)
+    await stores.directory.summarise(KEY, old)
+    await stores.directory.reset(KEY, turn=6)
+    await stores.directory.summarise(KEY, old)
+    record = await stores.directory.find(KEY)
+    assert record is not None
+    assert (record.history_from, record.summary) == (6, None)
+
+
+async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
+    stores: Container,
+) -> None:
+    for key in (KEY, OTHER_SESSION):
+        await stores.directory.open(key, at=START, memory="acc")
+        await stores.directory.offloaded(key, at=START, notes=["n1"])
+    await stores.directory.delete(KEY, at=START, keep_notes=True)
+    await stores.directory.delete(OTHER_SESSION, at=START, keep_notes=False)
+    assert await stores.directory.find(KEY) is None
+    [left] = await stores.directory.list(KEY.tenant)
+    assert (left.session, left.notes) == (KEY.session, ["n1"])
+    assert await stores.directory.idle("shop", since=START + later(9)) == []
+    begun = await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    assert (begun.created_at, begun.notes) == (START + later(1), ["n1"])
+
+
+async def test_erase_takes_the_sessions_and_jobs_of_one_user(stores: Container) -> None:
+    for key in (KEY, OTHER_SESSION, OTHER_USER):
+        await stores.directory.open(key, at=START, memory="acc")
+        await stores.jobs.enqueue(job(f"{key.user}-{key.session}", user=key.user))
+    assert await stores.directory.erase(KEY.tenant) == 2
+    assert await stores.jobs.erase(KEY.tenant) == 2
+    assert await stores.directory.list(KEY.tenant) == []
+    assert await stores.directory.find(OTHER_USER) is not None
+    assert len(await stores.jobs.list(OTHER_USER.tenant)) == 1
+
+
+async def test_the_same_job_is_kept_once(stores: Container) -> None:
+    assert await stores.jobs.enqueue(job("a"))
+    assert not await stores.jobs.enqueue(job("a"))
+    assert len(await stores.jobs.list(KEY.tenant)) == 1
+
+
+async def test_jobs_are_claimed_oldest_first_and_by_one_claimer(stores: Container) -> None:
+    await stores.jobs.enqueue(job("b", at=2))
+    await stores.jobs.enqueue(job("a", at=1))
+    await stores.jobs.enqueue(job("later", at=100))
+    claimed = [await stores.jobs.claim(now=START + later(5), lease_s=60) for _ in range(3)]
+    assert [item.id if item else None for item in claimed] == ["a", "b", None]
+
+
+async def test_a_job_whose_claimer_died_is_claimed_again(stores: Container) -> None:
+    await stores.jobs.enqueue(job("a"))
+    assert await stores.jobs.claim(now=START, lease_s=60)
+    assert await stores.jobs.claim(now=START + later(59), lease_s=60) is None
+    again = await stores.jobs.claim(now=START + later(60), lease_s=60)
+    assert again is not None
+    assert again.tries == 2
+
+
+async def test_a_finished_job_is_gone_and_a_failed_one_says_why(stores: Container) -> None:
+    for name in ("done", "again", "lost"):
+        await stores.jobs.enqueue(job(name))
+    await stores.jobs.finish("done")
+    await stores.jobs.fail("again", error="model down", due_at=START + later(30))
+    await stores.jobs.fail("lost", error="no use", due_at=None)
+    assert await stores.jobs.claim(now=START + later(29), lease_s=1) is None
+    claimed = await stores.jobs.claim(now=START + later(30), lease_s=1)
+    assert claimed is not None
+    assert claimed.error == "model down"
+    assert {item.id: item.given_up for item in await stores.jobs.list(KEY.tenant)} == {
+        "again": False,
+        "lost": True,
+    }
+    assert await stores.jobs.enqueue(job("lost")), "a job that was given up can be tried anew"
