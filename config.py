@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from core.errors import ConfigError
 from schemas.limits import Limits
 from schemas.memory_name import MemoryName
+from schemas.recall_weights import RecallWeights
 
 EMBEDDED_MODEL = "embedded/rules"
 GEMINI_MODEL = "gemini-3.5-flash"
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
     reflector: AgentSettings = AgentSettings()
     curator: AgentSettings = AgentSettings()
     limits: Limits = Limits()
+    recall: RecallWeights = RecallWeights()
 
     data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
     store: Literal["sqlite", "postgres", "memory"] = Field(

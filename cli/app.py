@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,8 @@ playbook = typer.Typer(help="The playbook: lessons that the app keeps.", no_args
 memory = typer.Typer(help="What is stored about a user.", no_args_is_help=True)
 app.add_typer(playbook, name="playbook")
 app.add_typer(memory, name="memory")
+bench = typer.Typer(help="Measure, on data of yours.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
 
@@ -108,6 +111,18 @@ def playbook_show(as_json: _Json = False) -> None:
     from cli.manage import show_playbook  # noqa: PLC0415 — keeps --help quick
 
     show_playbook(as_json=as_json)
+
+
+@bench.command("recall")
+def bench_recall(
+    data: Annotated[Path, typer.Option(metavar="FILE", help="LoCoMo or JSQuAD, as JSON.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dialogue.")] = None,
+    as_json: _Json = False,
+) -> None:
+    """Measure how much evidence recall finds, beside ADK's two memory services."""
+    from cli.bench import run_recall  # noqa: PLC0415 — keeps --help quick
+
+    run_recall(data, limit=limit, as_json=as_json)
 
 
 @memory.command("erase")

@@ -26,7 +26,7 @@ def open_stores(settings: Settings, clock: Clock) -> Stores:
     Raises ConfigError when PostgreSQL is asked for and its URL or driver is missing.
     """
     if settings.store == "memory":
-        return _in_memory()
+        return _in_memory(settings)
     if settings.store == "postgres":
         # The driver is an optional extra.
         from core.adapters.open_postgres import open_postgres_stores  # noqa: PLC0415
@@ -35,9 +35,9 @@ def open_stores(settings: Settings, clock: Clock) -> Stores:
     return _in_sqlite(settings, clock)
 
 
-def _in_memory() -> Stores:
+def _in_memory(settings: Settings) -> Stores:
     return Stores(
-        artifacts=InMemoryArtifactStore(),
+        artifacts=InMemoryArtifactStore(weights=settings.recall),
         evidence=InMemoryEvidenceStore(),
         journal=InMemoryJournal(),
         playbooks=InMemoryPlaybookStore(),
@@ -48,7 +48,7 @@ def _in_memory() -> Stores:
 def _in_sqlite(settings: Settings, clock: Clock) -> Stores:
     database = SqliteDatabase(settings.data_dir / DATABASE_FILE)
     return Stores(
-        artifacts=SqliteArtifactStore(database),
+        artifacts=SqliteArtifactStore(database, weights=settings.recall),
         evidence=SqliteEvidenceStore(database),
         journal=SqliteJournal(database),
         playbooks=SqlitePlaybookStore(database),

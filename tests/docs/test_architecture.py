@@ -95,7 +95,12 @@ def test_settings_know_only_errors_and_schemas() -> None:
     }
 
     ours = {name for name in imported if (ROOT / name.split(".")[0]).exists()}
-    assert ours == {"core.errors", "schemas.limits", "schemas.memory_name"}
+    assert ours == {
+        "core.errors",
+        "schemas.limits",
+        "schemas.memory_name",
+        "schemas.recall_weights",
+    }
 
 
 def test_only_the_settings_read_the_environment() -> None:

@@ -1,0 +1,22 @@
+"""The recall bench as a whole."""
+
+import tempfile
+from pathlib import Path
+
+from lab.recall.contenders import contenders
+from lab.recall.reading import read_corpora
+from lab.recall.scoring import Score, score
+from schemas.recall_weights import RecallWeights
+
+
+async def bench_recall(
+    data: Path, *, limit: int | None = None, weights: RecallWeights | None = None
+) -> list[Score]:
+    """Score every contender on a data file, ours first, with at most `limit` questions a corpus.
+
+    Raises InputError when the file cannot be read.
+    """
+    corpora = read_corpora(data, limit=limit)
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        async with contenders(Path(folder), weights or RecallWeights()) as measured:
+            return [await score(contender, corpora) for contender in measured]

@@ -1,0 +1,132 @@
+"""The recall bench reads both formats, and counts what it says it counts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError
+from lab.recall.bench import bench_recall
+from lab.recall.contenders import OURS
+from lab.recall.corpus import Question
+from lab.recall.reading import read_corpora
+from lab.recall.scoring import evidence_share, percentile
+from lab.recall.table import table
+
+DIALOGUE = {
+    "sample_id": "talk-1",
+    "conversation": {
+        "speaker_a": "Mina",
+        "speaker_b": "Otto",
+        "session_1_date_time": "1 May",
+        "session_1": [
+            {"speaker": "Mina", "dia_id": "D1:1", "text": "I adopted a grey cat called Fog."},
+            {"speaker": "Otto", "dia_id": "D1:2", "text": "Lovely! I bought a sailing boat."},
+        ],
+        "session_2": [
+            {
+                "speaker": "Otto",
+                "dia_id": "D2:1",
+                "text": "The boat leaks.",
+                "blip_caption": "a hull",
+            }
+        ],
+    },
+    "qa": [
+        {"question": "What did Mina adopt?", "evidence": ["D1:1"], "category": 4},
+        {"question": "Which boat leaks?", "evidence": ["D2:1; D1:2"], "category": 1},
+        {"question": "Which dog did Otto adopt?", "evidence": ["D1:1"], "category": 5},
+        {"question": "Without evidence?", "evidence": ["D"], "category": 4},
+    ],
+}
+ARTICLES = {
+    "data": [
+        {
+            "title": "灯台",
+            "paragraphs": [
+                {"context": "灯台は岬の上に建っている。", "qas": [{"question": "灯台はどこに？"}]},
+                {"context": "漁港は湾の奥にある。", "qas": [{"question": "漁港はどこに？"}]},
+            ],
+        }
+    ]
+}
+
+
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    path = tmp_path / "dialogues.json"
+    path.write_text(json.dumps([DIALOGUE]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def articles(tmp_path: Path) -> Path:
+    path = tmp_path / "articles.json"
+    path.write_text(json.dumps(ARTICLES), encoding="utf-8")
+    return path
+
+
+def test_a_dialogue_becomes_turns_in_sessions(dialogues: Path) -> None:
+    (corpus,) = read_corpora(dialogues)
+    places = [(p.passage_id, p.session, p.turn) for p in corpus.passages]
+    assert places == [("D1:1", "1", 1), ("D1:2", "1", 2), ("D2:1", "2", 1)]
+    assert corpus.passages[2].text == "Otto: The boat leaks. [shares a picture: a hull]"
+
+
+def test_questions_without_known_evidence_are_left_out(dialogues: Path) -> None:
+    (corpus,) = read_corpora(dialogues)
+    assert [question.category for question in corpus.questions] == [
+        "single-hop",
+        "multi-hop",
+        "adversarial",
+    ]
+    assert corpus.questions[1].evidence == {"D1:2", "D2:1"}
+
+
+def test_the_limit_counts_questions_of_each_corpus(dialogues: Path) -> None:
+    assert [len(corpus.questions) for corpus in read_corpora(dialogues, limit=1)] == [1]
+
+
+async def test_every_contender_is_scored_on_the_same_questions(dialogues: Path) -> None:
+    scores = await bench_recall(dialogues)
+    assert [score.timing.contender for score in scores] == [OURS, "adk-in-memory", "adk-sqlite"]
+    assert {tuple((row.category, row.questions) for row in score.rows) for score in scores} == {
+        (("all", 2), ("multi-hop", 1), ("single-hop", 1), ("adversarial", 1))
+    }
+    assert scores[0].rows[0].recall == {5: 1.0, 10: 1.0, 20: 1.0}
+
+
+async def test_japanese_paragraphs_are_found(articles: Path) -> None:
+    ours = (await bench_recall(articles))[0]
+    assert ours.rows[0].recall[5] == 1.0
+
+
+async def test_the_table_has_a_line_for_each_category_and_contender(dialogues: Path) -> None:
+    lines = table(await bench_recall(dialogues)).splitlines()
+    assert sum(line.startswith("adversarial") for line in lines) == 3
+    assert lines[0].split() == ["category", "contender", "n", *(f"recall@{k}" for k in (5, 10, 20))]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[1]", '{"data": 3}', '[{"qa": []}]', "\x00"])
+def test_another_format_is_named_as_such(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"odd\.json is neither"):
+        read_corpora(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone\.json cannot be read: No such file"):
+        read_corpora(tmp_path / "gone.json")
+
+
+def test_the_share_of_evidence_grows_with_depth() -> None:
+    question = Question("?", frozenset({"a", "z"}), "multi-hop")
+    found = ["a", *"bcdefghijk", "z"]
+    assert evidence_share(question, found) == {5: 0.5, 10: 0.5, 20: 1.0}
+
+
+def test_percentiles_are_of_the_sorted_values() -> None:
+    assert percentile([3, 1, 2], 0.5) == 2
+    assert percentile(range(1, 101), 0.95) == 95
+    assert percentile([], 0.5) == 0
