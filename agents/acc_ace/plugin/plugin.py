@@ -134,6 +134,13 @@ class BoundedMemoryPlugin(BasePlugin):
             turn.record.warn(*facts.warnings)
         return None
 
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Let an agent that is called as a tool find the turn it works for."""
+        self._turns.calling(self._turns.need(tool_context))
+        return None
+
     async def after_tool_callback(
         self,
         *,

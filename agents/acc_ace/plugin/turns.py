@@ -41,8 +41,7 @@ class Turns:
         self._container, self._memory = container, memory
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._open: dict[RunName, OpenTurn] = {}
-        # Tasks inherit it, so a run that a tool starts finds the turn it belongs to.
-        self._current: ContextVar[OpenTurn | None] = ContextVar("open_turn", default=None)
+        self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closing: set[asyncio.Task[None]] = set()
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
@@ -65,8 +64,8 @@ class Turns:
         A run inside of a turn (an agent called as a tool) becomes part of it. Raises
         SessionBusyError, InputError, CommitRejected, ConflictError or StoreError.
         """
-        outer = self._current.get()
-        if outer is not None and not outer.closed:
+        outer = self._calling.get()
+        if outer is not None and not outer.closed and outer.task is not asyncio.current_task():
             outer.runs[run_name(ctx)] = Transcript(ctx)
             self._open[run_name(ctx)] = outer
             return
@@ -82,10 +81,16 @@ class Turns:
             await asyncio.shield(self._close(turn))
             raise
         self._open[turn.name] = turn
-        self._current.set(turn)
         turn.runs[turn.name].hide()
         if turn.task is not None:
             turn.watch(turn.task, lambda _: self._close_later(turn))
+
+    def calling(self, turn: OpenTurn) -> None:
+        """Let the runs that the current task starts belong to a turn.
+
+        Each tool call has a task of its own, so this ends with the call.
+        """
+        self._calling.set(turn)
 
     def watch(self, turn: OpenTurn) -> None:
         """Undo the turn when the root agent, which runs in the current task, is cancelled."""
