@@ -24,6 +24,8 @@ MAX_LEADS = 32
 _MOST_OF_A_TURN = 4
 """Artifacts looked at for each neighbouring turn, which may hold many tool results."""
 
+_ROWS_PER_MATCH = 12
+
 _CACHED_TERMS = 50_000
 _FAR_FUTURE = 1e12
 
@@ -108,7 +110,9 @@ def pool(
     size: int,
 ) -> list[Document]:
     """The best matches of the rarest terms, at most `size`."""
-    chosen, since = _affordable(tenant, terms, frequencies)
+    chosen, since = _affordable(
+        tenant, terms, frequencies, max_rows=min(MAX_ROWS, _ROWS_PER_MATCH * size)
+    )
     if not chosen:
         return []
     rows = connection.execute(
@@ -187,16 +191,16 @@ def _until(before: datetime | None) -> float:
 
 
 def _affordable(
-    tenant: TenantTotals, terms: Sequence[str], frequencies: dict[str, int]
+    tenant: TenantTotals, terms: Sequence[str], frequencies: dict[str, int], *, max_rows: int
 ) -> tuple[list[str], int]:
-    """The rarest terms whose rows are within MAX_ROWS, and the oldest row to look at."""
+    """The rarest terms whose rows are within `max_rows`, and the oldest row to look at."""
     chosen: list[str] = []
     rows = 0
     for term in sorted(terms, key=lambda term: frequencies[term]):
-        if chosen and rows + frequencies[term] > MAX_ROWS:
+        if chosen and rows + frequencies[term] > max_rows:
             break
         chosen.append(term)
         rows += frequencies[term]
-    if rows <= MAX_ROWS:
+    if rows <= max_rows:
         return chosen, 0
-    return chosen, tenant.newest - (tenant.newest - tenant.oldest) * MAX_ROWS // rows
+    return chosen, tenant.newest - (tenant.newest - tenant.oldest) * max_rows // rows

@@ -40,6 +40,9 @@ _POOL = 4
 
 _LEAST_POOL = 64
 
+_STATE_POOL = 32
+"""Matches of the state looked at; it never decides against x_t."""
+
 _FAR_FUTURE = 1e12
 
 
@@ -95,6 +98,7 @@ class SqliteArtifactStore:
                     terms,
                     statistics(tenant, frequencies),
                     weights=self._weights,
+                    limit=query.limit,
                 ),
                 _previous_turn(connection, tenant.id, query),
                 limit=query.limit,
@@ -129,6 +133,21 @@ class SqliteArtifactStore:
             return count
 
         return await self._database.read(work)
+
+    async def page(
+        self, tenant: Tenant, *, limit: int = 100, after: str | None = None
+    ) -> Sequence[Artifact]:
+        """A page of artifacts by id, retired ones included."""
+
+        def work(connection: sqlite3.Connection) -> Sequence[tuple[str, str]]:
+            return connection.execute(
+                "SELECT artifact_id, body FROM artifacts WHERE tenant = ? AND artifact_id > ? "
+                "ORDER BY artifact_id LIMIT ?",
+                (_tenant_id(connection, tenant), after or "", max(limit, 0)),
+            ).fetchall()
+
+        rows = await self._database.read(work)
+        return [decode(Artifact, body, what=f"artifact {name!r}") for name, body in rows]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's artifacts (of one session); how many."""
@@ -191,16 +210,19 @@ def _pools(
 ) -> list[Document]:
     """Documents that match x_t or the state, and what stands beside the best; each one once."""
     found: dict[str, Document] = {}
-    for wanted in (terms.text, terms.state):
+    for wanted, size in (
+        (terms.text, max(_LEAST_POOL, _POOL * query.limit)),
+        (terms.state, _STATE_POOL),
+    ):
         matches = pool(
             connection,
             tenant,
             list(wanted),
             frequencies,
             before=query.before,
-            size=max(_LEAST_POOL, _POOL * query.limit),
+            size=size,
         )
-        beside = neighbours(connection, tenant, matches, before=query.before)
+        beside = neighbours(connection, tenant, matches[: size // 4], before=query.before)
         found.update((document.artifact_id, document) for document in (*matches, *beside))
     return list(found.values())
 

@@ -5,6 +5,7 @@ score relative to the best match, it stays low when even the best match is a poo
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -40,14 +41,16 @@ def found_terms(
 ) -> dict[str, float]:
     """BM25 score of each weighted term that a document of `terms` holds."""
     padded = f" {terms} "
+    held = [term for term in weights if f" {term} " in padded]
+    if not held:
+        return {}
     length = (terms.count(" ") + 1) / max(statistics.mean_length, 1.0)
     damping = K1 * (1 - B + B * length)
     found = {}
-    for term, weight in weights.items():
+    for term in held:
         # Neighbours share one space, so 'a a' counts once; close enough for a saturating score.
         count = padded.count(f" {term} ")
-        if count:
-            found[term] = weight * count * (K1 + 1) / (count + damping)
+        found[term] = weights[term] * count * (K1 + 1) / (count + damping)
     return found
 
 
@@ -75,17 +78,17 @@ def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[flo
     """
     trigrams = list(dict.fromkeys(part for term in wanted for part in _trigrams(term)))
     padded = [f" {terms[:MAX_LETTERS]} " for terms in documents]
-    held = [[part in text for part in trigrams] for text in padded]
-    counts = dict(zip(trigrams, map(sum, zip(*held, strict=True)), strict=True)) if held else {}
+    held = [[part for part in trigrams if part in text] for text in padded]
+    counts = Counter(part for parts in held for part in parts)
     # Lengths in words: of texts with as many words, one with longer words is no worse.
     lengths = [text.count(" ") - 1 for text in padded]
     mean = max(1.0, sum(lengths) / max(1, len(lengths)))
     statistics = CorpusStatistics(len(documents), mean, counts)
-    weights = [rarity(part, statistics) for part in trigrams]
-    total = sum(weights)
+    weights = {part: rarity(part, statistics) for part in trigrams}
+    total = sum(weights.values())
     scores = []
-    for length, has in zip(lengths, held, strict=True):
-        found = sum(weight for weight, there in zip(weights, has, strict=True) if there)
+    for length, parts in zip(lengths, held, strict=True):
+        found = sum(map(weights.__getitem__, parts))
         damping = K1 * (1 - B + B * length / mean)
         scores.append(min(1.0, found * (K1 + 1) / (1 + damping) / total) if total else 0.0)
     return scores

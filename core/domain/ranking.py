@@ -39,8 +39,8 @@ PREVIOUS_TURN = "previous turn"
 
 DEFAULT_WEIGHTS = RecallWeights()
 
-MOST_RANKED = 256
-"""Documents that one ranking returns; more than any query may ask for."""
+MOST_RANKED = 100
+"""More than this no query may ask for."""
 
 _MIN_TOKENS = 32
 """A candidate cut shorter than this helps nobody; fewer candidates are returned instead."""
@@ -98,8 +98,12 @@ def rank(
     statistics: CorpusStatistics,
     *,
     weights: RecallWeights = DEFAULT_WEIGHTS,
+    limit: int = MOST_RANKED,
 ) -> list[Ranked]:
-    """Rank the documents that match or stand beside one that does, best first, with reasons."""
+    """The best `limit` documents that match or stand beside one that does, with the reasons.
+
+    One more is returned, so that `shortlist` may leave out the previous turn.
+    """
     known = list(documents)
     rarities = {term: rarity(term, statistics) for term in query.terms}
     found = [found_terms(document.terms, rarities, statistics) for document in known]
@@ -113,7 +117,7 @@ def rank(
     ranked.sort(key=lambda item: _best_first(item[0]))
     return [
         item._replace(why=[*_why(found[at], query), *_why_there(around[at], known)])
-        for item, at in ranked[:MOST_RANKED]
+        for item, at in ranked[: limit + 1]
     ]
 
 
@@ -126,16 +130,16 @@ def _own_scores(
 ) -> list[float]:
     """What each document's own text is worth. Letters lift a match, they never make one."""
     words = [coverage(terms, rarities, query.text) for terms in found]
-    letters = words
+    matching = [at for at, said in enumerate(words) if said]
+    letters = dict.fromkeys(matching, 0.0)
     if weights.letters:
-        letters = letter_coverage([document.terms for document in documents], query.text)
+        texts = [documents[at].terms for at in matching]
+        letters = dict(zip(matching, letter_coverage(texts, query.text), strict=True))
     return [
         weights.words * said
-        + weights.letters * alike
+        + weights.letters * letters.get(at, 0.0)
         + weights.state * saturated(terms, query.state)
-        if terms
-        else 0.0
-        for terms, said, alike in zip(found, words, letters, strict=True)
+        for at, (terms, said) in enumerate(zip(found, words, strict=True))
     ]
 
 

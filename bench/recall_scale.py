@@ -1,0 +1,165 @@
+"""Recall at 1k, 10k, 100k and 1M artifacts: query time, indexing rate, memory, disk.
+
+    python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200] [--json]
+
+One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000
+made-up ones, so that the commonest words are in most texts. A query is half the words of a turn,
+with a state of four items. Peak memory is the process's, after all sizes up to that one.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from core.adapters.sqlite_artifacts import SqliteArtifactStore
+from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
+from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from schemas.tenancy import SessionKey, Tenant
+
+_TENANT = Tenant("bench", "user")
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+_WORDS = 30_000
+_TURNS = 50
+_BATCH = 2_000
+_SYLLABLES = ("ka", "lo", "mi", "ren", "tos", "va", "shi", "du", "bar", "nel")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What recall costs at one size."""
+
+    artifacts: int
+    p50_ms: float
+    p95_ms: float
+    cpu_ms: float
+    indexed_per_s: int
+    disk_mb: float
+    peak_memory_mb: float
+
+
+class _Times(NamedTuple):
+    wall: list[float]
+    cpu: list[float]
+
+
+class Talk:
+    """An endless talk in made-up words."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self.random = random.Random(seed)  # noqa: S311 - a workload, not a secret
+        self._words = [_word(number) for number in range(_WORDS)]
+        self._weights = list(accumulate(1 / rank for rank in range(1, _WORDS + 1)))
+
+    def text(self, length: int) -> str:
+        """`length` words, the common ones most often."""
+        return " ".join(self.random.choices(self._words, cum_weights=self._weights, k=length))
+
+    def artifacts(self, first: int, last: int) -> Iterator[Artifact]:
+        """The turns from `first` up to `last`."""
+        for number in range(first, last):
+            yield Artifact(
+                artifact_id=f"a{number}",
+                content=f"user: {self.text(self.random.randint(8, 40))}",
+                source="bench",
+                created_at=_START + timedelta(seconds=number),
+                tenant=_TENANT,
+                kind=ArtifactKind.TURN,
+                session=f"s{number // _TURNS}",
+                turn=number % _TURNS,
+            )
+
+    def query(self) -> RecallQuery:
+        """What a turn might look for."""
+        return RecallQuery(
+            key=SessionKey(*_TENANT, "s0"),
+            text=self.text(12),
+            state_terms=[self.text(3) for _ in range(4)],
+        )
+
+
+def _word(number: int) -> str:
+    letters = ""
+    while True:
+        number, syllable = divmod(number, len(_SYLLABLES))
+        letters += _SYLLABLES[syllable]
+        if not number:
+            return letters
+
+
+async def measure(sizes: list[int], queries: int) -> list[Scale]:
+    """Grow one store through the sizes; measure at each."""
+    talk, stored = Talk(), 0
+    found: list[Scale] = []
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        database = SqliteDatabase(Path(folder) / DATABASE_FILE)
+        store = SqliteArtifactStore(database)
+        for size in sorted(sizes):
+            began, before = time.perf_counter(), stored
+            while stored < size:
+                upto = min(size, stored + _BATCH)
+                await store.add(list(talk.artifacts(stored, upto)))
+                stored = upto
+            rate = (stored - before) / (time.perf_counter() - began)
+            times = await _ask(store, [talk.query() for _ in range(queries)])
+            found.append(_scale(size, rate, times, Path(folder)))
+        await database.close()
+    return found
+
+
+async def _ask(store: SqliteArtifactStore, queries: list[RecallQuery]) -> _Times:
+    wall, cpu = [], []
+    for query in queries:
+        began, spent = time.perf_counter(), time.process_time()
+        await store.recall(query)
+        wall.append((time.perf_counter() - began) * 1_000)
+        cpu.append((time.process_time() - spent) * 1_000)
+    return _Times(wall, cpu)
+
+
+def _scale(size: int, rate: float, times: _Times, folder: Path) -> Scale:
+    wall, cpu = times
+    return Scale(
+        artifacts=size,
+        p50_ms=round(statistics.median(wall), 1),
+        p95_ms=round(statistics.quantiles(wall, n=20)[18], 1),
+        cpu_ms=round(statistics.median(cpu), 1),
+        indexed_per_s=round(rate),
+        disk_mb=round(sum(file.stat().st_size for file in folder.iterdir()) / 1e6, 1),
+        peak_memory_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    )
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="1000,10000")
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    sizes = [int(size) for size in options.sizes.split(",")]
+    scales = asyncio.run(measure(sizes, options.queries))
+    if options.json:
+        json.dump([asdict(scale) for scale in scales], sys.stdout)
+        return
+    print("artifacts   p50 ms   p95 ms  CPU ms  indexed/s   disk MB  memory MB")
+    for s in scales:
+        print(
+            f"{s.artifacts:>9} {s.p50_ms:>8} {s.p95_ms:>8} {s.cpu_ms:>7} {s.indexed_per_s:>10} "
+            f"{s.disk_mb:>9} {s.peak_memory_mb:>10}"
+        )
+
+
+if __name__ == "__main__":
+    main()
