@@ -4,6 +4,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from acc_ace.plugin.saying import spoken
 from acc_ace.stages.memory_view import memory_view
 from acc_ace.stages.needs import needed
 from acc_ace.turn_record import TurnRecord
@@ -21,7 +22,7 @@ def put_memory(
     prompt: Prompt,
     limits: Limits,
 ) -> None:
-    """Add CCS_t, the playbook excerpt and, where it is not shown, x_t.
+    """Add CCS_t, the playbook excerpt and, unless it is what was said last, x_t.
 
     They go behind the agent's instruction. An agent with a static instruction keeps it free of
     them, so that it stays cacheable: they come first in the contents then.
@@ -29,7 +30,7 @@ def put_memory(
     turn_input = needed(record.turn_input, "turn_input", "memory")
     inputs = {
         **memory_view(record, limits),
-        "current_input": None if _shows(request, turn_input) else input_value(turn_input),
+        "current_input": None if _ends_with(request, turn_input) else input_value(turn_input),
     }
     text = f"{prompt.text}\n{prompt.render(inputs)}"
     if _takes_instructions(request, ctx):
@@ -39,14 +40,14 @@ def put_memory(
         request.contents.insert(0, memory)
 
 
-def _shows(request: LlmRequest, turn_input: TurnInput) -> bool:
-    """Whether x_t stands in the contents; a result that arrived is shown as the tool's."""
-    parts = [part for content in request.contents for part in content.parts or []]
+def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:
+    """Whether x_t is the last thing said; a result that arrived stands in the tool loop."""
     if not turn_input.authority.may_rule:
+        parts = [part for content in request.contents for part in content.parts or []]
         return any(part.function_response is not None for part in parts)
-    said = [line for line in turn_input.text.splitlines() if line.strip()]
-    shown = "\n".join(part.text for part in parts if part.text)
-    return all(line in shown for line in said)
+    said = [spoken(content) for content in request.contents if content.role in {None, "user"}]
+    last = next((text for text in reversed(said) if text), "")
+    return all(line in last for line in turn_input.text.splitlines())
 
 
 def _takes_instructions(request: LlmRequest, ctx: InvocationContext) -> bool:

@@ -76,8 +76,11 @@ class Call:
 
 
 def situation_of(prompt: Prompt) -> Situation:
-    """Read the Generator's request; an x_t that is not the user's comes as a quoted input."""
-    quoted = read_inputs(prompt.text).get("current_input")
+    """Read the Generator's request; an x_t that is not the user's comes as a quoted input.
+
+    So does one that the contents do not end with, because other agents have spoken since.
+    """
+    quoted = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
     turn_input = turn_input_of(prompt.text if quoted is None else quoted)
     return Situation(
         text=turn_input.text,
