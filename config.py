@@ -103,6 +103,16 @@ class Settings(BaseSettings):
         description="What the agent knows of the conversation: 'acc', the compressed state; or a "
         "classic strategy to compare with: 'replay', 'window', 'summary' or 'retrieval'.",
     )
+    offload: bool = Field(
+        default=True,
+        description="Extract entities, preferences and lessons of a session on reset and idling.",
+    )
+    idle_s: float = Field(
+        default=1_800, ge=0, description="Idle time after which a session is offloaded; 0 = never."
+    )
+    bootstrap: bool = Field(
+        default=True, description="Begin a new session with what is known of the user."
+    )
     agent_dir: Path = Field(
         default=Path(__file__).parent / "agents", description="Directory of the ADK apps."
     )

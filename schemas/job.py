@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from pydantic import Field
 
@@ -31,6 +32,19 @@ class Job(StoredValue):
     tries: int = Field(default=0, ge=0)
     error: str = Field(default="", description="Why the last try failed.")
     given_up: bool = Field(default=False, description="Tried as often as it will be.")
+
+    @classmethod
+    def of(cls, kind: JobKind, key: SessionKey, *, at: datetime, detail: str = "") -> Self:
+        """A job that is due at once; the same work has the same id."""
+        return cls(
+            id=":".join(part for part in (kind, *key, detail) if part),
+            kind=kind,
+            app=key.app,
+            user=key.user,
+            session=key.session,
+            created_at=at,
+            due_at=at,
+        )
 
     @property
     def tenant(self) -> Tenant:

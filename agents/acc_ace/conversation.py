@@ -1,8 +1,10 @@
 """Turns of the app through ADK's Runner: what the terminal and the server talk to."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -13,25 +15,31 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
+from acc_ace.exporting import export_user
+from acc_ace.housekeeping import Housekeeper, Reason
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
 from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.sqlite_residue import scan_residue
 from core.container import Container
-from core.errors import NotFoundError
+from core.errors import NotFoundError, StoreError
 from core.turn.committing import restore_state
 from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.job import JobKind
 from schemas.memory_name import MemoryName
 from schemas.playbook import DeltaRecord, StoredPlaybook
 from schemas.report import TurnReport
 from schemas.tenancy import PlaybookScope, SessionKey, Tenant
 from schemas.turn_event import TurnDone, TurnEvent
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["APP_NAME", "Conversation"]
 
@@ -52,6 +60,14 @@ class Conversation:
         self._sessions = session_service or open_session_service(container)
         self._runner = Runner(app=self._app, session_service=self._sessions)
         self._running = RunningTurns()
+        self._keeper = Housekeeper(
+            container,
+            self._app.name,
+            delete=lambda key: self._delete(key, keep_notes=True),
+            erase=self._erase_all,
+            models=models,
+        )
+        self._work: asyncio.Task[None] | None = None
 
     @property
     def container(self) -> Container:
@@ -136,9 +152,34 @@ class Conversation:
         """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""
         async with self._hold(key):
             head = await self._container.journal.head(key)
-            if head is not None:
-                empty = CommittedState(turn=head.state.turn)
-                await self._write(key, empty)
+            if head is None:
+                return
+            await self._write(key, CommittedState(turn=head.state.turn))
+            await self._container.directory.reset(key, turn=head.state.turn)
+        if self._container.settings.offload:
+            await self._keeper.ask_offload(key, Reason.RESET)
+            self._wake()
+
+    async def housekeep(self) -> int:
+        """Do the background work that is due, idle sessions included; how many jobs."""
+        await self._keeper.sweep()
+        return await self._keeper.work()
+
+    @asynccontextmanager
+    async def keeping_house(self, *, every_s: float = 30.0) -> AsyncIterator[None]:
+        """Do background work every `every_s` seconds while the context is open."""
+
+        async def keep() -> None:
+            while True:
+                self._wake()
+                await asyncio.sleep(every_s)
+
+        keeping = asyncio.create_task(keep())
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            await asyncio.wait([keeping])
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         """Add documents to a user's external memory."""
@@ -147,26 +188,41 @@ class Conversation:
         )
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
-        """Delete all that is held about a user; how much of what."""
-        stores = self._container
-        # Sessions last: deleting one also deletes, uncounted, what the stores keep of it.
-        return {
-            "journal": await stores.journal.erase(tenant),
-            "evidence": await stores.evidence.erase(tenant),
-            "artifacts": await stores.artifacts.erase(tenant),
-            "playbook": await stores.playbooks.erase(tenant),
-            "sessions": await self._erase_sessions(tenant),
-        }
+        """Delete all that is held about a user; how much of what.
 
-    async def forget_session(self, key: SessionKey) -> None:
-        """Delete one session with its journal, evidence and artifacts."""
-        async with self._hold(key):
-            await self._sessions.delete_session(
-                app_name=key.app, user_id=key.user, session_id=key.session
+        A job is kept first, so that an erasure that was cut short is finished by the next
+        process. Raises StoreError when something of the user is left, with where it is.
+        """
+        await self._keeper.ask(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
+        erased = await self._erase_all(tenant)
+        left = await self.residue(tenant)
+        if left:
+            places = ", ".join(f"{name} {count}" for name, count in left.items())
+            raise StoreError(
+                f"after erasing user '{tenant.user}' rows are left ({places}); "
+                "a turn may have been running: erase again"
             )
-            await self._container.journal.erase(key.tenant, key.session)
-            await self._container.evidence.erase(key.tenant, key.session)
-            await self._container.artifacts.erase(key.tenant, key.session)
+        return erased
+
+    async def residue(self, tenant: Tenant) -> dict[str, int]:
+        """Rows that name a user, by database and table; empty when nothing is held."""
+        settings = self._container.settings
+        return await scan_residue(settings.data_dir, tenant) if settings.store == "sqlite" else {}
+
+    def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
+        """All that is held about a user, record by record, each with its `kind`."""
+        return export_user(self._container, self._sessions, tenant)
+
+    async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> None:
+        """Delete one session with its journal, evidence and artifacts.
+
+        With `keep_notes`, the user's consent, what long-term memory extracts of it stays.
+        """
+        async with self._hold(key):
+            if keep_notes:
+                await self._keeper.do(await self._keeper.ask(JobKind.DELETE, key))
+            else:
+                await self._delete(key, keep_notes=False)
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -189,7 +245,16 @@ class Conversation:
         await self._running.drain(grace_s)
 
     async def close(self) -> None:
-        """Close the runner, the models, the sessions and the stores."""
+        """Close the runner, the models, the sessions and the stores.
+
+        Background work gets the time of a shutdown; what is left is done by the next process.
+        """
+        if self._work is not None and not self._work.done():
+            grace_s = self._container.settings.limits.shutdown_grace_s
+            _, late = await asyncio.wait([self._work], timeout=grace_s)
+            for task in late:
+                task.cancel()
+                await asyncio.wait([task])
         await self._runner.close()
         if isinstance(self._app.root_agent, BoundedTurn):
             await self._app.root_agent.close()
@@ -219,6 +284,44 @@ class Conversation:
                 pass
         finally:
             queue.put_nowait(None)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let background work go on, unless it does already."""
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._housekeep())
+
+    async def _housekeep(self) -> None:
+        try:
+            await self.housekeep()
+        except StoreError as error:
+            # Nobody waits for this; the jobs stay and are tried again after the next turn.
+            logger.warning("housekeeping_failed code=%s", error.code)
+
+    async def _delete(self, key: SessionKey, *, keep_notes: bool) -> None:
+        stores = self._container
+        await stores.journal.erase(key.tenant, key.session)
+        await stores.evidence.erase(key.tenant, key.session)
+        await stores.artifacts.erase(key.tenant, key.session)
+        # Before the session: a service that forgets what it deletes would take the notes along.
+        await stores.directory.delete(key, at=stores.clock.now(), keep_notes=keep_notes)
+        await self._sessions.delete_session(
+            app_name=key.app, user_id=key.user, session_id=key.session
+        )
+
+    async def _erase_all(self, tenant: Tenant) -> dict[str, int]:
+        stores = self._container
+        # Sessions late: deleting one also deletes, uncounted, what the stores keep of it. Jobs
+        # last: the erasure is one of them, and is only forgotten when it is done.
+        return {
+            "journal": await stores.journal.erase(tenant),
+            "evidence": await stores.evidence.erase(tenant),
+            "artifacts": await stores.artifacts.erase(tenant),
+            "playbook": await stores.playbooks.erase(tenant),
+            "directory": await stores.directory.erase(tenant),
+            "sessions": await self._erase_sessions(tenant),
+            "jobs": await stores.jobs.erase(tenant) - 1,
+        }
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
         if isinstance(self._sessions, BoundedSessions):
@@ -247,6 +350,9 @@ class Conversation:
 
     async def _restore(self, key: SessionKey, target: CommittedState) -> CommittedState:
         restored = await self._write(key, target)
+        record = await self._container.directory.find(key)
+        if record is not None and restored.turn < record.history_from:
+            await self._container.directory.reset(key, turn=0)
         await self._container.evidence.mark_undone(key, restored.turn)
         await self._container.artifacts.retire(key, restored.turn)
         return restored

@@ -18,6 +18,7 @@ class Prompts:
     generator: Prompt
     generator_messages: Prompt
     summarizer: Prompt
+    extractor: Prompt
     reflector: Prompt
     curator: Prompt
 

@@ -18,6 +18,7 @@ from schemas.memory import MemoryContext
 from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
 from schemas.qualification import Qualification
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 from schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
 
@@ -53,6 +54,7 @@ class TurnRecord:
     memory: MemoryName = "acc"
     context: MemoryContext | None = None
     """With a classic memory: the messages that the Generator is shown."""
+    session: SessionRecord | None = None
     previous: CommittedState = field(default_factory=CommittedState)
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None

@@ -85,6 +85,14 @@ class InMemoryArtifactStore:
         """How many artifacts the tenant has, retired ones included."""
         return len(self._entries.get(tenant, {}))
 
+    async def page(
+        self, tenant: Tenant, *, limit: int = 100, after: str | None = None
+    ) -> Sequence[Artifact]:
+        """A page of artifacts by id, retired ones included."""
+        entries = self._entries.get(tenant, {})
+        ids = sorted(name for name in entries if after is None or name > after)
+        return [entries[name].artifact for name in ids[: max(limit, 0)]]
+
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's artifacts (of one session); how many."""
         entries = self._entries.get(tenant, {})

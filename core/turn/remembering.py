@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.domain.strategies import Replay, Retrieval, Summarised, Window
+from core.domain.strategies.summary import turns_to_summarise
 from core.domain.transcript import estimate_message, messages_of
 from core.ports.artifact_store import ArtifactStore
 from core.ports.evidence_store import EvidenceStore
@@ -47,6 +48,8 @@ class Remembered:
 
     context: MemoryContext
     recalled: Recall = field(default_factory=Recall)
+    summarise_through: int | None = None
+    """The turn up to which old turns should be summarised now, if they should."""
 
 
 async def remember(
@@ -79,7 +82,10 @@ async def remember(
         recalled=[candidate.artifact for candidate in recalled.candidates],
         budget=budget,
     )
-    return Remembered(STRATEGIES[name].context(inputs), recalled)
+    context = STRATEGIES[name].context(inputs)
+    if name != "summary":
+        return Remembered(context, recalled)
+    return Remembered(context, recalled, turns_to_summarise(counted, summary, budget=budget))
 
 
 async def recent_messages(past: Past, *, after_turn: int, tokens: int) -> list[Message]:

@@ -134,7 +134,7 @@ async def test_evidence_keeps_input_decision_and_versions() -> None:
     assert interaction.ccs_version == 1
     assert set(interaction.prompt_hashes) == {
         "qualifier", "compressor", "generator", "reflector", "curator",
-        "generator_messages", "summarizer",
+        "generator_messages", "summarizer", "extractor",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from core.turn.committing import commit_state
 from core.turn.remembering import Past, remember
 from schemas import state as keys
 from schemas.commit import CcsDiff
+from schemas.job import Job, JobKind
 from schemas.memory_name import MemoryName
 
 
@@ -49,7 +50,7 @@ class Historian(ContentlessStage):
             # Chosen before anything is committed: an input that is too large changes nothing.
             remembered = await remember(
                 record.memory,
-                await self._past(record),
+                self._past(record),
                 needed(record.turn_input, "turn_input", self.name),
                 system_prompt=self._system_prompt(record),
                 counter=self._counter,
@@ -65,13 +66,26 @@ class Historian(ContentlessStage):
                 at=self._container.clock.now(),
                 warnings=record.warnings,
             )
+        if remembered.summarise_through is not None:
+            # Off the critical path: whoever works on the jobs of these stores writes it.
+            await self._container.jobs.enqueue(
+                Job.of(
+                    JobKind.SUMMARISE,
+                    record.key,
+                    at=self._container.clock.now(),
+                    detail=str(remembered.summarise_through),
+                )
+            )
         return {keys.CCS: record.committed.state.to_state()}
 
-    async def _past(self, record: TurnRecord) -> Past:
+    def _past(self, record: TurnRecord) -> Past:
+        session = record.session
         return Past(
             key=record.key,
             evidence=self._container.evidence,
             artifacts=self._container.artifacts,
+            summary=session.summary if session else None,
+            after_turn=session.history_from if session else 0,
         )
 
     def _system_prompt(self, record: TurnRecord) -> str:

@@ -47,6 +47,9 @@ class StateInitializer(ContentlessStage):
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
         record.turn_input = take_input(taken.text, authority, self._container.settings.limits)
         record.memory = _memory(ctx, self._container.settings.memory)
+        record.session = await self._container.directory.open(
+            record.key, at=self._container.clock.now(), memory=record.memory
+        )
         head = await self._container.journal.head(record.key)
         record.previous = head.state if head else CommittedState()
         record.previous_turn = await self._container.evidence.last(record.key)

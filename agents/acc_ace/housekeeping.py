@@ -1,0 +1,157 @@
+"""Background work on memory: summaries, offloads, deletions, erasures. Durable and repeatable."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from enum import StrEnum
+
+from google.adk.models import BaseLlm
+
+from acc_ace.direct_completion import DirectCompletion
+from acc_ace.prompts import load_prompts
+from config import Role
+from core.container import Container
+from core.errors import AccAceError
+from core.models.factory import build_model
+from core.turn.offloading import offload
+from core.turn.remembering import Past
+from core.turn.summarising import summarise
+from schemas.job import Job, JobKind
+from schemas.session_memory import ConversationSummary, SessionMemory
+from schemas.tenancy import SessionKey, Tenant
+
+logger = logging.getLogger(__name__)
+
+TRIES = 5
+"""Tries before a job is given up; it stays listed with its error."""
+
+_LEASE_S = 300.0
+_BACKOFF_S = 30.0
+_BATCH = 50
+
+
+class Reason(StrEnum):
+    """Why a session's history goes to long-term memory."""
+
+    RESET = "reset"
+    IDLE = "idle"
+
+
+class Housekeeper:
+    """Does what is due. Any number of processes may do so over the same stores."""
+
+    def __init__(
+        self,
+        container: Container,
+        app: str,
+        *,
+        delete: Callable[[SessionKey], Awaitable[None]],
+        erase: Callable[[Tenant], Awaitable[object]],
+        models: Mapping[Role, BaseLlm] | None = None,
+    ) -> None:
+        """`delete` and `erase` finish what was begun of a session and of a user."""
+        settings, chosen, prompts = container.settings, models or {}, load_prompts()
+        self._container, self._app = container, app
+        self._delete, self._erase = delete, erase
+        self._summarizer = DirectCompletion(
+            chosen.get("compressor") or build_model("compressor", settings),
+            ConversationSummary,
+            settings.compressor,
+        )
+        self._extractor = DirectCompletion(
+            chosen.get("reflector") or build_model("reflector", settings),
+            SessionMemory,
+            settings.reflector,
+        )
+        self._prompts = prompts
+
+    async def sweep(self) -> int:
+        """Ask for the offload of sessions that have been idle for too long; how many."""
+        settings = self._container.settings
+        if not settings.offload or not settings.idle_s:
+            return 0
+        since = self._container.clock.now() - timedelta(seconds=settings.idle_s)
+        idle = await self._container.directory.idle(self._app, since=since, limit=_BATCH)
+        for key, _ in idle:
+            await self.ask_offload(key, Reason.IDLE)
+        return len(idle)
+
+    async def ask_offload(self, key: SessionKey, reason: Reason) -> None:
+        """Let the session's history go to long-term memory soon."""
+        await self.ask(JobKind.OFFLOAD, key, detail=reason)
+
+    async def ask(self, kind: JobKind, key: SessionKey, *, detail: str = "") -> Job:
+        """Keep a job; the same one is kept once."""
+        job = Job.of(kind, key, at=self._container.clock.now(), detail=detail)
+        await self._container.jobs.enqueue(job)
+        return job
+
+    async def work(self, *, limit: int = _BATCH) -> int:
+        """Do what is due, at most `limit` jobs; how many were done.
+
+        A job that fails is due again later, and given up after TRIES. Raises StoreError when the
+        jobs themselves cannot be read.
+        """
+        done = 0
+        for _ in range(limit):
+            job = await self._container.jobs.claim(
+                now=self._container.clock.now(), lease_s=_LEASE_S
+            )
+            if job is None:
+                break
+            done += await self._tried(job)
+        return done
+
+    async def do(self, job: Job) -> None:
+        """Do a job now and forget it. Raises AccAceError; the job then stays."""
+        match job.kind:
+            case JobKind.SUMMARISE:
+                await self._summarise(job.key)
+            case JobKind.OFFLOAD:
+                await self._offload(job.key)
+            case JobKind.DELETE:
+                await self._offload(job.key, outlives_session=True)
+                await self._delete(job.key)
+            case JobKind.ERASE:
+                await self._erase(job.tenant)
+        await self._container.jobs.finish(job.id)
+
+    async def _tried(self, job: Job) -> bool:
+        try:
+            await self.do(job)
+        except AccAceError as error:
+            again = self._container.clock.now() + timedelta(seconds=_BACKOFF_S * 2**job.tries)
+            due_at = again if job.tries < TRIES else None
+            logger.warning("job_failed kind=%s code=%s tries=%d", job.kind, error.code, job.tries)
+            await self._container.jobs.fail(job.id, error=str(error)[:500], due_at=due_at)
+            return False
+        return True
+
+    async def _summarise(self, key: SessionKey) -> None:
+        container = self._container
+        while record := await container.directory.find(key):
+            summary = await summarise(
+                Past(
+                    key=key,
+                    evidence=container.evidence,
+                    artifacts=container.artifacts,
+                    summary=record.summary,
+                    after_turn=record.history_from,
+                ),
+                completion=self._summarizer,
+                prompt=self._prompts.summarizer,
+                limits=container.settings.limits,
+                now=container.clock.now(),
+            )
+            if summary is None:
+                return
+            await container.directory.summarise(key, summary)
+
+    async def _offload(self, key: SessionKey, *, outlives_session: bool = False) -> None:
+        await offload(
+            self._container,
+            key,
+            completion=self._extractor,
+            prompt=self._prompts.extractor,
+            outlives_session=outlives_session,
+        )

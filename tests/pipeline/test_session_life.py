@@ -1,0 +1,304 @@
+"""A session's life: summaries, reset, offload, bootstrap, export, erase."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+
+from acc_ace.conversation import APP_NAME, Conversation
+from config import ROLES, Role, Settings
+from core.adapters.sqlite_residue import scan_residue
+from core.bootstrap import build_container
+from core.errors import ModelUnavailable
+from schemas.artifact import ArtifactKind
+from schemas.authority import Authority
+from schemas.job import Job, JobKind
+from schemas.memory_name import MemoryName
+from schemas.tenancy import SessionKey
+from tests.fakes.clock import FixedClock
+from tests.fakes.scripted_llm import ScriptedLlm, text_content
+from tests.pipeline.talk import seen
+
+KEY = SessionKey(APP_NAME, "aiko", "s1")
+NEXT = KEY._replace(session="s2")
+LIKES = "I prefer short answers."
+
+
+class BackgroundLlm(BaseLlm):
+    """Answers everything with one text; or not at all."""
+
+    model: str = "scripted/background"
+    text: str = "{}"
+    hangs: bool = False
+    error: Exception | None = None
+    asked: int = 0
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        self.asked += 1
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.error is not None:
+            raise self.error
+        yield LlmResponse(content=text_content(self.text), model_version=self.model)
+
+
+class Life:
+    """A conversation over SQLite, its clock and its model."""
+
+    def __init__(self, directory: Path, *, summarises: bool = False, **settings: Any) -> None:
+        self.summarises = summarises
+        self.clock = FixedClock()
+        self.llm = ScriptedLlm()
+        self.directory = directory
+        self.container = build_container(
+            Settings(data_dir=directory, learning="off", **settings), self.clock
+        )
+        self.background = BackgroundLlm()
+        # With learning off, the models of compressor (ACC aside) and reflector work in the
+        # background only.
+        models: dict[Role, BaseLlm] = {**dict.fromkeys(ROLES, self.llm)}
+        models["reflector"] = self.background
+        if self.summarises:
+            models["compressor"] = self.background
+        self.conversation = Conversation(self.container, models=models)
+
+    async def say(self, text: str, key: SessionKey = KEY, memory: MemoryName | None = None) -> str:
+        self.clock.advance(seconds=1)
+        return (await self.conversation.turn(key, text, memory=memory)).answer
+
+    async def notes(self, key: SessionKey = KEY) -> list[str]:
+        record = await self.container.directory.find(key)
+        found = [
+            await self.container.artifacts.get(key.tenant, name)
+            for name in (record.notes if record else [])
+        ]
+        return [note.content for note in found if note]
+
+    async def exported(self) -> list[dict[str, Any]]:
+        return [record async for record in self.conversation.export(KEY.tenant)]
+
+
+@pytest.fixture
+async def life(tmp_path: Path) -> AsyncIterator[Life]:
+    living = Life(tmp_path / "data")
+    yield living
+    await living.conversation.close()
+
+
+@pytest.fixture
+async def summarising(tmp_path: Path) -> AsyncIterator[Life]:
+    limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
+    living = Life(tmp_path / "data", summarises=True, memory="summary", limits=limits)
+    yield living
+    await living.conversation.close()
+
+
+async def test_old_turns_are_replaced_by_one_system_summary(summarising: Life) -> None:
+    life = summarising
+    await life.say("Never restart db-01 by day.")
+    for number in range(45):
+        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
+        await life.conversation.housekeep()
+    request = life.llm.requests_of("generator")[-1]
+    assert str(request.config.system_instruction).count('<input name="summary">') == 1
+    assert "Never restart db-01 by day." in str(request.config.system_instruction)
+    assert "Sensor 0 reads" not in str(request.contents)
+    assert "Sensor 43 reads" in str(request.contents)
+
+
+async def test_a_turn_never_waits_for_a_summary(summarising: Life) -> None:
+    life = summarising
+    life.background.hangs = True
+    for number in range(45):
+        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
+    assert life.background.asked
+    assert '<input name="summary">' not in seen(life.llm.requests_of("generator")[-1])
+    life.background.hangs = False
+
+
+async def test_a_summary_of_the_model_is_used_when_it_is_finished(summarising: Life) -> None:
+    life = summarising
+    life.background.text = '{"summary": "All sensors are warm."}'
+    for number in range(45):
+        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
+        await life.conversation.housekeep()
+    record = await life.container.directory.find(KEY)
+    assert record is not None
+    assert record.summary is not None
+    assert record.summary.model == "scripted/background"
+    assert "All sensors are warm." in seen(life.llm.requests_of("generator")[-1])
+
+
+async def test_a_reset_ends_the_messages_and_offloads_them(life: Life) -> None:
+    await life.say(LIKES)
+    await life.say("The disk was full; it turned out that logs were never rotated.")
+    await life.conversation.reset(KEY)
+    await life.conversation.housekeep()
+    await life.say("Hello again.", memory="replay")
+    assert "short answers" not in str(life.llm.requests_of("generator")[-1].contents)
+    notes = await life.notes()
+    assert f"preference: {LIKES}" in notes
+    assert any(note.startswith("lesson: ") and "never rotated" in note for note in notes)
+
+
+async def test_an_idle_session_is_offloaded_once(life: Life) -> None:
+    await life.say(LIKES)
+    assert await life.conversation.housekeep() == 0
+    life.clock.advance(hours=1)
+    assert await life.conversation.housekeep() == 1
+    assert await life.conversation.housekeep() == 0
+    assert await life.notes() == [f"preference: {LIKES}"]
+
+
+async def test_notes_say_where_they_come_from_and_can_make_no_rule(life: Life) -> None:
+    await life.say("Hello.")
+    await life.say("From now on never restart db-01.")
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    record = await life.container.directory.find(KEY)
+    assert record is not None
+    note = await life.container.artifacts.get(KEY.tenant, record.notes[0])
+    assert note is not None
+    assert (note.kind, note.authority) == (ArtifactKind.NOTE, Authority.AGENT)
+    assert (note.source, note.turn) == ("session:s1", 2)
+    await life.say("Hello.", NEXT)
+    state = await life.conversation.state(NEXT)
+    assert state is not None
+    assert state.ccs.constraints == []
+
+
+async def test_a_new_session_of_a_known_user_begins_with_what_is_known(life: Life) -> None:
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    await life.say("Good morning.", NEXT)
+    assert LIKES in seen(life.llm.requests_of("qualifier")[-1])
+    assert LIKES in seen(life.llm.requests_of("compressor")[-1])
+    state = await life.conversation.state(NEXT)
+    assert state is not None
+    assert any(LIKES in item for item in state.ccs.retrieved_artifacts)
+
+
+async def test_what_the_gate_rejects_is_not_known_in_a_new_session(life: Life) -> None:
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    life.llm.on("qualifier", {"decisions": []})
+    await life.say("Good morning.", NEXT)
+    state = await life.conversation.state(NEXT)
+    assert state is not None
+    assert state.ccs.retrieved_artifacts == []
+
+
+async def test_another_user_begins_with_nothing(life: Life) -> None:
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    await life.say("Good morning.", NEXT._replace(user="ben"))
+    assert LIKES not in seen(life.llm.requests_of("compressor")[-1])
+
+
+async def test_a_deleted_session_takes_its_notes_along(life: Life) -> None:
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    await life.conversation.forget_session(KEY)
+    assert await life.container.artifacts.count(KEY.tenant) == 0
+    await life.say("Good morning.", NEXT)
+    assert LIKES not in seen(life.llm.requests_of("compressor")[-1])
+
+
+async def test_with_consent_a_deleted_session_leaves_its_notes_and_nothing_else(
+    life: Life,
+) -> None:
+    await life.say(LIKES)
+    await life.say("The code word is walnut.")
+    await life.conversation.forget_session(KEY, keep_notes=True)
+    assert await life.conversation.state(KEY) is None
+    assert await life.container.evidence.list(KEY) == []
+    assert await life.container.artifacts.count(KEY.tenant) == 1
+    await life.say("Good morning.", NEXT)
+    assert LIKES in seen(life.llm.requests_of("compressor")[-1])
+    assert "walnut" not in seen(life.llm.requests_of("compressor")[-1])
+
+
+async def test_secrets_do_not_go_to_long_term_memory(life: Life) -> None:
+    await life.say("I prefer the password: hunter2hunter2 for tests.")
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert "hunter2hunter2" not in str(await life.notes())
+
+
+async def test_what_a_model_invents_is_not_kept(life: Life) -> None:
+    await life.say("Hello.")
+    life.background.text = json.dumps(
+        {"entities": [], "preferences": ["I prefer bribes.", "hello."], "lessons": ["Trust it."]}
+    )
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert await life.notes() == ["preference: hello."]
+
+
+async def test_offload_works_without_its_model(life: Life) -> None:
+    await life.say(LIKES)
+    life.background.error = ModelUnavailable("down")
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert await life.notes() == [f"preference: {LIKES}"]
+
+
+async def test_an_export_holds_every_word_and_of_nobody_else(life: Life) -> None:
+    await life.say("The code word is walnut.")
+    await life.say("The code word is chestnut.", KEY._replace(user="ben"))
+    records = await life.exported()
+    kinds = {record["kind"] for record in records}
+    assert {"user", "session", "state", "turn", "artifact", "event"} <= kinds
+    text = json.dumps(records)
+    assert "walnut" in text
+    assert "chestnut" not in text
+
+
+async def test_erase_leaves_nothing_that_a_scan_or_an_export_finds(life: Life) -> None:
+    await life.say(LIKES)
+    await life.say("Another user's words.", KEY._replace(user="ben"))
+    await life.conversation.reset(KEY)
+    await life.conversation.housekeep()
+    assert await scan_residue(life.directory, KEY.tenant)
+    await life.conversation.erase(KEY.tenant)
+    assert await scan_residue(life.directory, KEY.tenant) == {}
+    assert [record["kind"] for record in await life.exported()] == ["user"]
+    assert await life.conversation.state(KEY._replace(user="ben")) is not None
+
+
+async def test_an_erasure_that_was_cut_short_is_finished_by_the_next_process(
+    tmp_path: Path,
+) -> None:
+    first = Life(tmp_path)
+    await first.say(LIKES)
+    # As a process leaves it that dies after its intent was kept, with the journal erased.
+    whole = SessionKey(KEY.app, KEY.user, "")
+    await first.container.jobs.enqueue(Job.of(JobKind.ERASE, whole, at=first.clock.now()))
+    await first.container.journal.erase(KEY.tenant)
+    await first.conversation.close()
+    second = Life(tmp_path)
+    second.clock.advance(seconds=60)
+    await second.conversation.housekeep()
+    assert await scan_residue(tmp_path, KEY.tenant) == {}
+    await second.conversation.close()
+
+
+async def test_undo_across_a_reset_brings_the_messages_back(life: Life) -> None:
+    await life.say("One.")
+    await life.say("Two.")
+    await life.conversation.reset(KEY)
+    await life.conversation.undo(KEY)
+    await life.say("Three.", memory="replay")
+    assert "One." in str(life.llm.requests_of("generator")[-1].contents)
