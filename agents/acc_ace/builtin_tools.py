@@ -108,6 +108,9 @@ class ReadFile:
         """
         target = self._inside(path)
         try:
+            if target.exists() and not target.is_file():
+                # Opening a pipe would wait for a writer that may never come.
+                raise InputError(f"'{path}' is not a file")
             with target.open("rb") as file:
                 data = file.read(_MAX_FILE_BYTES + 1)
         except OSError as error:

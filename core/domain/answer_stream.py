@@ -8,29 +8,36 @@ does not begin like JSON is an answer in plain text and is passed on as it is.
 import json
 import re
 
-_KEY = re.compile(r'"final_answer"\s*:\s*"')
+_KEY = "final_answer"
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _SIMPLE = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_UNESCAPED = re.compile(r'[^"\\]+')
+_STRUCTURE = re.compile(r'["{}\[\]:,]')
 
 
 class AnswerStream:
-    """Feed chunks of a reply, get chunks of the answer."""
+    """Feed chunks of a reply, get chunks of the answer. The work is linear in the reply."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._at: int | None = None
+        self._seeker = _KeySeeker()
         self._plain: bool | None = None
         self._done = False
 
     def feed(self, chunk: str) -> str:
         """The characters of the answer that this chunk completes; '' if there are none yet."""
+        if self._done:
+            return ""
         self._text += chunk
         if self._plain is None and not self._decide():
             return ""
         if self._plain:
             fresh, self._text = self._text, ""
             return fresh
-        return self._from_json()
+        if not self._seeker.found:
+            self._text = self._seeker.seek(self._text)
+        return self._from_json() if self._seeker.found else ""
 
     def _decide(self) -> bool:
         """Whether enough has arrived to tell JSON from plain text."""
@@ -43,50 +50,76 @@ class AnswerStream:
         return True
 
     def _from_json(self) -> str:
-        if self._at is None:
-            key = _find_key(self._text)
-            if key is None:
-                return ""
-            self._at = key
+        """What is readable of the answer; what is not yet stays for the next chunk."""
         out: list[str] = []
+        at = 0
         while not self._done:
-            piece, end = _next_char(self._text, self._at)
-            if end == self._at:
+            if run := _UNESCAPED.match(self._text, at):
+                out.append(run.group())
+                at = run.end()
+            piece, end = _next_char(self._text, at)
+            if end == at:
                 break
-            self._at = end
+            at = end
             if piece is None:
                 self._done = True
-                break
-            out.append(piece)
+            else:
+                out.append(piece)
+        self._text = "" if self._done else self._text[at:]
         return "".join(out)
 
 
-def _find_key(text: str) -> int | None:
-    """Where the value of the top-level key `final_answer` begins, or None."""
-    for match in _KEY.finditer(text):
-        if _depth_one(text, match.start()):
-            return match.end()
-    return None
+class _KeySeeker:
+    """Looks for the value of the top-level key, chunk by chunk, reading each character once."""
 
+    def __init__(self) -> None:
+        self.found = False
+        self._depth = 0
+        self._in_string = False
+        self._string = ""
+        self._key_before = self._colon_before = False
 
-def _depth_one(text: str, position: int) -> bool:
-    """Whether `position` is outside strings and inside exactly the outermost object."""
-    depth, in_string, escaped = 0, False, False
-    for char in text[:position]:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char in "{[":
-            depth += 1
-        elif char in "}]":
-            depth -= 1
-    return depth == 1 and not in_string
+    def seek(self, text: str) -> str:
+        """Read on; gives back what is left: the start of the value once `found`."""
+        at = 0
+        while at < len(text) and not self.found:
+            end = self._through_string(text, at) if self._in_string else self._through(text, at)
+            if end == at:
+                break
+            at = end
+        return text[at:]
+
+    def _through_string(self, text: str, at: int) -> int:
+        match = _IN_STRING.match(text, at)
+        end = match.end() if match else at
+        # No more of it than tells whether it is the key.
+        self._string = (self._string + text[at : min(end, at + 16)])[:16]
+        if end >= len(text) or text[end] != '"':
+            return end
+        self._in_string = False
+        self._key_before = self._depth == 1 and self._string == _KEY
+        return end + 1
+
+    def _through(self, text: str, at: int) -> int:
+        match = _STRUCTURE.search(text, at)
+        end = match.start() if match else len(text)
+        if text[at:end].strip():
+            self._key_before = self._colon_before = False
+        if match is None:
+            return end
+        self._take(match.group())
+        return match.end()
+
+    def _take(self, mark: str) -> None:
+        if mark == '"':
+            self.found = self._colon_before
+            self._in_string, self._string = True, ""
+        elif mark in "{[":
+            self._depth += 1
+        elif mark in "}]":
+            self._depth -= 1
+        self._colon_before = mark == ":" and self._key_before
+        self._key_before = False
 
 
 def _next_char(text: str, at: int) -> tuple[str | None, int]:

@@ -10,6 +10,7 @@ from core.errors import InputError
 _MAX_CHARS = 500
 _MAX_EXPONENT = 1_000
 _MAX_MAGNITUDE = 10.0**300
+_MAX_DIGITS = 300
 
 _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -23,6 +24,15 @@ _UNARY: dict[type[ast.unaryop], Callable[[float], float]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
+
+
+def _round(value: float, digits: float = 0) -> float:
+    # Python writes out 10 ** -digits for an integer, which takes for ever for a large one.
+    if abs(digits) > _MAX_DIGITS:
+        raise ValueError(f"cannot round to more than {_MAX_DIGITS} digits")
+    return round(value, int(digits)) if digits else round(value)
+
+
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -31,7 +41,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "log10": math.log10,
     "max": max,
     "min": min,
-    "round": round,
+    "round": _round,
     "sqrt": math.sqrt,
 }
 _NAMES = {"pi": math.pi, "e": math.e}

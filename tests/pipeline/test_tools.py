@@ -1,5 +1,6 @@
 """The Generator's tools, called through a turn."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -122,8 +123,10 @@ async def test_read_file_reads_inside_its_folder_and_nowhere_else(tmp_path: Path
     (folder / "runbook.md").write_text("Step one: breathe.", encoding="utf-8")
     (tmp_path / "secret.txt").write_text("classified", encoding="utf-8")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    os.mkfifo(folder / "pipe")
     talk = Talk(settings().model_copy(update={"files_dir": folder}))
     paths = ["runbook.md", "../secret.txt", "link.txt", str(tmp_path / "secret.txt"), "no.txt"]
+    paths += ["pipe", "a\0b", "x" * 5_000, "."]
     for path in paths:
         talk.llm.on("generator", call("read_file", path=path), ANSWER)
     found = []
@@ -134,6 +137,8 @@ async def test_read_file_reads_inside_its_folder_and_nowhere_else(tmp_path: Path
     assert not any("classified" in text for text in found)
     assert all("outside the allowed folder" in text for text in found[1:4])
     assert "cannot be read" in found[4]
+    assert "is not a file" in found[5]
+    assert all("read_file failed" in text for text in found[6:])
 
 
 async def test_without_a_folder_there_is_no_read_file_tool() -> None:

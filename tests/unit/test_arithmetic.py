@@ -1,0 +1,55 @@
+"""The calculator calculates, says what it cannot, and never takes long over it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.arithmetic import evaluate
+from core.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("(17.5 * 3) / 2", 26.25),
+        ("2^10", 1024),
+        ("round(2.567, 2)", 2.57),
+        ("round(1234, -2)", 1200),
+        ("round(2.5)", 2),
+        ("max(1, 2) − 1", 1),
+    ],
+)
+def test_arithmetic_is_evaluated(expression: str, value: float) -> None:
+    assert evaluate(expression) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "round(5, -10**9)",
+        "round(5, -1e300)",
+        "9**9**9",
+        "(10**300)**1000",
+        "1/0",
+        "__import__('os')",
+        "a.b",
+        "[1]*9",
+        "True",
+        "1\0",
+        "\ud800",
+        "1" * 501,
+        "",
+    ],
+)
+def test_what_is_too_large_or_no_arithmetic_is_refused(expression: str) -> None:
+    with pytest.raises(InputError):
+        evaluate(expression)
+
+
+@given(st.text(alphabet="0123456789+-*/%().,e rounda", max_size=60))
+def test_any_expression_gives_a_number_or_an_input_error(expression: str) -> None:
+    try:
+        value = evaluate(expression)
+    except InputError:
+        return
+    assert abs(value) <= 1e300
