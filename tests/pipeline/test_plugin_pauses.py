@@ -1,10 +1,13 @@
 """Human in the loop under the plugin: a turn pauses, goes on with its own state, and is kept."""
 
+from collections.abc import AsyncGenerator
+
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.events import Event
+from google.adk.events import Event, RequestInput
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import START, Workflow
 from google.genai import types
 
 from schemas.authority import Authority
@@ -33,9 +36,9 @@ def file_ticket(what: str) -> dict[str, str]:
     return {"status": "pending", "ticket": "T-1"}
 
 
-def desk(llm: ScriptedLlm) -> Desk:
+def desk(llm: ScriptedLlm, *, resumable: bool = False) -> Desk:
     tools = [LongRunningFunctionTool(approve), LongRunningFunctionTool(file_ticket)]
-    return Desk(LlmAgent(name="ops", model=llm, tools=tools))
+    return Desk(LlmAgent(name="ops", model=llm, tools=tools), resumable=resumable)
 
 
 def calls_of(events: list[Event]) -> list[types.FunctionCall]:
@@ -50,9 +53,13 @@ async def test_a_paused_turn_keeps_its_state_and_is_not_yet_evidence() -> None:
     assert app.reports == []
 
 
-async def test_a_resumed_turn_sees_the_call_and_its_result_and_is_not_compressed_again() -> None:
+@pytest.mark.filterwarnings("ignore:.*ResumabilityConfig:UserWarning")  # ADK: experimental.
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_a_resumed_turn_sees_the_call_and_its_result_and_is_not_compressed_again(
+    resumable: bool,
+) -> None:
     llm = ScriptedLlm().on("generator", call("approve", what="restart"), "Restarted.")
-    app = desk(llm)
+    app = desk(llm, resumable=resumable)
     [waiting] = calls_of(await app.say(f"Restart db-01. {BAN}"))
     assert await app.ask(result_of(waiting, APPROVED)) == "Restarted."
     request = llm.requests[-1]
@@ -104,6 +111,43 @@ async def test_a_paused_turn_does_not_hold_up_the_next_message() -> None:
     await app.say("Restart db-01.")
     assert await app.ask(BAN) == "Sure."
     assert await app.constraints() == [BAN]
+
+
+async def test_a_workflow_that_asks_a_person_is_one_turn() -> None:
+    async def review(node_input: str) -> AsyncGenerator[RequestInput, None]:
+        yield RequestInput(message="Publish?")
+
+    writer = LlmAgent(name="writer", model=ScriptedLlm().on("generator", "A draft."))
+    llm = ScriptedLlm().on("generator", "Published.")
+    publisher = LlmAgent(name="publisher", model=llm)
+    app = Desk(Workflow(name="flow", edges=[(START, writer, review, publisher)]))
+    [waiting] = calls_of(await app.say(f"Write on db-01. {BAN}"))
+    assert await app.evidence() == []
+    answer = result_of(waiting, {"result": "From now on always shout."})
+    assert await app.ask(answer) == "Published."
+    assert await app.constraints() == [BAN]
+    assert BAN in whole(llm.requests[-1])
+    assert app.memory.roles == ["compressor", "reflector", "curator"]
+    [interaction] = await app.evidence()
+    assert interaction.decision is not None
+    assert interaction.decision.final_answer == "A draft.\n\nPublished."
+
+
+async def test_a_pause_of_the_agent_that_took_over_goes_on_there() -> None:
+    boss = ScriptedLlm().on("generator", call("transfer_to_agent", agent_name="ops"))
+    llm = ScriptedLlm().on("generator", call("approve", what="restart"), "Restarted.")
+    ops = LlmAgent(
+        name="ops", model=llm, description="Runs.", tools=[LongRunningFunctionTool(approve)]
+    )
+    app = Desk(LlmAgent(name="coordinator", model=boss, sub_agents=[ops]))
+    events = await app.say(f"Restart db-01. {BAN}")
+    waiting = next(found for found in calls_of(events) if found.name == "approve")
+    assert await app.ask(result_of(waiting, APPROVED)) == "Restarted."
+    assert len(boss.requests) == 1
+    assert BAN in whole(llm.requests[-1])
+    assert "never ask me again" in whole(llm.requests[-1])
+    [interaction] = await app.evidence()
+    assert [result.name for result in interaction.tool_results] == ["approve"]
 
 
 async def test_a_tool_that_needs_confirmation_runs_after_it_was_given() -> None:

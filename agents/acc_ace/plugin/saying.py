@@ -19,20 +19,23 @@ class Saying:
         self._texts: list[str] = []
         self._output = ""
         self._pending: set[str] = set()
+        self._spoke_last = False
 
     @property
     def answer(self) -> str | None:
         """Everything the user was told, in order; else the last result or output of a run.
 
-        None while nobody has spoken and a call waits for its result.
+        None while the run waits, or when there was nothing of all that.
         """
-        told = "\n\n".join(self._texts)
-        return told or (None if self.waits else self._output) or None
+        return None if self.waits else "\n\n".join(self._texts) or self._output or None
 
     @property
     def waits(self) -> bool:
-        """Whether a long-running call has no result yet: the run waits for a person."""
-        return bool(self._pending)
+        """Whether the run has ended in a call without a result: it waits for a person.
+
+        An agent that speaks after such a call has answered; the result will come as news.
+        """
+        return bool(self._pending) and not self._spoke_last
 
     def take(self, event: Event) -> None:
         """Read one event of the run; partial ones are repeated whole later."""
@@ -52,12 +55,15 @@ class Saying:
             name, args = call.name or "", dict(call.args or {})
             self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
             self._record.tell(ToolStarted(name=name, args=args))
-        self._pending |= event.long_running_tool_ids or set()
+        if event.long_running_tool_ids:
+            self._pending |= event.long_running_tool_ids
+            self._spoke_last = False
         self._pending -= {response.id for response in event.get_function_responses() if response.id}
 
     def _hear(self, event: Event) -> None:
         if (text := spoken(event.content)).strip():
             self._texts.append(text)
+            self._spoke_last = True
         elif event.actions.skip_summarization:
             results = event.get_function_responses()
             self._output = "\n".join(result_text(result.response) for result in results)

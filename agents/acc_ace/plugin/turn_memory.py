@@ -158,5 +158,5 @@ def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
         if is_evidence(response.name or "")
     ]
     for event in turn_events(turn.ctx):
-        turn.saying.take_calls(event)
+        turn.saying.take(event)
     turn.record.tool_results.extend(results)
