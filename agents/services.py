@@ -1,8 +1,8 @@
-"""Our session service for `adk web agents --session_service_uri=accace://`.
+"""Our services for `adk web agents --session_service_uri=accace:// --memory_service_uri=accace://`.
 
 ADK imports this file when it starts with the directory of the apps. `accace://` keeps sessions
 beside the other stores: in the data directory or the PostgreSQL of the settings;
-`accace:///some/path` in another directory.
+`accace:///some/path` in another directory. Memory is the artifact store of the process.
 """
 
 from pathlib import Path
@@ -11,8 +11,11 @@ from urllib.parse import unquote, urlparse
 from google.adk.cli.service_registry import get_service_registry
 
 from config import settings
+from core.adapters.adk_memory import ArtifactMemoryService
 from core.adapters.adk_session import IN_MEMORY, SESSIONS_FILE, BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions
+from core.errors import ConfigError
+from core.turn.forgetting import forget_session
 from schemas.tenancy import SessionKey
 
 SCHEME = "accace"
@@ -39,15 +42,25 @@ def _beside_the_stores() -> BoundedSessions:
     return open_sessions(settings(), process_container().journal, on_delete=forget)
 
 
+def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
+    """The memory service over the artifacts of this process. Raises ConfigError for a path."""
+    from core.bootstrap import process_container  # noqa: PLC0415 - as above
+
+    if urlparse(uri).path.strip("/"):
+        raise ConfigError(
+            f"memory service '{uri}': memory lives in ACC_ACE_DATA_DIR; use {SCHEME}://"
+        )
+    container = process_container()
+    return ArtifactMemoryService(container.artifacts, container.clock)
+
+
 async def forget(key: SessionKey) -> None:
     """Delete what the stores of this process keep of a session."""
     # The container belongs to the running app; registering a scheme must not build it.
     from core.bootstrap import process_container  # noqa: PLC0415
 
-    container = process_container()
-    await container.journal.erase(key.tenant, key.session)
-    await container.evidence.erase(key.tenant, key.session)
-    await container.artifacts.erase(key.tenant, key.session)
+    await forget_session(process_container(), key)
 
 
 get_service_registry().register_session_service(SCHEME, session_service)
+get_service_registry().register_memory_service(SCHEME, memory_service)

@@ -24,7 +24,7 @@ MAX_LEADS = 32
 _MOST_OF_A_TURN = 4
 """Artifacts looked at for each neighbouring turn, which may hold many tool results."""
 
-_ROWS_PER_MATCH = 12
+_ROWS_PER_MATCH = 8
 
 _CACHED_TERMS = 50_000
 _FAR_FUTURE = 1e12

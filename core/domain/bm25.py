@@ -6,7 +6,7 @@ score relative to the best match, it stays low when even the best match is a poo
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 K1 = 0.9
@@ -55,17 +55,16 @@ def found_terms(
 
 
 def coverage(
-    found: Mapping[str, float], weights: Mapping[str, float], wanted: Iterable[str]
-) -> float:
-    """The share of the wanted terms' weight that was found, 0..1."""
-    terms = list(wanted)
-    total = sum(weights[term] for term in terms)
-    return min(1.0, sum(found.get(term, 0.0) for term in terms) / total) if total else 0.0
+    found: Sequence[Mapping[str, float]], weights: Mapping[str, float], wanted: Container[str]
+) -> list[float]:
+    """For each document, the share of the wanted terms' weight that was found, 0..1."""
+    total = sum(weight for term, weight in weights.items() if term in wanted) or 1.0
+    return [min(1.0, _sum(terms, wanted) / total) for terms in found]
 
 
-def saturated(found: Mapping[str, float], wanted: Iterable[str]) -> float:
+def saturated(found: Mapping[str, float], wanted: Container[str]) -> float:
     """What was found of terms of which nobody expects to find all, 0..1."""
-    score = sum(found.get(term, 0.0) for term in wanted)
+    score = _sum(found, wanted)
     return score / (score + _HALF_SCORE)
 
 
@@ -92,6 +91,10 @@ def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[flo
         damping = K1 * (1 - B + B * length / mean)
         scores.append(min(1.0, found * (K1 + 1) / (1 + damping) / total) if total else 0.0)
     return scores
+
+
+def _sum(found: Mapping[str, float], wanted: Container[str]) -> float:
+    return sum(value for term, value in found.items() if term in wanted)
 
 
 def _trigrams(term: str) -> list[str]:

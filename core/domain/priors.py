@@ -39,10 +39,15 @@ class Prior(NamedTuple):
     """Whether x_t names the speaker."""
 
 
-def speaker_terms(content: str) -> str:
-    """The search terms of the label that a text opens with ('Aiko: …'); '' for none."""
+def said_by(content: str) -> str:
+    """The label that a text opens with ('Aiko: …'); '' for none."""
     label = _LABEL.match(content[:64])
-    return index_terms(label[1]) if label else ""
+    return label[1] if label else ""
+
+
+def speaker_terms(content: str) -> str:
+    """The search terms of that label."""
+    return index_terms(said_by(content))
 
 
 def priors(

@@ -129,7 +129,7 @@ def _own_scores(
     weights: RecallWeights,
 ) -> list[float]:
     """What each document's own text is worth. Letters lift a match, they never make one."""
-    words = [coverage(terms, rarities, query.text) for terms in found]
+    words = coverage(found, rarities, query.text)
     matching = [at for at, said in enumerate(words) if said]
     letters = dict.fromkeys(matching, 0.0)
     if weights.letters:
