@@ -20,7 +20,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from core.adapters.postgres_errors import is_lost, is_raced, store_error
-from core.adapters.postgres_schema import SCHEMA, Connection, check_server, migrate
+from core.adapters.postgres_schema import SESSION, Connection, check_server, migrate
 from core.errors import ConfigError, InputError, StoreError
 
 _log = logging.getLogger(__name__)
@@ -36,18 +36,6 @@ _LONGEST_PAGE = 2**31 - 1
 
 _CONNECT_S = 5
 _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
-
-_SESSION = f"""
-    SET search_path = {SCHEMA};
-    SET timezone = 'UTC';
-    SET statement_timeout = '60s';
-    SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '60s';
-    SET tcp_keepalives_idle = 10;
-    SET tcp_keepalives_interval = 5;
-    SET tcp_keepalives_count = 3
-"""
-"""Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s."""
 
 
 class PostgresDatabase:
@@ -108,7 +96,7 @@ class PostgresDatabase:
             keepalives_count=3,
         )
         try:
-            connection.execute(_SESSION.encode())
+            connection.execute(SESSION.encode())
             self._prepare(connection)
         except BaseException:
             connection.close()

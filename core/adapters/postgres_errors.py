@@ -13,6 +13,8 @@ _CONNECTING: tuple[tuple[str, str], ...] = (
     ("no pg_hba.conf entry", "does not let this machine in; allow it in pg_hba.conf, or ask for "
      f"sslmode=require in {_SETTING}"),
     ("does not exist", f"has no such database or user; create it, or correct {_SETTING}"),
+    ("too many connections", "has no connection left for this user; raise its limit or lower "
+     "ACC_ACE_DATABASE_CONNECTIONS"),
     ("too many clients", "has no connection left; raise max_connections or lower "
      "ACC_ACE_DATABASE_CONNECTIONS"),
     ("remaining connection slots", "has no connection left; raise max_connections or lower "
@@ -22,6 +24,9 @@ _CONNECTING: tuple[tuple[str, str], ...] = (
     ("starting up", "is still starting; try again in a moment"),
     ("shutting down", "is shutting down; try again when it is back"),
 )  # fmt: skip
+_HOPELESS = 4
+"""The first so many of these will be the same at the next try."""
+
 _WORKING: dict[str, str] = {
     "25006": f"takes no writes, it is a standby; point {_SETTING} to the primary",
     "42501": "does not allow this to the user; grant it the schema acc_ace",
@@ -46,6 +51,9 @@ def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection is gone, so that another one may do better."""
     if error.sqlstate is not None:
         return error.sqlstate in _BROKEN
+    text = str(error).casefold()
+    if any(words in text for words, _ in _CONNECTING[:_HOPELESS]):
+        return False
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 

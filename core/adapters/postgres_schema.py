@@ -15,6 +15,20 @@ OLDEST_SERVER = 130_000
 _MIGRATION_LOCK = 0x_ACC_ACE
 """Advisory lock of those who migrate; those of sessions are 64-bit hashes."""
 
+SESSION = f"""
+    SET search_path = {SCHEMA};
+    SET timezone = 'UTC';
+    SET statement_timeout = '60s';
+    SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '60s';
+    SET tcp_keepalives_idle = 10;
+    SET tcp_keepalives_interval = 5;
+    SET tcp_keepalives_count = 3
+"""
+"""Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s."""
+
+_PATIENT = "SET statement_timeout = 0; SET lock_timeout = 0"
+
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -43,28 +57,37 @@ def check_server(connection: Connection, server: str) -> None:
 def migrate(connection: Connection, server: str) -> None:
     """Run what is missing in one transaction; StoreError for a newer database.
 
-    The advisory lock lets one program work at a time; the others then find nothing to do.
+    An advisory lock lets one program work at a time; the others then find nothing to do.
     """
     known = migrations()
-    newest = known[-1][0]
-    if _version(connection) == newest:
+    if _version(connection) == known[-1][0]:
         return
-    with connection.transaction():
-        connection.execute("SET LOCAL lock_timeout = 0")
-        connection.execute("SET LOCAL statement_timeout = 0")
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-        version = _version(connection)
-        if version > newest:
-            raise StoreError(
-                f"{server} has schema version {version}, this program knows up to {newest}; "
-                "upgrade the program, or point ACC_ACE_DATABASE_URL to another database"
-            )
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        connection.execute("CREATE TABLE IF NOT EXISTS migrations (version integer PRIMARY KEY)")
-        for number, script in known:
-            if number > version:
-                connection.execute(script.encode())
-                connection.execute("INSERT INTO migrations (version) VALUES (%s)", (number,))
+    # Whoever waits here must not have begun: a transaction may not see the schema that another
+    # one made after it began.
+    connection.execute(_PATIENT.encode())
+    connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
+    try:
+        with connection.transaction():
+            _upgrade(connection, known, server)
+    finally:
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
+            connection.execute(SESSION.encode())
+
+
+def _upgrade(connection: Connection, known: list[tuple[int, str]], server: str) -> None:
+    version, newest = _version(connection), known[-1][0]
+    if version > newest:
+        raise StoreError(
+            f"{server} has schema version {version}, this program knows up to {newest}; "
+            "upgrade the program, or point ACC_ACE_DATABASE_URL to another database"
+        )
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
+    connection.execute("CREATE TABLE IF NOT EXISTS migrations (version integer PRIMARY KEY)")
+    for number, script in known:
+        if number > version:
+            connection.execute(script.encode())
+            connection.execute("INSERT INTO migrations (version) VALUES (%s)", (number,))
 
 
 def _version(connection: Connection) -> int:
