@@ -135,3 +135,14 @@ def memory_erase(
     from cli.manage import erase_user  # noqa: PLC0415 — keeps --help quick
 
     erase_user(user, yes=yes, as_json=as_json)
+
+
+@memory.command("export")
+def memory_export(
+    user: Annotated[str, typer.Option(help="Whose memory to export.")],
+    out: Annotated[Path | None, typer.Option(help="New file to write; stdout if left out.")] = None,
+) -> None:
+    """Write all that is stored about a user, one JSON record a line; the last one is `end`."""
+    from cli.manage import export_user  # noqa: PLC0415 — keeps --help quick
+
+    export_user(user, out)

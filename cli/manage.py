@@ -1,9 +1,12 @@
 """`acc-ace playbook` and `acc-ace memory`."""
 
 import asyncio
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
 
 from cli.chat_command import APP_NAME, checked_name
 from cli.opening import open_app
@@ -43,6 +46,41 @@ def erase_user(user: str, *, yes: bool, as_json: bool) -> None:
     lines = {"history_files": int(history.exists())}
     history.unlink(missing_ok=True)
     _tell({**erased, **lines}, user, as_json=as_json)
+
+
+def export_user(user: str, out: Path | None) -> None:
+    """Write all that is held about a user as JSON lines, to stdout or to a new file.
+
+    Raises InputError when the file cannot be written or exists, StoreError when a store cannot
+    be read; the file is then incomplete and lacks the last record, `end`.
+    """
+    tenant = Tenant(APP_NAME, checked_name(user, "--user"))
+    with _target(out) as file, asyncio.Runner() as runner, _turns(load_settings(), runner) as turns:
+        count = runner.run(_write(turns.export(tenant), file))
+    if out is not None:
+        stdout_console().print(f"{count} records about user {user} written to {out}")
+
+
+async def _write(records: AsyncIterator[dict[str, Any]], file: TextIO) -> int:
+    count = 0
+    async for record in records:
+        print(json_line(record), file=file)
+        count += 1
+    return count
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[TextIO]:
+    if out is None:
+        yield sys.stdout
+        return
+    try:
+        # Only its owner may read it, and nothing is overwritten.
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be written: {error.strerror}") from error
+    with open(descriptor, "w", encoding="utf-8") as file:
+        yield file
 
 
 def _tell(erased: dict[str, int], user: str, *, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """What the terminal needs of the app: the part of its Conversation that is used here."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from schemas.artifact import Artifact
 from schemas.authority import Authority
@@ -50,6 +50,10 @@ class TurnApi(Protocol):
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete everything of a user; rows by store."""
+        ...
+
+    def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
+        """All that is held about a user, record by record; the last one is `end`."""
         ...
 
     async def playbook(self) -> StoredPlaybook:

@@ -93,7 +93,8 @@ def _adk_app(settings: Settings, context: ServerContext, loader: AgentLoader | N
 def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with context.conversation.keeping_house():
+            yield
         await context.close()
 
     return lifespan

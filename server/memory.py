@@ -1,10 +1,12 @@
 """Routes that add documents to a user's memory, and that erase a user."""
 
 import hashlib
+import json
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
+from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from acc_ace.conversation import APP_NAME
@@ -16,6 +18,8 @@ from server.problems import documented
 from server.text import Text
 
 router = APIRouter(prefix="/v1", tags=["memory"])
+
+_NDJSON: Final = "application/x-ndjson"
 
 
 class Document(BaseModel):
@@ -86,6 +90,30 @@ async def erase_user(
     """Delete everything kept about a user. This cannot be undone."""
     # With tokens, the guard has made sure that the user of the path is the token's.
     return Erased(deleted=await context.conversation.erase(Tenant(APP_NAME, user)))
+
+
+@router.get(
+    "/users/{user}/export",
+    summary="Export a user",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "One JSON record a line, each with its `kind`; the last is `end`.",
+            "content": {_NDJSON: {"schema": {"type": "string"}}},
+        },
+        **documented(401, 403, 503),
+    },
+)
+async def export_user(
+    context: Context,
+    user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+) -> StreamingResponse:
+    """Everything kept about a user. Without a last record of the kind `end` it is incomplete."""
+    records = context.conversation.export(Tenant(APP_NAME, user))
+    return StreamingResponse(
+        (f"{json.dumps(record, ensure_ascii=True)}\n" async for record in records),
+        media_type=_NDJSON,
+    )
 
 
 def _artifact(document: Document, tenant: Tenant, now: datetime) -> Artifact:

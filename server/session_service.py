@@ -7,6 +7,7 @@ from google.adk.cli.service_registry import get_service_registry
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_sessions import open_sessions
 from core.container import Container
+from core.turn.forgetting import forget_session
 from schemas.tenancy import SessionKey
 
 _SCHEME: Final = "accace-served"
@@ -16,9 +17,7 @@ def open_session_service(container: Container) -> BoundedSessions:
     """Sessions beside the other stores; deleting one deletes what those keep of it."""
 
     async def forget(key: SessionKey) -> None:
-        await container.journal.erase(key.tenant, key.session)
-        await container.evidence.erase(key.tenant, key.session)
-        await container.artifacts.erase(key.tenant, key.session)
+        await forget_session(container, key)
 
     return open_sessions(container.settings, container.journal, on_delete=forget)
 

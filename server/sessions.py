@@ -209,10 +209,18 @@ async def reset(context: Context, key: Key) -> None:
     response_class=Response,
     responses=documented(401, 403, 404, 409, 503),
 )
-async def delete(context: Context, key: Key) -> None:
+async def delete(
+    context: Context,
+    key: Key,
+    *,
+    keep_notes: Annotated[
+        bool,
+        Query(description="Consent: keep the entities, preferences and lessons found in it."),
+    ] = False,
+) -> None:
     """Delete the session with its state, history, evidence and artifacts."""
     await _head(context, key)
-    await context.conversation.forget_session(key)
+    await context.conversation.forget_session(key, keep_notes=keep_notes)
 
 
 async def _head(context: ServerContext, key: SessionKey) -> CommittedState:

@@ -27,6 +27,7 @@ from core.adapters.sqlite_residue import scan_residue
 from core.container import Container
 from core.errors import NotFoundError, StoreError
 from core.turn.committing import restore_state
+from core.turn.forgetting import forget_session
 from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
@@ -299,12 +300,8 @@ class Conversation:
             logger.warning("housekeeping_failed code=%s", error.code)
 
     async def _delete(self, key: SessionKey, *, keep_notes: bool) -> None:
-        stores = self._container
-        await stores.journal.erase(key.tenant, key.session)
-        await stores.evidence.erase(key.tenant, key.session)
-        await stores.artifacts.erase(key.tenant, key.session)
         # Before the session: a service that forgets what it deletes would take the notes along.
-        await stores.directory.delete(key, at=stores.clock.now(), keep_notes=keep_notes)
+        await forget_session(self._container, key, keep_notes=keep_notes)
         await self._sessions.delete_session(
             app_name=key.app, user_id=key.user, session_id=key.session
         )

@@ -23,7 +23,7 @@ async def export_user(
     """Sessions, states, turns, artifacts, own playbook, lessons taught, jobs, chat events.
 
     Memory stays flat however much is held. What a store cannot list is said in a record of the
-    kind `missing`. Raises StoreError.
+    kind `missing`; the last record is `end`. Raises StoreError.
     """
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     async for key, session in _sessions(container, tenant):
@@ -40,6 +40,7 @@ async def export_user(
         yield record
     for job in await container.jobs.list(tenant, limit=_PAGE):
         yield _record("job", job)
+    yield {"kind": "end"}
 
 
 async def _sessions(

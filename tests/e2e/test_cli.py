@@ -223,6 +223,19 @@ def test_erase_asks_and_then_leaves_nothing(acc_ace: CommandLine) -> None:
     assert b"quokka" not in stored
 
 
+def test_export_writes_all_that_is_held_and_overwrites_nothing(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    acc_ace("chat", "--user", "aiko", stdin="The marker is quokka-4711.")
+    exported = acc_ace("memory", "export", "--user", "aiko").turns
+    assert exported[-1] == {"kind": "end"}
+    assert "quokka-4711" in str(exported)
+    out = tmp_path / "aiko.jsonl"
+    assert acc_ace("memory", "export", "--user", "aiko", "--out", str(out)).code == 0
+    assert len(out.read_text(encoding="utf-8").splitlines()) == len(exported)
+    assert acc_ace("memory", "export", "--user", "aiko", "--out", str(out)).code == 2
+
+
 def test_doctor_tells_problems_by_its_exit_code(acc_ace: CommandLine) -> None:
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "gpt-oops")
     ended = acc_ace("doctor", "--json")

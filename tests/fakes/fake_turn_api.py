@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from core.errors import AccAceError, InputError, NotFoundError
 from schemas.artifact import Artifact
@@ -82,6 +83,10 @@ class FakeTurnApi:
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         self.erased.append(tenant)
         return {"journal": 3}
+
+    async def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
+        yield {"kind": "user", "app": tenant.app, "user": tenant.user}
+        yield {"kind": "end"}
 
     async def playbook(self) -> StoredPlaybook:
         playbook = Playbook().add_bullet("strategies", "Check [disk] first.").playbook

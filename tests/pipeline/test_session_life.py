@@ -274,7 +274,7 @@ async def test_erase_leaves_nothing_that_a_scan_or_an_export_finds(life: Life) -
     assert await scan_residue(life.directory, KEY.tenant)
     await life.conversation.erase(KEY.tenant)
     assert await scan_residue(life.directory, KEY.tenant) == {}
-    assert [record["kind"] for record in await life.exported()] == ["user"]
+    assert [record["kind"] for record in await life.exported()] == ["user", "end"]
     assert await life.conversation.state(KEY._replace(user="ben")) is not None
 
 

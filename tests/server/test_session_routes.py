@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -210,6 +211,29 @@ async def test_erased_user_leaves_nothing_and_others_keep_all(
     assert erased["journal"] >= 1
     assert (await http.get("/v1/sessions?user=alice")).json()["items"] == []
     assert len((await http.get("/v1/sessions?user=bob")).json()["items"]) == 1
+
+
+async def test_export_is_one_record_a_line_about_one_user_and_ends_with_end(
+    http: httpx.AsyncClient, say: Say
+) -> None:
+    await say("alice's walnut", **{"X-User": "alice"})
+    await say("bob's chestnut", **{"X-User": "bob"})
+    exported = await http.get("/v1/users/alice/export")
+    assert exported.headers["content-type"].startswith("application/x-ndjson")
+    records = [json.loads(line) for line in exported.text.splitlines()]
+    assert records[-1] == {"kind": "end"}
+    assert "walnut" in exported.text
+    assert "chestnut" not in exported.text
+
+
+async def test_a_session_deleted_with_consent_leaves_its_preferences(
+    http: httpx.AsyncClient, say: Say
+) -> None:
+    await say("I prefer short answers.")
+    assert (await http.delete("/v1/sessions/incident?keep_notes=true")).status_code == 204
+    exported = (await http.get("/v1/users/user/export")).text
+    assert "preference: I prefer short answers." in exported
+    assert (await http.get("/v1/sessions/incident/ccs")).status_code == 404
 
 
 async def test_playbook_grows_and_its_log_names_nobody_else(
