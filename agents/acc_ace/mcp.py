@@ -52,20 +52,20 @@ def read_mcp_config(path: Path) -> McpConfig:
         raise ConfigError(f"ACC_ACE_MCP_SERVERS: '{path}': {where}: {first['msg']}") from error
 
 
-def mcp_toolsets(path: Path) -> list[Any]:
-    """A toolset for each server of the file. Connects to none of them yet."""
+def mcp_toolsets(path: Path) -> dict[str, Any]:
+    """A toolset for each server of the file, by name. Connects to none of them yet."""
     config = read_mcp_config(path)
     if find_spec("mcp") is None:
         raise ConfigError('ACC_ACE_MCP_SERVERS needs the MCP client: pip install "acc-ace[mcp]"')
     toolset = import_module("google.adk.tools.mcp_tool").McpToolset
-    return [
-        toolset(
+    return {
+        name: toolset(
             connection_params=_connection(server),
             tool_filter=server.tools,
             tool_name_prefix=name,
         )
         for name, server in config.servers.items()
-    ]
+    }
 
 
 def _connection(server: McpServer) -> object:

@@ -109,6 +109,6 @@ def _generator(
         records,
         model=model,
         prompt=prompts.generator,
-        tools=build_tools(container),
+        tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
     )

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from acc_ace.builtin_tools import Calculate, CurrentTime, ReadFile, SearchEvidence
+from acc_ace.guarded_toolset import GuardedToolset
 from acc_ace.mcp import mcp_toolsets
+from acc_ace.turn_record import TurnRecords
 from core.container import Container
 from core.errors import ConfigError
 
@@ -18,7 +20,7 @@ Tool = Any
 """A callable, an ADK tool or an ADK toolset."""
 
 
-def build_tools(container: Container) -> list[Tool]:
+def build_tools(container: Container, records: TurnRecords) -> list[Tool]:
     """All tools of the Generator; raises ConfigError for one that cannot be loaded."""
     settings = container.settings
     tools: list[Tool] = [
@@ -30,7 +32,10 @@ def build_tools(container: Container) -> list[Tool]:
         tools.append(ReadFile(settings.files_dir).read_file)
     tools.extend(load_tool(name) for name in settings.tools)
     if settings.mcp_servers is not None:
-        tools.extend(mcp_toolsets(settings.mcp_servers))
+        tools.extend(
+            GuardedToolset(toolset, name, records)
+            for name, toolset in mcp_toolsets(settings.mcp_servers).items()
+        )
     return tools
 
 
