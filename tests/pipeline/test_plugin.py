@@ -8,6 +8,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from config import Settings
+from core.errors import ModelUnavailable
 from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
@@ -123,6 +124,21 @@ async def test_session_state_keeps_the_ccs_the_playbook_and_what_the_agent_wrote
     assert set(state) == {"ccs", "app:playbook", "own"}
     assert CommittedState.from_state(state["ccs"]).ccs.constraints == [BAN]
     assert any("restored" in warning for warning in app.reports[-1].warnings)
+
+
+async def test_what_memory_hands_on_between_its_stages_stays_out_of_the_agents_state() -> None:
+    seen: list[set[str]] = []
+
+    def look(callback_context: CallbackContext) -> None:
+        seen.append(set(callback_context.state.to_dict()))
+        callback_context.state["temp:reflection"] = "mine"
+
+    app = desk(ScriptedLlm().on("generator", "Hi."), before_agent_callback=look)
+    app.memory.on("reflector", ModelUnavailable("no network"))
+    await app.ask(BAN)
+    await app.ask("Hello.")
+    assert seen == [set(), {"ccs", "app:playbook"}]
+    assert len(app.reports) == 2
 
 
 async def test_a_forged_state_is_restored_from_the_journal() -> None:

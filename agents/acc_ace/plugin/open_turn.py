@@ -30,6 +30,8 @@ class OpenTurn:
     """What the plugin knows of a turn until it is closed, once."""
 
     ctx: InvocationContext
+    own: InvocationContext
+    """The context of memory's stages; what they hand on stays out of the agent's state."""
     record: TurnRecord
     saying: Saying
     task: "asyncio.Task[Any] | None"
@@ -90,4 +92,17 @@ def new_turn(
 ) -> OpenTurn:
     """A turn that has done nothing yet."""
     record = TurnRecord(session_key(ctx), ctx.invocation_id, listener)
-    return OpenTurn(ctx, record, Saying(record), task, runs={run_name(ctx): Transcript(ctx)})
+    return OpenTurn(
+        ctx,
+        own=_own_context(ctx),
+        record=record,
+        saying=Saying(record),
+        task=task,
+        runs={run_name(ctx): Transcript(ctx)},
+    )
+
+
+def _own_context(ctx: InvocationContext) -> InvocationContext:
+    state = dict(ctx.session.state)
+    session = ctx.session.model_copy(update={"state": state, "events": []})
+    return ctx.model_copy(update={"session": session})

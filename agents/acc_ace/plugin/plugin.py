@@ -174,7 +174,7 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         _protect(turn, event)
         if turn.name != run_name(invocation_context):
-            turn.saying.take_calls(event)
+            turn.saying.note_calls(event)
             return None
         _persist(turn, event)
         turn.saying.take(event)

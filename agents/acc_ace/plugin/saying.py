@@ -41,7 +41,8 @@ class Saying:
         """Read one event of the run; partial ones are repeated whole later."""
         if event.partial:
             return
-        self.take_calls(event)
+        self.note_calls(event)
+        self._wait(event)
         if event.author == "user":
             return
         if event.is_final_response() and not event.get_function_calls():
@@ -49,12 +50,14 @@ class Saying:
         if event.output is not None:
             self._output = result_text(event.output)
 
-    def take_calls(self, event: Event) -> None:
-        """Note the tool calls of an event that the user does not see."""
+    def note_calls(self, event: Event) -> None:
+        """Keep the tool calls of an event as evidence, whether or not the user sees it."""
         for call in event.get_function_calls():
             name, args = call.name or "", dict(call.args or {})
             self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
             self._record.tell(ToolStarted(name=name, args=args))
+
+    def _wait(self, event: Event) -> None:
         if event.long_running_tool_ids:
             self._pending |= event.long_running_tool_ids
             self._spoke_last = False

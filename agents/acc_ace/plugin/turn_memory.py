@@ -102,7 +102,7 @@ class TurnMemory:
             # The invocation has evidence of its own answer already; this is another turn.
             record.invocation_id = f"{record.invocation_id}/{record.previous.version + 1}"
         for stage in self._before:
-            state = {**state, **await stage.work(turn.ctx, record)}
+            state = {**state, **await stage.work(turn.own, record)}
         return state
 
     async def learn(self, turn: OpenTurn) -> None:
@@ -110,10 +110,10 @@ class TurnMemory:
         if self._container.settings.learning == "off":
             return
         for stage in self._after:
-            await stage.work(turn.ctx, turn.record)
+            await stage.work(turn.own, turn.record)
 
     async def _initialize(self, turn: OpenTurn, content: types.Content | None) -> State:
-        ctx = turn.ctx.model_copy(update={"user_content": content})
+        ctx = turn.own.model_copy(update={"user_content": content})
         return await self._initializer.work(ctx, turn.record)
 
     async def _paused(self, record: TurnRecord) -> JournalEntry | None:
