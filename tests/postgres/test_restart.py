@@ -1,5 +1,6 @@
 """PostgreSQL goes away under load and comes back: nothing is lost and nothing is doubled."""
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,6 +110,7 @@ async def test_a_lock_held_through_a_restart_is_taken_again(
             )
             if rows:
                 break
+            await asyncio.sleep(0.05)
         with pytest.raises(SessionBusyError):
             async with other.hold(KEY, wait_s=0):
                 pytest.fail("it was not taken again")
