@@ -17,7 +17,7 @@ from core.domain.stop_words import STOP_BIGRAMS, STOP_WORDS
 MAX_INDEX_TERMS = 20_000
 """Terms kept of one text; what follows is stored but cannot be searched."""
 
-MAX_QUERY_TERMS = 32
+MAX_QUERY_TERMS = 48
 """Terms of one query."""
 
 MAX_QUERY_CHARS = 20_000
@@ -36,7 +36,6 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 _IS_KANJI = re.compile(rf"[{_KANJI}]")
 _PARTICLE_AFTER_KANJI = re.compile(rf"[{_KANJI}][はがをにでともへやの]")
 _PARTICLE_BEFORE = re.compile(rf"[はがをにでともへやの][{_CJK}]")
-_LONE_KANJI = re.compile(rf"(?<![{_KANJI}])[{_KANJI}](?![{_KANJI}])")
 _ALL_HIRAGANA = re.compile(rf"[{_HIRAGANA}]+")
 _APOSTROPHE = re.compile(r"['’](?:s\b)?")
 _STRONG_JOINT = re.compile(r"[/@:#\\]+")
@@ -56,8 +55,8 @@ def index_terms(text: str) -> str:
 def query_terms(text: str, *, limit: int = MAX_QUERY_TERMS) -> dict[str, str]:
     """The terms to look for, each with the word it came from, at most `limit`.
 
-    Stop words are left out. When a text has more terms, identifiers come first, then the terms
-    it repeats most, then those it says first.
+    Stop words are left out. When a text has more terms, identifiers come first, single kanji
+    last; between them the terms it repeats most, then those it says first.
     """
     words: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -70,7 +69,9 @@ def query_terms(text: str, *, limit: int = MAX_QUERY_TERMS) -> dict[str, str]:
                 identifiers.add(term)
     if len(words) <= limit:
         return words
-    first = sorted(words, key=lambda term: (term not in identifiers, -counts[term]))[:limit]
+    first = sorted(
+        words, key=lambda term: (term not in identifiers, len(term) == 1, -counts[term])
+    )[:limit]
     return {term: words[term] for term in first}
 
 
@@ -113,7 +114,7 @@ def _query_run(run: str) -> Iterator[tuple[str, str]]:
 
 
 def _cjk_query(run: str) -> Iterator[str]:
-    """Bigrams that carry meaning, and kanji that stand alone."""
+    """Bigrams that carry meaning, and every kanji, which other words of its family share."""
     spelled_out = _ALL_HIRAGANA.fullmatch(run) is not None
     for bigram in _bigrams(run):
         # Beside kanji or katakana, hiragana are endings and particles.
@@ -125,7 +126,7 @@ def _cjk_query(run: str) -> Iterator[str]:
         ):
             yield bigram
     if len(run) > 1:
-        yield from _LONE_KANJI.findall(run)
+        yield from _IS_KANJI.findall(run)
 
 
 def _bigrams(run: str) -> Iterator[str]:
