@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -15,25 +15,21 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from acc_ace.exporting import export_user
-from acc_ace.housekeeping import Housekeeper, Reason
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
+from acc_ace.session_life import SessionLife
 from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.sqlite_residue import scan_residue
 from core.container import Container
-from core.errors import NotFoundError, StoreError
+from core.errors import NotFoundError
 from core.turn.committing import restore_state
-from core.turn.forgetting import forget_session
 from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommitKind, CommittedState, JournalEntry
-from schemas.job import JobKind
 from schemas.memory_name import MemoryName
 from schemas.playbook import DeltaRecord, StoredPlaybook
 from schemas.report import TurnReport
@@ -61,14 +57,7 @@ class Conversation:
         self._sessions = session_service or open_session_service(container)
         self._runner = Runner(app=self._app, session_service=self._sessions)
         self._running = RunningTurns()
-        self._keeper = Housekeeper(
-            container,
-            self._app.name,
-            delete=lambda key: self._delete(key, keep_notes=True),
-            erase=self._erase_all,
-            models=models,
-        )
-        self._work: asyncio.Task[None] | None = None
+        self._life = SessionLife(container, self._app.name, self._sessions, models=models)
 
     @property
     def container(self) -> Container:
@@ -156,31 +145,15 @@ class Conversation:
             if head is None:
                 return
             await self._write(key, CommittedState(turn=head.state.turn))
-            await self._container.directory.reset(key, turn=head.state.turn)
-        if self._container.settings.offload:
-            await self._keeper.ask_offload(key, Reason.RESET)
-            self._wake()
+            await self._life.was_reset(key, head.state.turn)
 
     async def housekeep(self) -> int:
         """Do the background work that is due, idle sessions included; how many jobs."""
-        await self._keeper.sweep()
-        return await self._keeper.work()
+        return await self._life.housekeep()
 
-    @asynccontextmanager
-    async def keeping_house(self, *, every_s: float = 30.0) -> AsyncIterator[None]:
+    def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open."""
-
-        async def keep() -> None:
-            while True:
-                self._wake()
-                await asyncio.sleep(every_s)
-
-        keeping = asyncio.create_task(keep())
-        try:
-            yield
-        finally:
-            keeping.cancel()
-            await asyncio.wait([keeping])
+        return self._life.keeping_house(every_s=every_s)
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         """Add documents to a user's external memory."""
@@ -191,28 +164,18 @@ class Conversation:
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what.
 
-        A job is kept first, so that an erasure that was cut short is finished by the next
-        process. Raises StoreError when something of the user is left, with where it is.
+        One that was cut short is finished by the next process. Raises StoreError when something
+        is left, with where it is.
         """
-        await self._keeper.ask(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
-        erased = await self._erase_all(tenant)
-        left = await self.residue(tenant)
-        if left:
-            places = ", ".join(f"{name} {count}" for name, count in left.items())
-            raise StoreError(
-                f"after erasing user '{tenant.user}' rows are left ({places}); "
-                "a turn may have been running: erase again"
-            )
-        return erased
+        return await self._life.erase(tenant)
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name a user, by database and table; empty when nothing is held."""
-        settings = self._container.settings
-        return await scan_residue(settings.data_dir, tenant) if settings.store == "sqlite" else {}
+        return await self._life.residue(tenant)
 
     def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
         """All that is held about a user, record by record, each with its `kind`."""
-        return export_user(self._container, self._sessions, tenant)
+        return self._life.export(tenant)
 
     async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> None:
         """Delete one session with its journal, evidence and artifacts.
@@ -220,10 +183,7 @@ class Conversation:
         With `keep_notes`, the user's consent, what long-term memory extracts of it stays.
         """
         async with self._hold(key):
-            if keep_notes:
-                await self._keeper.do(await self._keeper.ask(JobKind.DELETE, key))
-            else:
-                await self._delete(key, keep_notes=False)
+            await self._life.forget(key, keep_notes=keep_notes)
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -250,12 +210,7 @@ class Conversation:
 
         Background work gets the time of a shutdown; what is left is done by the next process.
         """
-        if self._work is not None and not self._work.done():
-            grace_s = self._container.settings.limits.shutdown_grace_s
-            _, late = await asyncio.wait([self._work], timeout=grace_s)
-            for task in late:
-                task.cancel()
-                await asyncio.wait([task])
+        await self._life.close()
         await self._runner.close()
         if isinstance(self._app.root_agent, BoundedTurn):
             await self._app.root_agent.close()
@@ -285,50 +240,7 @@ class Conversation:
                 pass
         finally:
             queue.put_nowait(None)
-        self._wake()
-
-    def _wake(self) -> None:
-        """Let background work go on, unless it does already."""
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._housekeep())
-
-    async def _housekeep(self) -> None:
-        try:
-            await self.housekeep()
-        except StoreError as error:
-            # Nobody waits for this; the jobs stay and are tried again after the next turn.
-            logger.warning("housekeeping_failed code=%s", error.code)
-
-    async def _delete(self, key: SessionKey, *, keep_notes: bool) -> None:
-        # Before the session: a service that forgets what it deletes would take the notes along.
-        await forget_session(self._container, key, keep_notes=keep_notes)
-        await self._sessions.delete_session(
-            app_name=key.app, user_id=key.user, session_id=key.session
-        )
-
-    async def _erase_all(self, tenant: Tenant) -> dict[str, int]:
-        stores = self._container
-        # Sessions late: deleting one also deletes, uncounted, what the stores keep of it. Jobs
-        # last: the erasure is one of them, and is only forgotten when it is done.
-        return {
-            "journal": await stores.journal.erase(tenant),
-            "evidence": await stores.evidence.erase(tenant),
-            "artifacts": await stores.artifacts.erase(tenant),
-            "playbook": await stores.playbooks.erase(tenant),
-            "directory": await stores.directory.erase(tenant),
-            "sessions": await self._erase_sessions(tenant),
-            "jobs": await stores.jobs.erase(tenant) - 1,
-        }
-
-    async def _erase_sessions(self, tenant: Tenant) -> int:
-        if isinstance(self._sessions, BoundedSessions):
-            return await self._sessions.erase(tenant.app, tenant.user)
-        found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        for session in found.sessions:
-            await self._sessions.delete_session(
-                app_name=tenant.app, user_id=tenant.user, session_id=session.id
-            )
-        return len(found.sessions)
+        self._life.wake()
 
     async def _ensure_session(self, key: SessionKey) -> None:
         found = await self._sessions.get_session(
@@ -347,9 +259,7 @@ class Conversation:
 
     async def _restore(self, key: SessionKey, target: CommittedState) -> CommittedState:
         restored = await self._write(key, target)
-        record = await self._container.directory.find(key)
-        if record is not None and restored.turn < record.history_from:
-            await self._container.directory.reset(key, turn=0)
+        await self._life.was_restored(key, restored.turn)
         await self._container.evidence.mark_undone(key, restored.turn)
         await self._container.artifacts.retire(key, restored.turn)
         return restored

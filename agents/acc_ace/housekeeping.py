@@ -13,6 +13,7 @@ from config import Role
 from core.container import Container
 from core.errors import AccAceError
 from core.models.factory import build_model
+from core.models.resilient import ResilientLlm
 from core.turn.offloading import offload
 from core.turn.remembering import Past
 from core.turn.summarising import summarise
@@ -53,17 +54,18 @@ class Housekeeper:
         settings, chosen, prompts = container.settings, models or {}, load_prompts()
         self._container, self._app = container, app
         self._delete, self._erase = delete, erase
-        self._summarizer = DirectCompletion(
-            chosen.get("compressor") or build_model("compressor", settings),
-            ConversationSummary,
-            settings.compressor,
-        )
-        self._extractor = DirectCompletion(
-            chosen.get("reflector") or build_model("reflector", settings),
-            SessionMemory,
-            settings.reflector,
-        )
+        summarizer = chosen.get("compressor") or build_model("compressor", settings)
+        extractor = chosen.get("reflector") or build_model("reflector", settings)
+        self._models = (summarizer, extractor)
+        self._summarizer = DirectCompletion(summarizer, ConversationSummary, settings.compressor)
+        self._extractor = DirectCompletion(extractor, SessionMemory, settings.reflector)
         self._prompts = prompts
+
+    async def close(self) -> None:
+        """Close the connections of the models that keep some."""
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
 
     async def sweep(self) -> int:
         """Ask for the offload of sessions that have been idle for too long; how many."""
@@ -155,3 +157,6 @@ class Housekeeper:
             prompt=self._prompts.extractor,
             outlives_session=outlives_session,
         )
+        if not outlives_session and await self._container.directory.find(key) is None:
+            # Deleted or erased meanwhile: what was found of it goes too.
+            await self._container.artifacts.erase(key.tenant, key.session)
