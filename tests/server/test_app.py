@@ -1,3 +1,4 @@
+import warnings
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -37,6 +38,28 @@ async def guarded() -> AsyncIterator[httpx.AsyncClient]:
     async with client(app) as http:
         yield http
     await app.state.acc_ace.close()
+
+
+async def test_openapi_with_the_web_interface_names_each_operation_once_and_warns_of_nothing(
+    guarded: httpx.AsyncClient,
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        document = (await guarded.get("/openapi.json", headers=ALICE)).json()
+    assert [str(item.message) for item in caught] == []
+    ids = [item["operationId"] for path in document["paths"].values() for item in path.values()]
+    assert any(name.endswith("_add_session_post_2") for name in ids)
+    assert len(ids) == len(set(ids))
+
+
+async def test_two_operations_of_ours_under_one_id_still_warn(app: FastAPI) -> None:
+    @app.get("/v1/first", operation_id="same")
+    @app.get("/v1/second", operation_id="same")
+    async def twice() -> None:
+        """An operation whose author forgot to name its copy."""
+
+    with pytest.warns(UserWarning, match="Duplicate Operation ID same"):
+        app.openapi()
 
 
 async def test_openapi_is_complete_and_every_route_of_ours_documents_problems(
