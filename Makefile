@@ -47,7 +47,11 @@ lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
 	$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
-	@! grep -nE '://|^-|file:' requirements.lock || \
+	$(PY) -m uv pip compile --universal --python-version 3.11 --extra postgres --extra mcp \
+	  --constraint requirements.lock \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
+	  --custom-compile-command 'make lock' --output-file requirements.server.lock pyproject.toml
+	@! grep -nE '://|^-|file:' requirements.lock requirements.server.lock || \
 	  { echo 'requirements.lock must name no place, see the lines above' >&2; exit 1; }
 
 clean: ## Remove the environment and the caches; stored conversations stay

@@ -1,0 +1,47 @@
+"""What the files for deployment set and promise is what the product knows."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+KNOWN = set(re.findall(r"^# (ACC_ACE_[A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.M))
+FILES = ("Dockerfile", "compose.yaml", "docs/deploy.md")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_setting_named_for_deployment_exists(name: str) -> None:
+    named = set(re.findall(r"\bACC_ACE_[A-Z0-9_]+", (ROOT / name).read_text(encoding="utf-8")))
+    assert named
+    assert named - KNOWN == set()
+
+
+def test_the_image_runs_without_rights_and_is_probed() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    users = [line for line in lines if line.startswith("USER ")]
+    assert users == ["USER acc"]
+    assert any(line.startswith("HEALTHCHECK ") for line in lines)
+    assert any("--require-hashes" in line for line in lines)
+
+
+def test_compose_starts_servers_without_state_over_one_database() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    server = services["server"]
+    assert server["environment"]["ACC_ACE_STORE"] == "postgres"
+    assert server["read_only"] is True
+    assert "volumes" not in server
+    assert server["depends_on"]["database"]["condition"] == "service_healthy"
+
+
+def test_the_image_installs_what_the_lock_of_the_tests_names() -> None:
+    pins = [
+        set(re.findall(r"^([a-z0-9._-]+==[^\s;\\]+)", (ROOT / name).read_text(), re.M))
+        for name in ("requirements.server.lock", "requirements.lock")
+    ]
+    server, tested = pins
+    both = {pin.partition("==")[0] for pin in server} & {pin.partition("==")[0] for pin in tested}
+    assert {pin for pin in server if pin.partition("==")[0] in both} <= tested
+    assert {"psycopg", "google-adk"} <= both
+    assert "pytest" not in {pin.partition("==")[0] for pin in server}
