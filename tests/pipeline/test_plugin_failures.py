@@ -273,6 +273,25 @@ async def test_a_client_that_leaves_before_the_answer_undoes_the_turn() -> None:
     assert await kinds(app) == [CommitKind.ABORT, CommitKind.COMMIT]
 
 
+async def test_an_aborted_run_is_undone() -> None:
+    gate, abort = Gate(), asyncio.Event()
+    app = desk(ScriptedLlm().on("generator", gate, "Hi."))
+
+    async def run() -> None:
+        message = types.Content(role="user", parts=[types.Part(text=BAN)])
+        async for _ in app.runner.run_async(
+            user_id=KEY.user, session_id=KEY.session, new_message=message, abort_signal=abort
+        ):
+            pass
+
+    running = asyncio.create_task(run())
+    await gate.reached.wait()
+    abort.set()
+    await running
+    assert await app.constraints() == []
+    assert await app.ask("Hello.") == "Hi."
+
+
 @pytest.mark.parametrize("where", ["before_run", "on_event"])
 async def test_another_plugin_that_breaks_undoes_the_turn(where: str) -> None:
     app = desk(ScriptedLlm().on("generator", "Hi."), others=(Breaking(where),))

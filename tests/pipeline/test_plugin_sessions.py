@@ -1,5 +1,6 @@
 """The plugin over real stores: any session service, several processes' worth of plugins."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.runners import Runner
-from google.adk.sessions import BaseSessionService
+from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -20,6 +21,9 @@ from config import Settings
 from core.adapters.adk_session import BoundedSessionService
 from core.bootstrap import build_container
 from core.container import Container
+from core.models.factory import build_model
+from core.models.resilient import ResilientLlm
+from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, result_of, text_of, whole
 
@@ -115,3 +119,34 @@ async def test_another_process_goes_on_where_the_first_one_was_paused(tmp_path: 
     [interaction] = await second.evidence.list(KEY)
     assert interaction.input.text == f"Restart. {BAN}"
     await second.close()
+
+
+# google-genai subclasses aiohttp's session, where that is installed, and aiohttp warns of it.
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+async def test_what_goes_over_the_wire_to_gemini_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    container = build_container(Settings(store="memory"))
+    with fake_gemini() as gemini:
+        monkeypatch.setenv("GOOGLE_API_KEY", "test-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.base_url)
+        gemini.script("generator", says("Noted, kiwi."))
+        plugin = BoundedMemoryPlugin(container, models=dict.fromkeys(MODEL_ROLES, ScriptedLlm()))
+        model = build_model("generator", container.settings)
+        agent = LlmAgent(name="ops", model=model, instruction="Be kind.")
+        app = App(name=KEY.app, root_agent=agent, plugins=[plugin])
+        running = Runner(
+            app=app, session_service=InMemorySessionService(), auto_create_session=True
+        )
+        for text in (BAN, "My marker is zebra.", "Hello.", "And now?"):
+            assert (await say(running, text))[0] == "Noted, kiwi."
+        body = gemini.requests[-1].body
+        await running.close()
+        assert isinstance(model, ResilientLlm)
+        await model.aclose()
+    assert [part["text"] for part in body["contents"][0]["parts"]] == ["And now?"]
+    assert len(body["contents"]) == 1
+    sent = json.dumps(body)
+    assert BAN in sent
+    assert "kiwi" not in sent
+    assert "zebra" not in sent
