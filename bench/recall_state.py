@@ -83,6 +83,9 @@ class Ablation:
     found_by_both: float
     first_by_input: float
     first_by_both: float
+    switch_by_input: float
+    """First, when x_t names another subject than the state: the state must not get in the way."""
+    switch_by_both: float
 
 
 async def ablate(name: str, fillers: int) -> Ablation:
@@ -90,19 +93,57 @@ async def ablate(name: str, fillers: int) -> Ablation:
     language = LANGUAGES[name]
     container = build_container(Settings(store="memory"))
     await container.artifacts.add(list(_library(name, language)))
-    places: list[tuple[int | None, int | None]] = []
+    follow_ups, switches = _Places([], []), _Places([], [])
     for number in range(_SESSIONS):
         key = SessionKey(APP_NAME, name, f"{name}-{fillers}-{number}")
         state = await _state(container, key, language, number, fillers)
+        other = _SESSIONS + number
+        named = language.subject.format(n=other)
         for at, question in enumerate(language.facts):
-            query = recall_query(key, TurnInput(text=question), state, container.settings.limits)
-            alone = query.model_copy(update={"state_terms": []})
-            wanted = f"{name}:{number}:{at}"
-            places.append(
-                (await _place(container, alone, wanted), await _place(container, query, wanted))
-            )
+            ask = _Asking(container, key, state)
+            await ask.about(question, f"{name}:{number}:{at}", follow_ups)
+            await ask.about(f"{named}: {question}", f"{name}:{other}:{at}", switches)
     await container.close()
-    return _ablation(name, fillers, places)
+    return Ablation(
+        language=name,
+        fillers=fillers,
+        questions=len(follow_ups.alone),
+        found_by_input=_found(follow_ups.alone),
+        found_by_both=_found(follow_ups.both),
+        first_by_input=_first(follow_ups.alone),
+        first_by_both=_first(follow_ups.both),
+        switch_by_input=_first(switches.alone),
+        switch_by_both=_first(switches.both),
+    )
+
+
+class _Places(NamedTuple):
+    """Where the wanted fact stood each time, with x_t alone and with both; None when absent."""
+
+    alone: list[int | None]
+    both: list[int | None]
+
+
+class _Asking(NamedTuple):
+    container: Container
+    key: SessionKey
+    state: CommittedState
+
+    async def about(self, question: str, wanted: str, places: _Places) -> None:
+        """Ask with and without the state."""
+        limits = self.container.settings.limits
+        query = recall_query(self.key, TurnInput(text=question), self.state, limits)
+        alone = query.model_copy(update={"state_terms": []})
+        places.alone.append(await _place(self.container, alone, wanted))
+        places.both.append(await _place(self.container, query, wanted))
+
+
+def _found(places: list[int | None]) -> float:
+    return round(sum(place is not None for place in places) / len(places), 3)
+
+
+def _first(places: list[int | None]) -> float:
+    return round(places.count(0) / len(places), 3)
 
 
 def _library(name: str, language: Language) -> list[Artifact]:
@@ -141,24 +182,6 @@ async def _place(container: Container, query: RecallQuery, wanted: str) -> int |
     return ids.index(wanted) if wanted in ids else None
 
 
-def _ablation(name: str, fillers: int, places: list[tuple[int | None, int | None]]) -> Ablation:
-    alone, both = zip(*places, strict=True)
-    count = len(places)
-
-    def share(hits: int) -> float:
-        return round(hits / count, 3)
-
-    return Ablation(
-        language=name,
-        fillers=fillers,
-        questions=count,
-        found_by_input=share(sum(place is not None for place in alone)),
-        found_by_both=share(sum(place is not None for place in both)),
-        first_by_input=share(alone.count(0)),
-        first_by_both=share(both.count(0)),
-    )
-
-
 async def measure(fillers: list[int]) -> list[Ablation]:
     """All languages, at each number of fillers."""
     return [await ablate(name, count) for name in LANGUAGES for count in fillers]
@@ -174,11 +197,15 @@ def main() -> None:
     if options.json:
         json.dump([asdict(ablation) for ablation in found], sys.stdout)
         return
-    print("language  fillers  questions  found: x_t  x_t+CCS  first: x_t  x_t+CCS")
+    print(
+        "language  fillers  questions  found: x_t  x_t+CCS  first: x_t  x_t+CCS"
+        "  switch: x_t  x_t+CCS"
+    )
     for a in found:
         print(
             f"{a.language:8} {a.fillers:8} {a.questions:10} {a.found_by_input:11} "
             f"{a.found_by_both:8} {a.first_by_input:11} {a.first_by_both:8}"
+            f" {a.switch_by_input:12} {a.switch_by_both:8}"
         )
 
 

@@ -45,6 +45,9 @@ MOST_RANKED = 100
 _MIN_TOKENS = 32
 """A candidate cut shorter than this helps nobody; fewer candidates are returned instead."""
 
+_LEAST_STATE = 0.1
+"""Share of its weight that the state keeps when a document covers all of x_t."""
+
 _SHOWN_WORDS = 6
 
 
@@ -130,6 +133,8 @@ def _own_scores(
 ) -> list[float]:
     """What each document's own text is worth. Letters lift a match, they never make one."""
     words = coverage(found, rarities, query.text)
+    # The more of x_t one document covers, the less the state decides: then it only breaks ties.
+    state = weights.state * max(_LEAST_STATE, 1.0 - max(words, default=0.0))
     matching = [at for at, said in enumerate(words) if said]
     letters = dict.fromkeys(matching, 0.0)
     if weights.letters:
@@ -138,7 +143,7 @@ def _own_scores(
     return [
         weights.words * said
         + weights.letters * letters.get(at, 0.0)
-        + weights.state * saturated(terms, query.state)
+        + state * saturated(terms, query.state)
         for at, (terms, said) in enumerate(zip(found, words, strict=True))
     ]
 

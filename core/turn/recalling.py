@@ -11,9 +11,14 @@ from schemas.tenancy import SessionKey
 def recall_query(
     key: SessionKey, turn_input: TurnInput, previous: CommittedState, limits: Limits
 ) -> RecallQuery:
-    """The query: x_t, and of CCS_{t-1} the entities, the goal and the open questions."""
+    """The query: x_t, and of CCS_{t-1} entities, goal, open questions and, last, the gist."""
     ccs = previous.ccs
-    terms = [*ccs.focal_entities, ccs.goal_orientation, ccs.uncertainty_signal]
+    terms = [
+        *ccs.focal_entities,
+        ccs.goal_orientation,
+        ccs.uncertainty_signal,
+        ccs.semantic_gist,
+    ]
     return RecallQuery(
         key=key,
         text=turn_input.text,
