@@ -51,6 +51,13 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\b[\w-]{1,80}\.(?:ya?ml|json|log|txt|md|csv|conf|cfg|ini|py|sh|sql|xlsx?|pdf)\b"
         ),
     ),
+    (
+        "timezone",
+        re.compile(
+            r"\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
+            r"(?:/[A-Z][A-Za-z_]{1,30}){1,2}\b"
+        ),
+    ),
     ("ticket", re.compile(r"\b(?!(?:UTF|SHA|ISO|RFC|HTTP|TLS|AES|MD|PR)-)[A-Z]{2,10}-\d{1,7}\b")),
     (
         "server",
@@ -101,7 +108,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"[\u4e00-\u9fff\u30a1-\u30fa々ー]{1,6}(?:さん|様|氏|先生|くん)(?!々)"
             r"|[\u4e00-\u9fff々]{1,4}(?:部長|課長|店長|社長|主任|所長)"
             rf"|\b{_NO_NAME}[A-Z][a-z]{{1,20}}(?= {_SPEECH}\b)"
-            rf"|(?<=[a-z,] ){_NO_NAME}[A-Z][a-z]{{2,20}}\b(?! [A-Z])(?!-)"
+            rf"|(?<=[a-z,] )(?<!\b[Ii]n ){_NO_NAME}[A-Z][a-z]{{2,20}}\b(?! [A-Z])(?![-/])"
         ),
     ),
     (

@@ -16,6 +16,7 @@ from core.models.embedded.options import listed_options
 from core.models.embedded.prompt_reading import ToolReply
 from core.models.embedded.situation import Call, Said, Situation, facts_held, newest, turn_of
 from core.models.embedded.speech import is_greeting, is_order, is_question
+from core.models.embedded.time_zones import zone_in
 from core.models.embedded.wording import cited, say
 
 CALCULATE = "calculate"
@@ -37,10 +38,10 @@ _ASKS_SUM = re.compile(
     re.IGNORECASE,
 )
 _ASKS_TIME = re.compile(
-    r"\bwhat(?:'s| is)? (?:the )?(?:(?:current |exact )?(?:time|date)|day)(?: is it| now"
-    r"| today| in utc)?\s*(?:right now)?\s*\?"
-    r"|\b(?:current time|what time is it|today's date)\b|今(?:は)?何時|現在時刻"
-    r"|今日は何(?:日|曜日)|今何時",
+    r"\bwhat(?:'s| is)? (?:the )?(?:(?:current |exact |local )?(?:time|date)|day)(?: is it| now"
+    r"| today)?(?: (?:in|at|for) [\w /-]{2,40}?)?\s*(?:right now|now)?\s*\?"
+    r"|\b(?:current time|what time is it|today's date)\b|今(?:は)?何時|現在の?時[刻間]"
+    r"|今日は何(?:日|曜日)|今何時|今の時[刻間]は",
     re.IGNORECASE,
 )
 _ASKS_EVIDENCE = re.compile(
@@ -74,7 +75,7 @@ def asked_call(situation: Situation) -> Call | None:
     if (expression := expression_in(text)) is not None:
         return _call(situation, CALCULATE, expression)
     if _ASKS_TIME.search(text):
-        return Call(CURRENT_TIME, {})
+        return _time_call(situation)
     if _ASKS_FILE.search(text) and (files := names_in(text, "file")):
         return _call(situation, READ_FILE, files[0])
     if _ASKS_EVIDENCE.search(text):
@@ -116,7 +117,9 @@ def answer_from(situation: Situation) -> Said:
             line = f"{_first(reply.args)} = {_flat(reply.payload)}"
             return Said((line,), "calculated with the tool")
         case "current_time":
-            line = say("time_is", language, time=_flat(reply.payload))
+            zone = _first(reply.args)
+            name = "time_in" if zone else "time_is"
+            line = say(name, language, time=_flat(reply.payload), zone=zone)
             return Said((line,), "asked the clock tool")
         case "read_file":
             head = say("file_says", language, file=_first(reply.args))
@@ -205,6 +208,13 @@ def _json(text: str) -> object | None:
     except (ValueError, RecursionError):
         return None
     return value
+
+
+def _time_call(situation: Situation) -> Call:
+    """A look at the clock, in the time zone that x_t names if the tool takes one."""
+    zone, arguments = zone_in(situation.text), situation.tools.get(CURRENT_TIME, ())
+    key = next((name for name in arguments if name == "tz" or "zone" in name), None)
+    return Call(CURRENT_TIME, {key: zone} if key and zone else {})
 
 
 def _call(situation: Situation, name: str, value: str) -> Call:

@@ -100,6 +100,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "found": ("From the evidence:", "記録によると："),
     "file_says": ("{file} says:", "{file} の内容："),
     "time_is": ("The current time is {time}.", "現在の時刻は {time} です。"),
+    "time_in": ("The current time in {zone} is {time}.", "{zone} の現在の時刻は {time} です。"),
     "left_out": (
         "(Left out: text in it that reads like an instruction. It is data to me.)",
         "（指示のように書かれた部分は省きました。データとして扱います。）",

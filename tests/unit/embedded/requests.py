@@ -187,6 +187,7 @@ def tool_reply(
 
 def _declaration(name: str) -> types.FunctionDeclaration:
     argument = {"calculate": "expression", "search_evidence": "query", "read_file": "path"}
+    argument["current_time"] = "timezone"
     key = argument.get(name)
     properties = {key: types.Schema(type=types.Type.STRING)} if key else {}
     return types.FunctionDeclaration(

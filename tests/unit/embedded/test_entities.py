@@ -17,6 +17,7 @@ from core.models.embedded.entities import find_entities, merged
         ("it raised a TimeoutError", "error:TimeoutError"),
         ("see https://wiki.example.com/x?y=1", "url:https://wiki.example.com/x?y=1"),
         ("mail ops@example.com", "email:ops@example.com"),
+        ("what time is it in Asia/Tokyo?", "timezone:Asia/Tokyo"),
         ("look into /var/log/app.log", "file:/var/log/app.log"),
         ("read runbook.md first", "file:runbook.md"),
         ("release v4.12 is live", "version:v4.12"),
@@ -50,6 +51,8 @@ def test_a_named_thing_is_found_with_its_type(text: str, expected: str) -> None:
         "we go there on foot",
         "[c-0001] is a constraint",
         "a part of the whole (部分)",
+        "What time is it in Asia/Tokyo?",
+        "Our office in Nagoya is closed",
     ],
 )
 def test_ordinary_words_are_no_servers_people_or_teams(text: str) -> None:
