@@ -33,7 +33,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         recalled=[found.artifact.artifact_id for found in record.recalled.candidates],
         qualified=[
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)
-            for v in record.qualification.verdicts
+            for v in (*record.known, *record.qualification.verdicts)
         ],
         bullet_ids=generation.bullet_ids,
         deltas=[

@@ -17,7 +17,7 @@ from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
 from schemas.memory import MemoryContext
 from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
-from schemas.qualification import Qualification
+from schemas.qualification import Qualification, QualificationVerdict
 from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 from schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
@@ -58,6 +58,8 @@ class TurnRecord:
     previous: CommittedState = field(default_factory=CommittedState)
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None
+    known: tuple[QualificationVerdict, ...] = ()
+    """At the begin of a session: the gate's word on the notes of earlier ones."""
     recalled: Recall = field(default_factory=Recall)
     qualification: Qualification = field(default_factory=Qualification)
     committed: JournalEntry | None = None

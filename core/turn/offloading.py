@@ -1,4 +1,4 @@
-"""A session's history goes to long-term memory; what is known there opens the next session."""
+"""A session's history goes to long-term memory."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,13 @@ from core.domain.transcript import message_text, messages_of
 from core.ports.completion import Completion
 from core.turn.asking import ask
 from core.turn.parsing import parser
-from schemas.artifact import Artifact, RecalledArtifact
+from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
 from schemas.session_memory import SessionMemory
 from schemas.tenancy import SessionKey
 
 READ_TURNS = 200
 """Newest turns of a session that are looked at."""
-
-KNOWN_SESSIONS = 4
-KNOWN_NOTES = 8
-"""Sessions, and notes of each, that open a new session."""
-
-KNOWN = "known of the user"
-"""The reason that a note is a candidate at the begin of a session."""
 
 _LAST_STATES = 5
 _PAGE = 50
@@ -68,18 +61,6 @@ async def offload(
         await container.artifacts.add(notes)
     await container.directory.offloaded(key, at=now, notes=[note.artifact_id for note in notes])
     return notes
-
-
-async def known_of_user(container: Container, key: SessionKey) -> list[RecalledArtifact]:
-    """Notes of the user's last sessions, as candidates for the qualification gate."""
-    records = await container.directory.list(key.tenant, limit=KNOWN_SESSIONS + 1)
-    candidates: list[RecalledArtifact] = []
-    for record in records:
-        for note_id in record.notes[-KNOWN_NOTES:]:
-            note = await container.artifacts.get(key.tenant, note_id)
-            if note is not None:
-                candidates.append(RecalledArtifact(artifact=note, score=0.0, why=[KNOWN]))
-    return candidates
 
 
 async def _turns(container: Container, key: SessionKey) -> list[Interaction]:

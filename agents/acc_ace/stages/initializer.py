@@ -14,6 +14,7 @@ from acc_ace.user_content import content_text
 from core.container import Container
 from core.errors import InputError
 from core.ports.journal import Journal
+from core.turn.bootstrapping import bootstrap
 from core.turn.inputs import take_input
 from schemas import state as keys
 from schemas.authority import Authority
@@ -51,7 +52,11 @@ class StateInitializer(ContentlessStage):
             record.key, at=self._container.clock.now(), memory=record.memory
         )
         head = await self._container.journal.head(record.key)
-        record.previous = head.state if head else CommittedState()
+        if head is not None:
+            record.previous = head.state
+        elif self._container.settings.bootstrap and record.memory == "acc":
+            begun = await bootstrap(self._container, record.key)
+            record.previous, record.known = begun.state, begun.verdicts
         record.previous_turn = await self._container.evidence.last(record.key)
         record.playbook = await self._container.playbooks.load(PlaybookScope(record.key.app))
         _warn_of_other_memory(record)

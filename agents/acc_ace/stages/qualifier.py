@@ -9,11 +9,9 @@ from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ACC, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
-from core.domain.known_state import known_state
 from core.domain.prompt import Prompt
 from core.turn.qualifying import qualify
 from schemas import state as keys
-from schemas.artifact import ArtifactKind
 from schemas.memory_name import MemoryName
 
 
@@ -44,12 +42,6 @@ class Qualifier(ModelStage):
             )
             use.count(qualified.asked)
             record.qualification = qualified.qualification
-            notes = [a for a in record.qualification.qualified if a.kind is ArtifactKind.NOTE]
-            if record.previous.version == 0 and notes:
-                # CCS_0 of a known user: notes that this gate let through, no rules among them.
-                record.previous = known_state(
-                    record.previous, notes, limits=self._container.settings.limits
-                )
             record.warn(*qualified.asked.warnings)
             hand_on(ctx, keys.QUALIFICATION, record.qualification)
         return {}

@@ -9,10 +9,8 @@ from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ACC, ContentlessStage, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
-from core.turn.offloading import known_of_user
 from core.turn.recalling import recall
 from schemas import state as keys
-from schemas.artifact import Recall
 from schemas.memory_name import MemoryName
 
 
@@ -36,14 +34,5 @@ class Recaller(ContentlessStage):
                 previous=record.previous,
                 limits=self._container.settings.limits,
             )
-            if record.previous.version == 0 and self._container.settings.bootstrap:
-                record.recalled = await self._with_known(record)
             hand_on(ctx, keys.RECALL, record.recalled)
         return {}
-
-    async def _with_known(self, record: TurnRecord) -> Recall:
-        """At the begin of a session, what is known of the user is a candidate too."""
-        found = {item.artifact.artifact_id: item for item in record.recalled.candidates}
-        for item in await known_of_user(self._container, record.key):
-            found.setdefault(item.artifact.artifact_id, item)
-        return Recall(candidates=list(found.values()))

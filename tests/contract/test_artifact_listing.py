@@ -1,0 +1,39 @@
+"""Going through all artifacts of a user, for an export."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from config import Settings
+from core.adapters.open_stores import open_stores
+from core.ports.artifact_listing import ArtifactListing
+from tests.contract.values import KEY, OTHER_USER, artifact, turn
+from tests.fakes.clock import FixedClock
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def listing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ArtifactListing]:
+    stores = open_stores(Settings(store=request.param, data_dir=tmp_path), FixedClock())
+    await stores.artifacts.add([turn(number, f"text {number}") for number in range(1, 6)])
+    await stores.artifacts.add([artifact("foreign", "text", tenant=OTHER_USER.tenant)])
+    await stores.artifacts.retire(KEY, 4)
+    assert isinstance(stores.artifacts, ArtifactListing)
+    yield stores.artifacts
+    await stores.close()
+
+
+async def test_pages_give_every_artifact_of_the_user_once_retired_ones_too(
+    listing: ArtifactListing,
+) -> None:
+    seen: list[str] = []
+    after: str | None = None
+    while page := await listing.page(KEY.tenant, limit=2, after=after):
+        assert len(page) <= 2
+        seen += [item.artifact_id for item in page]
+        after = page[-1].artifact_id
+    assert seen == [f"s-1-t{number}" for number in range(1, 6)]
+
+
+async def test_a_user_without_artifacts_has_an_empty_page(listing: ArtifactListing) -> None:
+    assert list(await listing.page(KEY.tenant._replace(user="nobody"))) == []

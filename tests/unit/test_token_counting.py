@@ -1,0 +1,56 @@
+"""Tokens by the model's own count where it has one."""
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+
+from core.domain.message_tokens import EstimatedTokens
+from core.domain.transcript import estimate_message
+from core.models.token_counting import ModelTokens, token_counter
+from schemas.message import Message, MessageRole
+from tests.fakes.clock import START
+from tests.fakes.scripted_llm import ScriptedLlm
+
+
+class Counting:
+    """Counts a token for each character."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self.asked: list[str] = []
+        self._broken = broken
+
+    async def count_tokens(self, text: str) -> int:
+        self.asked.append(text)
+        if self._broken:
+            raise OSError("no network")
+        return len(text)
+
+
+def message(text: str) -> Message:
+    return Message(id=text, timestamp=START, role=MessageRole.USER, content=text)
+
+
+async def test_the_parts_never_add_up_to_less_than_the_models_count() -> None:
+    counting = Counting()
+    messages = [message("one"), message("two words"), message("三つの言葉")]
+    counted = await ModelTokens(counting).count(messages)
+    assert [item.message for item in counted] == messages
+    assert sum(item.tokens for item in counted) >= len(counting.asked[0])
+
+
+async def test_only_what_is_new_is_counted_in_one_call() -> None:
+    counting = Counting()
+    counter = ModelTokens(counting)
+    first = await counter.count([message("one"), message("two")])
+    assert (await counter.count([message("one"), message("two")])) == first
+    await counter.count([message("one"), message("two"), message("three")])
+    assert counting.asked == ["one\ntwo", "three"]
+
+
+async def test_a_model_that_cannot_count_now_is_replaced_by_the_estimate() -> None:
+    counted = await ModelTokens(Counting(broken=True)).count([message("one two")])
+    assert counted[0].tokens == estimate_message(message("one two"))
+
+
+@pytest.mark.parametrize("model", [ScriptedLlm()])
+async def test_a_model_without_a_counter_is_estimated(model: BaseLlm) -> None:
+    assert isinstance(token_counter(model), EstimatedTokens)
