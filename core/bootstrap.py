@@ -4,10 +4,7 @@ from functools import lru_cache
 
 from config import Settings, settings
 from core.adapters.clock import SystemClock
-from core.adapters.in_memory_sessions import InMemoryJobStore, InMemorySessionDirectory
 from core.adapters.open_stores import open_stores
-from core.adapters.sqlite_jobs import SqliteJobStore
-from core.adapters.sqlite_sessions import SqliteSessionDirectory
 from core.container import Container
 from core.models.factory import register_models
 from core.ports.clock import Clock
@@ -29,12 +26,8 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         journal=stores.journal,
         playbooks=stores.playbooks,
         lock=stores.lock,
-        directory=(
-            SqliteSessionDirectory(stores.database)
-            if stores.database
-            else InMemorySessionDirectory()
-        ),
-        jobs=SqliteJobStore(stores.database) if stores.database else InMemoryJobStore(),
+        directory=stores.directory,
+        jobs=stores.jobs,
         close=stores.close,
     )
 

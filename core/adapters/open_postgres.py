@@ -7,7 +7,9 @@ from core.errors import ConfigError
 try:
     from core.adapters.postgres_artifacts import PostgresArtifactStore
     from core.adapters.postgres_database import PostgresDatabase
+    from core.adapters.postgres_directory import PostgresSessionDirectory
     from core.adapters.postgres_evidence import PostgresEvidenceStore
+    from core.adapters.postgres_jobs import PostgresJobStore
     from core.adapters.postgres_journal import PostgresJournal
     from core.adapters.postgres_lock import PostgresSessionLock
     from core.adapters.postgres_playbook import PostgresPlaybookStore
@@ -31,11 +33,13 @@ def open_postgres_stores(settings: Settings) -> Stores:
         await database.close()
 
     return Stores(
-        artifacts=PostgresArtifactStore(database),
+        artifacts=PostgresArtifactStore(database, weights=settings.recall),
         evidence=PostgresEvidenceStore(database),
         journal=PostgresJournal(database),
         playbooks=PostgresPlaybookStore(database),
         lock=lock,
+        directory=PostgresSessionDirectory(database),
+        jobs=PostgresJobStore(database),
         close=close,
     )
 

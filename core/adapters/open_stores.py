@@ -7,13 +7,16 @@ from core.adapters.in_memory import (
     InMemoryJournal,
     InMemoryPlaybookStore,
 )
+from core.adapters.in_memory_sessions import InMemoryJobStore, InMemorySessionDirectory
 from core.adapters.session_lock import InProcessSessionLock
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
 from core.adapters.sqlite_evidence import SqliteEvidenceStore
+from core.adapters.sqlite_jobs import SqliteJobStore
 from core.adapters.sqlite_journal import SqliteJournal
 from core.adapters.sqlite_lock import SqliteSessionLock
 from core.adapters.sqlite_playbook import SqlitePlaybookStore
+from core.adapters.sqlite_sessions import SqliteSessionDirectory
 from core.adapters.stores import Stores
 from core.ports.clock import Clock
 
@@ -42,6 +45,8 @@ def _in_memory(settings: Settings) -> Stores:
         journal=InMemoryJournal(),
         playbooks=InMemoryPlaybookStore(),
         lock=InProcessSessionLock(),
+        directory=InMemorySessionDirectory(),
+        jobs=InMemoryJobStore(),
     )
 
 
@@ -53,6 +58,8 @@ def _in_sqlite(settings: Settings, clock: Clock) -> Stores:
         journal=SqliteJournal(database),
         playbooks=SqlitePlaybookStore(database),
         lock=SqliteSessionLock(database, clock),
+        directory=SqliteSessionDirectory(database),
+        jobs=SqliteJobStore(database),
         database=database,
         close=database.close,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core.adapters.json_codec import decode, encode
-from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_pool import (
     TenantTotals,
     TermFrequencies,
@@ -91,6 +91,20 @@ class PostgresArtifactStore:
 
         bodies = await self._database.read(work)
         return _artifact(artifact_id, bodies[artifact_id]) if bodies else None
+
+    async def page(
+        self, tenant: Tenant, *, limit: int = 100, after: str | None = None
+    ) -> Sequence[Artifact]:
+        """A page of artifacts by id, retired ones included; `after` ended the previous page."""
+
+        def work(connection: Connection) -> list[tuple[str, str]]:
+            return connection.execute(
+                "SELECT artifact_id, body FROM artifacts WHERE tenant = %s "
+                'AND artifact_id COLLATE "C" > %s ORDER BY artifact_id COLLATE "C" LIMIT %s',
+                (_tenant_id(connection, tenant), after or "", page_size(limit)),
+            ).fetchall()
+
+        return [_artifact(name, body) for name, body in await self._database.read(work)]
 
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""

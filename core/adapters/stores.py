@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from core.adapters.sqlite_database import SqliteDatabase
 from core.ports.artifact_store import ArtifactStore
 from core.ports.evidence_store import EvidenceStore
+from core.ports.job_store import JobStore
 from core.ports.journal import Journal
 from core.ports.playbook_store import PlaybookStore
+from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
 
 
@@ -24,6 +26,8 @@ class Stores:
     journal: Journal
     playbooks: PlaybookStore
     lock: SessionLock
+    directory: SessionDirectory
+    jobs: JobStore
     database: SqliteDatabase | None = None
     close: Callable[[], Awaitable[None]] = _nothing_to_close
     """Closes the database, if there is one."""

@@ -19,9 +19,12 @@ def later(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Container]:
     settings = Settings(store=request.param, data_dir=tmp_path / "data")
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres").clean_database()
+        settings = Settings(store="postgres", database_url=url)
     opened = build_container(settings, FixedClock())
     yield opened
     await opened.close()

@@ -1,0 +1,162 @@
+"""The session directory in PostgreSQL."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from core.adapters.json_codec import decode, encode
+from core.adapters.postgres_database import PostgresDatabase, page_size
+from core.adapters.postgres_schema import Connection
+from core.domain import session_record as rules
+from schemas.memory import Summary
+from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
+from schemas.tenancy import SessionKey, Tenant
+
+_PAGE = """
+    SELECT session, body FROM session_directory
+     WHERE app = %(app)s AND user_id = %(user)s AND (%(before)s::text IS NULL
+           OR (active_at, session) < (SELECT active_at, session FROM session_directory
+               WHERE app = %(app)s AND user_id = %(user)s AND session = %(before)s))
+     ORDER BY active_at DESC, session DESC LIMIT %(limit)s
+"""
+
+
+class PostgresSessionDirectory:
+    """A SessionDirectory in a PostgresDatabase."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+        """Find or create the session and note that it is active."""
+
+        def work(connection: Connection) -> SessionRecord:
+            known = _read(connection, key, lock=True)
+            record = rules.opened(known, key.session, at=at, memory=memory)
+            _write(connection, key, record, new=known is None)
+            return record
+
+        return await self._database.write(work)
+
+    async def find(self, key: SessionKey) -> SessionRecord | None:
+        """The session, or None."""
+        record = await self._database.read(lambda connection: _read(connection, key))
+        return None if record is None or record.deleted_at is not None else record
+
+    async def list(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[SessionRecord]:
+        """A page of sessions, most recently active first."""
+
+        def work(connection: Connection) -> list[SessionRecord]:
+            values = {
+                "app": tenant.app,
+                "user": tenant.user,
+                "before": before,
+                "limit": page_size(limit),
+            }
+            return [_record(*row) for row in connection.execute(_PAGE, values).fetchall()]
+
+        return await self._database.read(work)
+
+    async def idle(
+        self, app: str, *, since: datetime, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, SessionRecord]]:
+        """Sessions not active since then, whose history has not been offloaded."""
+
+        def work(connection: Connection) -> Sequence[tuple[SessionKey, SessionRecord]]:
+            rows = connection.execute(
+                "SELECT user_id, session, body FROM session_directory "
+                "WHERE app = %s AND to_offload AND active_at < %s ORDER BY active_at LIMIT %s",
+                (app, since.timestamp(), page_size(limit)),
+            ).fetchall()
+            return [
+                (SessionKey(app, user, session), _record(session, body))
+                for user, session, body in rows
+            ]
+
+        return await self._database.read(work)
+
+    async def reset(self, key: SessionKey, *, turn: int) -> None:
+        """Let the messages begin after `turn`."""
+        await self._change(key, lambda record: rules.reset(record, turn))
+
+    async def summarise(self, key: SessionKey, summary: Summary) -> None:
+        """Keep a finished summary."""
+        await self._change(key, lambda record: rules.summarised(record, summary))
+
+    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
+        """Note that the history went to long-term memory."""
+        await self._change(key, lambda record: rules.offloaded(record, at, notes))
+
+    async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
+        """Delete the record, or all of it but the ids of its notes."""
+
+        def work(connection: Connection) -> None:
+            record = _read(connection, key, lock=True)
+            if record is not None and keep_notes and record.notes:
+                _write(connection, key, rules.deleted(record, at))
+                return
+            connection.execute(
+                "DELETE FROM session_directory WHERE app = %s AND user_id = %s AND session = %s",
+                key,
+            )
+
+        await self._database.write(work)
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete all records of a user; how many."""
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM session_directory WHERE app = %s AND user_id = %s", tenant
+                ).rowcount
+            )
+        )
+
+    async def _change(
+        self, key: SessionKey, change: Callable[[SessionRecord], SessionRecord]
+    ) -> None:
+        def work(connection: Connection) -> None:
+            record = _read(connection, key, lock=True)
+            if record is not None:
+                _write(connection, key, change(record))
+
+        await self._database.write(work)
+
+
+def _read(connection: Connection, key: SessionKey, *, lock: bool = False) -> SessionRecord | None:
+    statement = (
+        "SELECT session, body FROM session_directory "
+        "WHERE app = %s AND user_id = %s AND session = %s"
+    )
+    row = connection.execute(f"{statement}{' FOR UPDATE' if lock else ''}".encode(), key).fetchone()
+    return None if row is None else _record(*row)
+
+
+def _write(
+    connection: Connection, key: SessionKey, record: SessionRecord, *, new: bool = False
+) -> None:
+    """Write a record. A new one that somebody else just made is a race, which is run again."""
+    values = (
+        record.active_at.timestamp(),
+        rules.must_be_offloaded(record),
+        encode(record),
+        *key,
+    )
+    if new:
+        connection.execute(
+            "INSERT INTO session_directory (active_at, to_offload, body, app, user_id, session) "
+            "VALUES (%s, %s, %s, %s, %s, %s)",
+            values,
+        )
+        return
+    connection.execute(
+        "UPDATE session_directory SET active_at = %s, to_offload = %s, body = %s "
+        "WHERE app = %s AND user_id = %s AND session = %s",
+        values,
+    )
+
+
+def _record(name: str, body: str) -> SessionRecord:
+    return decode(SessionRecord, body, what=f"record of session {name!r}")

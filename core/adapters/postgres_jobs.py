@@ -1,0 +1,115 @@
+"""Durable jobs in PostgreSQL: each is claimed by one process of however many there are."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from core.adapters.json_codec import decode, encode
+from core.adapters.postgres_database import PostgresDatabase, page_size
+from core.adapters.postgres_schema import Connection
+from schemas.job import Job
+from schemas.tenancy import Tenant
+
+
+class PostgresJobStore:
+    """A JobStore in a PostgresDatabase."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def enqueue(self, job: Job) -> bool:
+        """Keep a job; False when it is there already."""
+        body = encode(job)
+        runs = 0
+
+        def work(connection: Connection) -> bool:
+            nonlocal runs
+            runs += 1
+            known = _read(connection, job.id)
+            if known is not None and not known.given_up:
+                # If the answer to an earlier COMMIT was lost, it is this very job.
+                return runs > 1 and encode(known) == body
+            _write(connection, job)
+            return True
+
+        return await self._database.write(work)
+
+    async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
+        """The oldest job that is due. One whose claim was cut off is due again after the lease."""
+
+        def work(connection: Connection) -> Job | None:
+            row = connection.execute(
+                "SELECT id, body FROM jobs WHERE NOT given_up AND due_at <= %s "
+                "ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED",
+                (now.timestamp(),),
+            ).fetchone()
+            if row is None:
+                return None
+            job = _job(*row)
+            leased = {"due_at": now + timedelta(seconds=lease_s), "tries": job.tries + 1}
+            claimed = job.model_copy(update=leased)
+            _write(connection, claimed)
+            return claimed
+
+        return await self._database.write(work)
+
+    async def finish(self, job_id: str) -> None:
+        """Forget a job that is done."""
+        await self._database.write(
+            lambda connection: connection.execute("DELETE FROM jobs WHERE id = %s", (job_id,))
+        )
+
+    async def fail(self, job_id: str, *, error: str, due_at: datetime | None) -> None:
+        """Note why a try failed."""
+
+        def work(connection: Connection) -> None:
+            job = _read(connection, job_id)
+            if job is not None:
+                again = {"given_up": True} if due_at is None else {"due_at": due_at}
+                _write(connection, job.model_copy(update={"error": error, **again}))
+
+        await self._database.write(work)
+
+    async def list(self, tenant: Tenant, *, limit: int = 50) -> Sequence[Job]:
+        """The user's jobs that are not done, oldest first."""
+
+        def work(connection: Connection) -> Sequence[Job]:
+            rows = connection.execute(
+                "SELECT id, body FROM jobs WHERE app = %s AND user_id = %s "
+                "ORDER BY due_at, id LIMIT %s",
+                (*tenant, page_size(limit)),
+            ).fetchall()
+            return [_job(job_id, body) for job_id, body in rows]
+
+        return await self._database.read(work)
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete the user's jobs; how many."""
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM jobs WHERE app = %s AND user_id = %s", tenant
+                ).rowcount
+            )
+        )
+
+
+def _read(connection: Connection, job_id: str) -> Job | None:
+    """The job; its row is locked until the transaction ends."""
+    row = connection.execute(
+        "SELECT id, body FROM jobs WHERE id = %s FOR UPDATE", (job_id,)
+    ).fetchone()
+    return None if row is None else _job(*row)
+
+
+def _write(connection: Connection, job: Job) -> None:
+    connection.execute(
+        "INSERT INTO jobs (id, app, user_id, due_at, given_up, body) "
+        "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE SET app = excluded.app, "
+        "user_id = excluded.user_id, due_at = excluded.due_at, given_up = excluded.given_up, "
+        "body = excluded.body",
+        (job.id, *job.tenant, job.due_at.timestamp(), job.given_up, encode(job)),
+    )
+
+
+def _job(job_id: str, body: str) -> Job:
+    return decode(Job, body, what=f"job {job_id!r}")
