@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from core.domain.plain_text import one_line
+from core.domain.plain_text import encodable, one_line
 from core.errors import ModelOutputError
 from schemas.ccs import CompressedCognitiveState
 
@@ -37,7 +37,8 @@ def parse_json_object(text: str) -> dict[str, object]:
     best = max(_objects(text), key=lambda found: found[0], default=None)
     if best is None:
         raise ModelOutputError("the reply is not JSON: it holds no object")
-    return best[1]
+    # JSON can escape half a character, which no store takes.
+    return encodable(best[1])
 
 
 def parse_ccs(text: str) -> CompressedCognitiveState:

@@ -5,7 +5,11 @@ structure, so no text can open a section, close a quote or pose as a constraint.
 """
 
 import re
+from typing import TypeVar, cast
 
+T = TypeVar("T")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -40,3 +44,19 @@ def neutralise(text: str) -> str:
     line = _FENCE.sub("'''", line)
     line = _TAG.sub("‹", line)
     return _PIN_ID.sub(r"(\1)", line)
+
+
+def encodable(value: T) -> T:
+    """A value of JSON with each lone surrogate in its texts replaced, so that UTF-8 can hold it."""
+    return cast(T, _encodable(value))
+
+
+def _encodable(value: object) -> object:
+    match value:
+        case str():
+            return _SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_encodable(item) for item in value]
+        case dict():
+            return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value

@@ -23,6 +23,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from config import AgentSettings, Role
 from core.errors import ModelError, ModelOutputError
 from core.models.failures import Failure, NoAnswer, failure_of, has_answer, problem_of
+from core.models.reply_bounds import max_reply_chars, reply_chars, writable
 
 MAX_WAIT_S = 30.0
 """Longest wait between two tries, also when the server asks for more."""
@@ -153,11 +154,15 @@ class ResilientLlm(BaseLlm):
         """
         held: list[LlmResponse] = []
         started = False
+        streamed = 0
         try:
             async with aclosing(responses), aclosing(self._in_time(responses)) as timed:
                 async for response in timed:
                     self._require_answer(model, response)
-                    held.append(response)
+                    size = reply_chars(response)
+                    streamed += size if response.partial else 0
+                    self._require_bounded(model, max(size, streamed))
+                    held.append(writable(response))
                     started = started or has_answer(response)
                     while started and held:
                         yield held.pop(0)
@@ -195,6 +200,19 @@ class ResilientLlm(BaseLlm):
         problem = problem_of(response, model=model.model, role=self.role)
         if problem is not None:
             raise NoAnswer(problem)
+
+    def _require_bounded(self, model: BaseLlm, chars: int) -> None:
+        if chars > max_reply_chars(self.policy.max_output_tokens):
+            raise NoAnswer(
+                Failure(
+                    ModelOutputError(
+                        f"{self.role}: model {model.model} wrote over {chars:,} characters, more "
+                        f"than ACC_ACE_{self.role.upper()}__MAX_OUTPUT_TOKENS="
+                        f"{self.policy.max_output_tokens} allows"
+                    ),
+                    retriable=False,
+                )
+            )
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

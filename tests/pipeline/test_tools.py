@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError
+from core.errors import ConfigError, ModelOutputError
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from tests.fakes.scripted_llm import call, calls
@@ -71,6 +71,33 @@ async def test_a_failing_tool_tells_the_model_why_and_the_turn_goes_on(
     report = await talk.say("Try it.")
     assert report.answer == "done"
     assert complaint in seen(talk.llm.requests_of("generator")[-1])
+
+
+async def test_a_reply_that_asks_for_hundreds_of_tools_gets_no_more_than_allowed() -> None:
+    talk = Talk(settings(tool_calls=3))
+    many = calls(*[("calculate", {"expression": f"{number} + 1"}) for number in range(200)])
+    talk.llm.on("generator", many, ANSWER)
+    report = await talk.say("Add them all.")
+    assert report.answer == "done"
+    evidence = await talk.container.evidence.last(talk.key)
+    assert evidence is not None
+    ran = [result for result in evidence.tool_results if not result.is_error]
+    assert len(ran) == 3
+    assert "limit of 3 tool calls" in evidence.tool_results[-1].result
+
+
+async def test_a_model_that_only_asks_for_tools_ends_the_turn() -> None:
+    talk = Talk(settings(tool_calls=3))
+    talk.llm.on("generator", call("calculate", expression="1 + 1"))
+    with pytest.raises(ModelOutputError, match="limit 3"):
+        await talk.say("Add.")
+    assert len(talk.llm.requests_of("generator")) < 10
+
+
+async def test_half_a_character_in_an_answer_is_replaced() -> None:
+    talk = Talk(settings())
+    talk.llm.on("generator", '{"final_answer": "a\\ud800b"}')
+    assert (await talk.say("Say it.")).answer == "a\ufffdb"
 
 
 async def test_a_tool_that_does_not_exist_does_not_end_the_turn() -> None:

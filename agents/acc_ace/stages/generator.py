@@ -76,6 +76,7 @@ class Generator(BaseAgent):
             disallow_transfer_to_parent=True,
             disallow_transfer_to_peers=True,
             before_model_callback=loop.before_model,
+            before_tool_callback=loop.before_tool,
             after_tool_callback=loop.after_tool,
             on_tool_error_callback=loop.on_tool_error,
             generate_content_config=content_config(settings.generator),

@@ -24,7 +24,7 @@ from schemas.turn_event import ToolFinished
 logger = logging.getLogger(__name__)
 
 _CALLS_AFTER_TOOLS = 2
-"""Model calls that may follow the last allowed tool call before the turn fails."""
+"""Model calls that may ask for more tools than allowed before the turn fails."""
 
 
 class ToolLoop:
@@ -50,12 +50,25 @@ class ToolLoop:
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None
             llm_request.tools_dict = {}
-        if used > self._limits.tool_calls + _CALLS_AFTER_TOOLS:
+        insisted = {call.step for call in record.tool_calls[self._limits.tool_calls :]}
+        if len(insisted) > _CALLS_AFTER_TOOLS:
             raise ModelOutputError(
                 f"generator: no answer after {used} tool calls "
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
         return None
+
+    def before_tool(
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Run no tool beyond the limit: one reply may ask for any number of calls at once."""
+        calls = self._record(tool_context).tool_calls[: self._limits.tool_calls]
+        if any(call.id == tool_context.function_call_id for call in calls):
+            return None
+        return {
+            "error": f"{tool.name} was not run: the limit of {self._limits.tool_calls} tool calls "
+            "in a turn is reached; answer with what you have"
+        }
 
     def after_tool(
         self,
