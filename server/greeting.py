@@ -32,6 +32,8 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
 def _data(settings: Settings) -> str:
     if settings.store == "memory":
         return "in memory, forgotten at exit"
+    if settings.store == "postgres":
+        return "in PostgreSQL (ACC_ACE_DATABASE_URL)"
     return str(settings.data_dir)
 
 

@@ -1,9 +1,10 @@
 """The data directory, the disk and the databases. Nothing is created or changed."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from cli.checks.finding import Finding, note, ok, problem
 from config import Settings
 from core.adapters.sqlite_database import DATABASE_FILE, migrations
 from core.adapters.sqlite_errors import newer_database, store_error
-from core.errors import StoreError
+from core.errors import ConfigError, StoreError
 
 ENOUGH_BYTES = 200 * 1024 * 1024
 """Free disk space below which doctor complains."""
@@ -29,6 +30,8 @@ def check_data_dir(settings: Settings) -> Finding:
             "nothing is kept: ACC_ACE_STORE=memory",
             "set ACC_ACE_STORE=sqlite to keep memory",
         )
+    if settings.store == "postgres":
+        return ok("data_dir", "not used: ACC_ACE_STORE=postgres")
     path = settings.data_dir.absolute()
     nearest = _nearest(path)
     fix = "make it writable for this user, or change ACC_ACE_DATA_DIR"
@@ -56,11 +59,34 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
     """Whether the databases open and are whole."""
     if settings.store == "memory":
         return
+    if settings.store == "postgres":
+        yield _check_postgres(settings)
+        return
     paths = sorted(settings.data_dir.glob("*.db")) if settings.data_dir.is_dir() else []
     if not paths:
         yield ok("database", "not created yet")
     for path in paths:
         yield _check_database(path)
+
+
+def _check_postgres(settings: Settings) -> Finding:
+    """Whether the server answers and its schema is ours; an empty database gets the schema."""
+    # The driver is an optional extra.
+    try:
+        from core.adapters.open_postgres import open_database  # noqa: PLC0415
+
+        database = open_database(settings.model_copy(update={"database_wait_s": 0.0}))
+        asyncio.run(_ask(database.check, database.close))
+    except ConfigError as error:
+        return problem("database", str(error), "mend the setting, or set ACC_ACE_STORE=sqlite")
+    except StoreError as error:
+        return _complaint(error)
+    return ok("database", f"{database.server} answers")
+
+
+async def _ask(*questions: Callable[[], Awaitable[None]]) -> None:
+    for question in questions:
+        await question()
 
 
 def _check_database(path: Path) -> Finding:

@@ -6,6 +6,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from cli.checks.finding import Status
+from cli.checks.storage import check_databases
 from config import Settings
 from core.adapters.open_stores import Stores, open_stores
 from core.adapters.postgres_artifacts import PostgresArtifactStore
@@ -252,3 +254,15 @@ async def test_erasing_a_user_leaves_no_row_of_theirs(
         )
     ]
     assert found == []
+
+
+def test_doctor_tells_of_a_server_that_answers_and_of_one_that_does_not(url: str) -> None:
+    [well] = check_databases(Settings(store="postgres", database_url=url))
+    assert well.status is Status.OK
+    assert "answers" in well.detail
+    away = Settings(store="postgres", database_url="postgresql://me:hush@127.0.0.1:1/mine")
+    for settings, words in [(away, "cannot be reached"), (Settings(store="postgres"), "needs ACC")]:
+        [ill] = check_databases(settings)
+        assert ill.status is Status.PROBLEM
+        assert words in ill.detail
+        assert "hush" not in ill.detail + ill.fix
