@@ -13,6 +13,7 @@ from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
+from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.entities import find_entities, merged
 from core.models.embedded.gist import (
     facts_of,
@@ -21,8 +22,9 @@ from core.models.embedded.gist import (
     said_and_answered,
     without_list,
 )
+from core.models.embedded.intents import asks_permission
 from core.models.embedded.matching import terms_of, unique
-from core.models.embedded.options import listed_options, referred_option
+from core.models.embedded.options import listed_options, pick, referred_option
 from core.models.embedded.relations import find_claim, find_relations, latest
 from core.models.embedded.speech import is_hedged, is_order, next_step, orders, questions
 from core.models.embedded.views import (
@@ -64,7 +66,7 @@ def compress(inputs: Mapping[str, object]) -> CompressedCognitiveState:
         relational_map=_relations(turn_input, previous, artifacts),
         goal_orientation=_goal(turn_input, previous),
         constraints=_constraints(turn_input, previous),
-        predictive_cue=_cue(turn_input),
+        predictive_cue=_cue(turn_input, previous, artifacts),
         uncertainty_signal=_uncertainty(turn_input, previous),
         retrieved_artifacts=_references(turn_input, previous, artifacts),
     )
@@ -188,12 +190,21 @@ def _relations(
     return _within(latest([*told, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
 
 
-def _cue(turn_input: TurnInput) -> str | None:
-    if announced := next_step(turn_input.text):
-        return clip_tokens(announced, _CUE_TOKENS)
-    spoken = without_list(turn_input.text)
-    for sentence in (*orders(spoken), *questions(spoken)):
-        return clip_tokens(sentence, _CUE_TOKENS)
+def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str | None:
+    """What x_t announces, orders or asks, the first of it that no active constraint forbids."""
+    text = turn_input.text
+    constraints = _constraints(turn_input, previous)
+    number = referred_option(text)
+    chosen = pick(_options(turn_input, previous, artifacts), number) if number else None
+    if chosen and find_conflict(chosen, constraints):
+        return None  # "Do the second option" does not show what it would do.
+    announced, spoken = next_step(text), without_list(text)
+    for step in (*([announced] if announced else []), *orders(spoken)):
+        if find_conflict(step, constraints) is None:
+            return clip_tokens(step, _CUE_TOKENS)
+    for question in questions(spoken):
+        if not (asks_permission(question) and find_conflict(question, constraints)):
+            return clip_tokens(question, _CUE_TOKENS)
     return None
 
 

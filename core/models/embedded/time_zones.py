@@ -5,20 +5,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from zoneinfo import available_timezones
 
+from core.domain.language.patterns import words_of
+
 _MAX_CHARS = 400
-_REGIONS = frozenset(
-    [
-        "Africa",
-        "America",
-        "Antarctica",
-        "Arctic",
-        "Asia",
-        "Atlantic",
-        "Australia",
-        "Europe",
-        "Indian",
-        "Pacific",
-    ]
+_REGIONS = words_of(
+    "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific"
 )
 _PATH = re.compile(r"\b[A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}")
 _WORD = re.compile(r"[a-z]+(?:[-'][a-z]+)*")

@@ -100,6 +100,35 @@ async def test_options_of_the_previous_answer_are_kept_in_order() -> None:
     assert "1) Fail over; 2) Roll back; 3) Wait" in ccs.episodic_trace
 
 
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (BAN, "Restart db-01 now."),
+        (BAN, "Next we will restart db-01."),
+        (BAN, "Can we restart db-01 now?"),
+        (BAN_JA, "今すぐ再起動してください。"),
+        (BAN, "Two ways:\n1. Wait\n2. Restart db-01\nDo the second option."),
+    ],
+)
+async def test_the_next_step_is_never_one_that_a_constraint_forbids(rule: str, text: str) -> None:
+    ccs = await compress(text, state(rule))
+    assert ccs.constraints == [rule]
+    assert ccs.predictive_cue is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("Restart db-01 now. Then draft the report.", "Then draft the report."),
+        ("Restart web-3 now.", "Restart web-3 now."),
+        ("You may restart db-01 again. Restart db-01 now.", "Restart db-01 now."),
+        ("Why was db-01 restarted?", "Why was db-01 restarted?"),
+    ],
+)
+async def test_the_next_step_is_what_is_asked_and_allowed(text: str, cue: str) -> None:
+    assert cue in ((await compress(text, state(BAN))).predictive_cue or "")
+
+
 async def test_references_carry_the_sentence_that_bears_on_the_input() -> None:
     document = {
         "artifact_id": "doc-7",
