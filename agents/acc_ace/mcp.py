@@ -1,6 +1,7 @@
 """MCP servers as toolsets of the Generator (optional extra `mcp`)."""
 
 import json
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,10 +53,10 @@ def read_mcp_config(path: Path) -> McpConfig:
         raise ConfigError(f"ACC_ACE_MCP_SERVERS: '{path}': {where}: {first['msg']}") from error
 
 
-def mcp_toolsets(path: Path) -> dict[str, Any]:
+def mcp_toolsets(path: Path, *, installed: Callable[[str], object] = find_spec) -> dict[str, Any]:
     """A toolset for each server of the file, by name. Connects to none of them yet."""
     config = read_mcp_config(path)
-    if find_spec("mcp") is None:
+    if installed("mcp") is None:
         raise ConfigError('ACC_ACE_MCP_SERVERS needs the MCP client: pip install "acc-ace[mcp]"')
     toolset = import_module("google.adk.tools.mcp_tool").McpToolset
     return {

@@ -5,12 +5,72 @@ import sys
 from pathlib import Path
 
 import pytest
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
 
+from acc_ace.guarded_toolset import GuardedToolset
+from acc_ace.mcp import mcp_toolsets
+from acc_ace.turn_record import TurnRecords
 from core.errors import ConfigError
+from schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import Talk, seen, settings
 
-ROOT = Path(__file__).parents[2]
+SERVER = '''
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("greeter")
+
+
+@server.tool()
+def greet(person: str) -> str:
+    """Greet somebody."""
+    return f"Good day, {person}."
+
+
+server.run()
+'''
+
+
+def needs_mcp() -> None:
+    """Skip without the extra. It brings aiohttp, and google-genai would then use that.
+
+    The suite is about the default installation; run this file again with the extra installed.
+    """
+    pytest.importorskip("mcp", reason='needs the extra: pip install "acc-ace[mcp]"')
+
+
+class Unreachable(BaseToolset):
+    """A toolset whose server is gone."""
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        raise ConnectionError("connection refused")
+
+
+async def test_a_toolset_that_cannot_be_listed_costs_its_tools_and_a_warning() -> None:
+    records = TurnRecords()
+    session = Session(app_name="acc_ace", user_id="ops", id="s1")
+    record = records.begin(SessionKey("acc_ace", "ops", "s1"), "i-1")
+    context = ReadonlyContext(
+        InvocationContext(
+            session=session, session_service=InMemorySessionService(), invocation_id="i-1"
+        )
+    )
+    tools = await GuardedToolset(Unreachable(), "desk", records).get_tools(context)
+    assert tools == []
+    assert record.warnings == ["tools of 'desk' cannot be reached; answered without them"]
+
+
+def test_without_the_extra_mcp_servers_are_refused_with_the_command_that_installs_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {"x": {"command": "true"}}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"pip install .acc-ace\[mcp\]"):
+        mcp_toolsets(path, installed=lambda _: None)
 
 
 def talk_with(folder: Path, servers: object) -> Talk:
@@ -22,11 +82,9 @@ def talk_with(folder: Path, servers: object) -> Talk:
 async def test_a_tool_of_an_mcp_server_is_called_and_its_result_is_evidence(
     tmp_path: Path,
 ) -> None:
-    server = {
-        "command": sys.executable,
-        "args": ["-m", "tests.fakes.mcp_server"],
-        "env": {"PYTHONPATH": str(ROOT)},
-    }
+    needs_mcp()
+    (tmp_path / "server.py").write_text(SERVER, encoding="utf-8")
+    server = {"command": sys.executable, "args": [str(tmp_path / "server.py")]}
     talk = talk_with(tmp_path, {"desk": server})
     talk.llm.on("generator", call("desk_greet", person="Aiko"), {"final_answer": "done"})
     report = await talk.say("Greet Aiko.")
@@ -40,6 +98,7 @@ async def test_a_tool_of_an_mcp_server_is_called_and_its_result_is_evidence(
 async def test_a_server_that_cannot_be_reached_costs_its_tools_and_a_warning(
     tmp_path: Path,
 ) -> None:
+    needs_mcp()
     talk = talk_with(tmp_path, {"gone": {"url": "http://127.0.0.1:9/mcp", "timeout_s": 2}})
     report = await talk.say("Hello.")
     assert report.answer
