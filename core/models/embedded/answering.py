@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.models.embedded.asking import asked_kinds, asks_only_why, asks_why, holds_kind
 from core.models.embedded.matching import Fact, Match, once, rank
 from core.models.embedded.situation import Said, Situation, facts_held, is_general, told_relation
-from core.models.embedded.wording import cited
+from core.models.embedded.wording import cited, say
 
 _GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
 
@@ -18,6 +18,9 @@ _RIGHT_KIND = 1.2
 """Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 
 _FOCUS_KINDS = frozenset({"ticket", "version"})
+_OF_OUR_WORK = re.compile(
+    r"\b(?:we|us|our|this|currently|current)\b|今|現在|対応中|この|作業", re.IGNORECASE
+)
 _MAX_LINES = 2
 
 
@@ -33,6 +36,15 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     lines = [f"{fact.text}{cited(fact.cite)}" for fact in once([match.fact for match in best])]
     used = tuple(match.fact.cite for match in best if match.fact.cite.startswith("b-"))
     return Said(tuple(lines), "quoted the best matching facts", used)
+
+
+def answer_by_goal(situation: Situation, question: str) -> Said | None:
+    """The goal, where a question about the work at hand asks for what the goal names."""
+    goal = situation.state.ccs.goal_orientation
+    wanted = asked_kinds(question) & _FOCUS_KINDS
+    if not wanted or not _OF_OUR_WORK.search(question) or not holds_kind(goal, wanted):
+        return None
+    return Said((say("goal", situation.language, goal=goal),), "the goal names it")
 
 
 def is_sure(situation: Situation, question: str) -> bool:

@@ -50,6 +50,7 @@ _OPTION_TOKENS = 16
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
 _ALL_OPTIONS_TOKENS = 90
 _RELEASED = {"en": "Released: ", "ja": "解除した制約："}
+_AMENDED = {"en": "Amended: ", "ja": "改めた制約："}
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
@@ -86,6 +87,12 @@ def released_in(trace: str) -> bool:
     return trace.startswith(tuple(_RELEASED.values()))
 
 
+def amended_in(trace: str) -> bool:
+    """Whether an episodic trace of this engine tells, before x_t, of an amended rule."""
+    lead = min((trace.partition(mark)[0] for mark in _SAID.values()), key=len)
+    return any(mark in lead for mark in _AMENDED.values())
+
+
 def _constraints(turn_input: TurnInput, previous: StateView) -> list[str]:
     kept = list(previous.ccs.constraints)
     if not turn_input.authority.may_rule:
@@ -108,23 +115,24 @@ def _goal(turn_input: TurnInput, previous: StateView) -> str:
 
 def _trace(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str:
     language = language_of(turn_input.text)
-    lead = _released_lead(turn_input, previous)
+    lead = _changes_lead(turn_input, previous)
     tail = _options_tail(_options(turn_input, previous, artifacts), language)
     budget = max(20, _TRACE_TOKENS - estimate_tokens(lead + tail) - 6)
     said = _SAID[language] + clip_tokens(" ".join(turn_input.text.split()), budget)
     return " ".join(part for part in (lead, said, tail) if part)
 
 
-def _released_lead(turn_input: TurnInput, previous: StateView) -> str:
-    """Which rules x_t released: the next state no longer tells."""
+def _changes_lead(turn_input: TurnInput, previous: StateView) -> str:
+    """Which rules x_t released and amended: the next state no longer tells."""
     if not turn_input.authority.may_rule:
         return ""
-    gone = [
-        change.constraint_id
-        for change in detect_changes(turn_input.text, previous.pins)
-        if change.kind is ChangeKind.RELEASE
-    ]
-    return _RELEASED[language_of(turn_input.text)] + ", ".join(gone[:8]) + ";" if gone else ""
+    language = language_of(turn_input.text)
+    changes = detect_changes(turn_input.text, previous.pins)
+    leads = []
+    for kind, mark in ((ChangeKind.RELEASE, _RELEASED), (ChangeKind.AMEND, _AMENDED)):
+        gone = [change.constraint_id for change in changes if change.kind is kind]
+        leads += [mark[language] + ", ".join(gone[:8]) + ";"] if gone else []
+    return " ".join(leads)
 
 
 def _options_tail(options: Sequence[str], language: str) -> str:

@@ -5,7 +5,7 @@ import re
 from core.domain.language.injection import instruction_like
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens
-from core.models.embedded.answering import answer_question, is_sure
+from core.models.embedded.answering import answer_by_goal, answer_question, is_sure
 from core.models.embedded.gist import facts_of
 from core.models.embedded.quoting import bearing_on, lessons_for, quoted_lines
 from core.models.embedded.situation import Call, Said, Situation
@@ -38,8 +38,11 @@ def answer(situation: Situation) -> Said | Call | None:
     asked = questions(situation.text)
     if not asked:
         return None
+    sure = is_sure(situation, asked[-1])
+    if not sure and (by_goal := answer_by_goal(situation, asked[-1])) is not None:
+        return by_goal
     answer = answer_question(situation, asked[-1])
-    if SEARCH in situation.tools and not is_sure(situation, asked[-1]):
+    if SEARCH in situation.tools and not sure:
         return search_call(situation)
     if answer is not None:
         return answer

@@ -1,11 +1,14 @@
 """Answers about rules: refuse what one forbids, confirm changes, permit, note claims."""
 
+from core.domain.language import release_cues
 from core.domain.language.goal_detection import detect_goal
+from core.domain.language.normal import normalise
 from core.domain.language.rule_changes import unmatched_release
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
+from core.domain.plain_text import one_line
 from core.models.embedded.actions import actions_in
-from core.models.embedded.compressor import released_in
+from core.models.embedded.compressor import amended_in, released_in
 from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.gist import without_list
 from core.models.embedded.intents import asks_permission, intents
@@ -17,11 +20,18 @@ from core.models.embedded.relations import find_claim
 from core.models.embedded.situation import Said, Situation
 from core.models.embedded.speech import questions
 from core.models.embedded.wording import cited, say
+from schemas.commit import ConstraintPin
 
 
 def refuse(situation: Situation) -> Said | None:
     """Say no to what would break a constraint, and how the user can lift it."""
-    wanted = intents(without_list(situation.text))
+    ruled = [pin.quote for pin in _pins_of_turn(situation)]
+    # "Change the limit to …" is done by the state itself once it stands there.
+    wanted = [
+        item
+        for item in intents(without_list(situation.text))
+        if not any(quote in one_line(item) for quote in ruled)
+    ]
     number = referred_option(situation.text)
     chosen = pick(situation.options, number) if number is not None else None
     for request in (*wanted, *([chosen] if chosen else [])):
@@ -49,11 +59,10 @@ def confirm_rules(situation: Situation) -> Said | None:
     """Answer for rules and goals that x_t set or released, as the state now has them."""
     language, state = situation.language, situation.state
     lines = []
-    fresh = {rule.text for rule in detect_rules(situation.text)}
-    fresh |= {rule.sentence for rule in detect_rules(situation.text)}
-    for pin in state.pins:
-        if pin.origin_turn == state.turn and (pin.text in fresh or pin.quote in fresh):
-            lines.append(say("new_rule", language, rule=pin.text, cite=cited(pin.id)))
+    amended = amended_in(state.ccs.episodic_trace)
+    for pin in _pins_of_turn(situation):
+        name = "amended" if amended and _amends(pin.quote) else "new_rule"
+        lines.append(say(name, language, rule=pin.text, cite=cited(pin.id)))
     if not lines and _released(situation):
         lines = [say("released", language), *rule_lines(situation)]
     span = detect_goal(situation.text)
@@ -62,6 +71,23 @@ def confirm_rules(situation: Situation) -> Said | None:
     if not lines or questions(situation.text):
         return None
     return Said(tuple(lines), "the user set or released a rule or the goal")
+
+
+def _pins_of_turn(situation: Situation) -> list[ConstraintPin]:
+    """Constraints that x_t set or amended, by its words and by the turn of their pins."""
+    spoken = detect_rules(situation.text)
+    fresh = {rule.text for rule in spoken} | {rule.sentence for rule in spoken}
+    said = one_line(situation.text)
+    return [
+        pin
+        for pin in situation.state.pins
+        if pin.origin_turn == situation.state.turn
+        and (pin.text in fresh or pin.quote in fresh or pin.quote in said)
+    ]
+
+
+def _amends(quote: str) -> bool:
+    return release_cues.amends(normalise(quote))
 
 
 def _released(situation: Situation) -> bool:

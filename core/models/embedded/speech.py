@@ -24,6 +24,16 @@ _TELL = re.compile(
     r"[。！!]*$",
     re.IGNORECASE,
 )
+_REMEMBER = re.compile(
+    r"^(?:ok(?:ay)?,? |so |and |also,? |please |(?:can|could|would|will) you (?:please )?)*"
+    r"(?:remember|note|keep in mind|bear in mind|take note|make a note|don't forget|memori[sz]e)"
+    r"(?: (?:this|that)?:| that\b,?)\s*(?=\S)",
+    re.IGNORECASE,
+)
+_REMEMBER_JA = re.compile(
+    r"(?:(?:覚えて|記憶して|メモして|記録して|控えて|留意して)(?:おいて)?|(?:メモ|記録|記憶)を?)"
+    r"(?:ください|下さい|くれますか|もらえますか|いただけますか|お願いします|ほしいです|ね)?[。！!]*$"
+)
 _ASIDE = re.compile(
     r"^(?:by the way|btw|speaking of|on another note|off topic|unrelated|fun fact)\b"
     r"|^(?:ところで|そういえば|余談|ちなみに|話は変わ)",
@@ -127,6 +137,8 @@ def is_question(sentence: str) -> bool:
 def is_order(sentence: str) -> bool:
     """Whether one sentence tells the agent to do something."""
     text = sentence.strip()
+    if is_reminder(text):
+        return False
     if _POLITE_ORDER.match(text) or _ORDER_EN.match(text) or _WORK_ORDER.match(text):
         return True
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
@@ -135,6 +147,12 @@ def is_order(sentence: str) -> bool:
 def is_told(sentence: str) -> bool:
     """Whether one sentence asks to be told, shown or explained something."""
     return _TELL.search(sentence.strip()) is not None
+
+
+def is_reminder(sentence: str) -> bool:
+    """Whether one sentence asks to keep a fact in mind: "Please remember that …"."""
+    text = sentence.strip()
+    return bool(_REMEMBER.match(text) or _REMEMBER_JA.search(text.rstrip("?？")))
 
 
 def is_aside(sentence: str) -> bool:
@@ -167,8 +185,8 @@ def is_correction(text: str) -> bool:
 
 
 def without_lead(sentence: str) -> str:
-    """A correcting sentence without the words that only say that something was wrong."""
-    return _CORRECTION_LEAD.sub("", sentence.strip())
+    """A sentence without words that only say that something was wrong, or is to be remembered."""
+    return _REMEMBER.sub("", _CORRECTION_LEAD.sub("", sentence.strip()))
 
 
 def is_praise(text: str) -> bool:

@@ -38,6 +38,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         'Noted as a constraint{cite}: "{rule}"',
         "制約として記録しました{cite}：「{rule}」",
     ),
+    "amended": (
+        'Amended; the constraint is now{cite}: "{rule}"',
+        "制約を改めました{cite}：「{rule}」",
+    ),
     "released": (
         "The constraint is released.",
         "その制約を解除しました。",

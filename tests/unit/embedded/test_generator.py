@@ -3,9 +3,12 @@
 import pytest
 from google.genai import types
 
+from core.domain.commit_gate import commit
 from core.models.embedded.wording import NOTE
 from schemas.generation import GeneratorOutput
-from tests.unit.embedded.requests import BAN, BAN_JA, answer, generate, state
+from schemas.interaction import TurnInput
+from schemas.limits import Limits
+from tests.unit.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
 
 
 @pytest.mark.parametrize(
@@ -199,3 +202,48 @@ async def test_a_release_is_confirmed_with_the_rules_that_remain(
     said = await answer(text, state("Keep names out of tickets", episodic_trace=trace))
     assert confirmed in said
     assert "Keep names out of tickets" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "confirmed"),
+    [
+        ("Change the budget limit to 8000 euros.", "The budget limit is 5000 euros", "Amended"),
+        ("予算の上限を800万円に変更します。", "予算の上限は500万円です", "改めました"),
+    ],
+)
+async def test_an_amendment_is_confirmed_with_the_id_of_the_constraint_that_stands_now(
+    text: str, rule: str, confirmed: str
+) -> None:
+    before = state("Never change prod without approval", rule)
+    ccs = await compress(text, before)
+    result = commit(before, ccs, TurnInput(text=text), known_artifacts=(), limits=Limits())
+    said = await answer(text, result.state)
+    assert confirmed in said
+    assert "[c-0003]" in said
+    assert "tool" not in said
+    assert "c-0001" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("Please remember that the spare key is with Aiko.", "the spare key is with Aiko."),
+        ("Can you note that db-02 is the replica?", "db-02 is the replica"),
+        ("Keep in mind that the vendor calls at 09:30.", "the vendor calls at 09:30."),
+        ("会議は15時からだと覚えておいてください。", "会議は15時から"),
+        ("予備機は ap-02 です。メモしておいてください。", "予備機は ap-02 です。"),
+    ],
+)
+async def test_a_fact_to_remember_is_noted_and_kept(text: str, fact: str) -> None:
+    said = await answer(text, state(BAN))
+    assert fact in said
+    assert "tool" not in said
+    assert "ツール" not in said
+    assert fact in (await compress(text, state(BAN))).semantic_gist
+
+
+async def test_the_ticket_at_hand_is_the_one_that_the_goal_names() -> None:
+    current = state(goal_orientation="Our goal is to close ticket INC-77.")
+    said = await generate("Which ticket are we working on?", current, tools=("search_evidence",))
+    assert isinstance(said, GeneratorOutput)
+    assert "INC-77" in said.final_answer
