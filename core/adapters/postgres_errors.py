@@ -21,6 +21,7 @@ _CONNECTING: tuple[tuple[str, str], ...] = (
      "ACC_ACE_DATABASE_CONNECTIONS"),
     ("could not translate host name", f"is not found by name; check the host in {_SETTING}"),
     ("failed to resolve host", f"is not found by name; check the host in {_SETTING}"),
+    ("not yet accepting connections", "is still starting; try again in a moment"),
     ("starting up", "is still starting; try again in a moment"),
     ("shutting down", "is shutting down; try again when it is back"),
 )  # fmt: skip

@@ -26,7 +26,12 @@ def talker(
         [sys.executable, "-m", "tests.postgres.talker", user, str(turns), *sessions],
         cwd=ROOT,
         env=environment(
-            folder, ACC_ACE_STORE="postgres", ACC_ACE_DATABASE_URL=url, PYTHONWARNINGS="ignore"
+            folder,
+            ACC_ACE_STORE="postgres",
+            ACC_ACE_DATABASE_URL=url,
+            # A server that recovers on a busy machine takes its time.
+            ACC_ACE_DATABASE_WAIT_S="90",
+            PYTHONWARNINGS="ignore",
         ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
