@@ -64,6 +64,8 @@ class TurnRecord:
     qualification: Qualification = field(default_factory=Qualification)
     committed: JournalEntry | None = None
     generation: GeneratorOutput | None = None
+    model_calls: int = 0
+    """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
     deltas: list[DeltaResult] = field(default_factory=list)

@@ -94,6 +94,14 @@ async def test_a_model_that_only_asks_for_tools_ends_the_turn() -> None:
     assert len(talk.llm.requests_of("generator")) < 10
 
 
+async def test_a_model_that_never_gets_its_final_tool_right_ends_the_turn() -> None:
+    talk = Talk(settings(tool_calls=3))
+    talk.llm.on("generator", call("set_model_response", nonsense=1))
+    with pytest.raises(ModelOutputError, match="no answer after"):
+        await talk.say("Add.")
+    assert len(talk.llm.requests_of("generator")) < 10
+
+
 async def test_half_a_character_in_an_answer_is_replaced() -> None:
     talk = Talk(settings())
     talk.llm.on("generator", '{"final_answer": "a\\ud800b"}')

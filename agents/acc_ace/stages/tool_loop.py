@@ -23,8 +23,8 @@ from schemas.turn_event import ToolFinished
 
 logger = logging.getLogger(__name__)
 
-_CALLS_AFTER_TOOLS = 2
-"""Model calls that may ask for more tools than allowed before the turn fails."""
+_SPARE_CALLS = 3
+"""Model calls beside one for each allowed tool and repair: the answer, and two that are vain."""
 
 
 class ToolLoop:
@@ -50,10 +50,11 @@ class ToolLoop:
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None
             llm_request.tools_dict = {}
-        insisted = {call.step for call in record.tool_calls[self._limits.tool_calls :]}
-        if len(insisted) > _CALLS_AFTER_TOOLS:
+        # Counted by reply, not by tool: a reply may hold many calls, or one that is no tool.
+        record.model_calls += 1
+        if record.model_calls > self._limits.tool_calls + self._limits.repairs + _SPARE_CALLS:
             raise ModelOutputError(
-                f"generator: no answer after {used} tool calls "
+                f"generator: no answer after {used} tool calls, {record.model_calls - 1} replies "
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
         return None
