@@ -218,10 +218,41 @@ def test_text_that_orders_or_lifts_what_a_constraint_forbids_contradicts_it(cont
         "営業時間内の再起動は禁止されています。",
         "先月、営業時間内に再起動が発生した。",
         "バックアップは毎晩実施する。",
+        "Do not bypass the ban on restarting db-01 during business hours.",
+        "Nobody may override the restart ban on db-01.",
+        "営業時間内の再起動禁止を無視しないこと。",
+        "The freeze was lifted in May 2024.",
     ],
 )
 def test_reports_and_reminders_contradict_nothing(content: str) -> None:
     assert reason_of(document(content)) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "The pump was lifted during business hours.",
+        "The meeting was cancelled during business hours.",
+        "Two shipments were suspended during business hours.",
+        "営業時間内にロックが解除された。",
+    ],
+)
+def test_the_end_of_something_else_at_the_hours_of_a_rule_contradicts_nothing(
+    content: str,
+) -> None:
+    assert reason_of(document(content)) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "We lifted the restart ban on db-01 during business hours.",
+        "Restarts of db-01 during business hours: lifted.",
+        "The restriction for business hours on db-01 was revoked.",
+    ],
+)
+def test_the_end_of_the_rule_itself_contradicts_it_in_any_voice(content: str) -> None:
+    assert reason_of(document(content)) is Reason.CONTRADICTS_CONSTRAINT
 
 
 @pytest.mark.parametrize(

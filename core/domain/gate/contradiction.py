@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.domain.gate.support import shared
+from core.domain.language.conditions import words_of_act
 from core.domain.language.rule_changes import detect_changes
 from core.domain.language.sentences import split_sentences
 from core.domain.language.words import content_words, negated
@@ -18,10 +19,23 @@ _SAME_TOPIC = 0.5
 
 _RELEASE = re.compile(
     r"\b(no longer (applies|in force|valid|required|needed)|does(n't| not) apply|exempt(ed)?"
-    r"|(has been|have been|been|is|are|was|were) (over|void|lifted|revoked|rescinded|waived"
-    r"|cancell?ed|suspended)|waive[ds]?|overrid(e|es|den)|bypass(es|ed)?|disregard|ignore"
-    r"|lift(ed|s)?)\b"
-    r"|解除|撤廃|廃止|無効|無視|適用され(ない|ません)|適用外|対象外|例外|解禁|不要",
+    r"|waive[ds]?|overrid(e|es|den)|bypass(es|ed)?|disregard|ignore)\b"
+    r"|撤廃|無視|適用され(ない|ません)|適用外|対象外|例外|解禁",
+    re.IGNORECASE,
+)
+"""The end of a rule or an exception to it, whatever else is said."""
+
+_ENDED = re.compile(
+    r"\b((has been|have been|been|is|are|was|were) (over|void|lifted|revoked|rescinded|waived"
+    r"|cancell?ed|suspended)|lift(ed|s)?)\b|解除|廃止|無効|不要",
+    re.IGNORECASE,
+)
+"""The end of something: of a rule, a meeting, or the way of a pump up."""
+
+_A_RULE = re.compile(
+    r"\b(rule|ban|freeze|restriction|constraint|limit|limitation|cap|embargo|requirement"
+    r"|prohibition|moratorium|policy|policies|lockdown|block|hold|ceiling|quota|obligation)(e?s)?\b"
+    r"|禁止|制約|ルール|規則|制限|凍結|上限|規制|方針|決まり|義務|必須",
     re.IGNORECASE,
 )
 _UPHELD = re.compile(
@@ -65,7 +79,8 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
 
     Against: about the same thing, and either speaking of its end or exception, or ordering or
     permitting with the opposite polarity; or words that would end the constraint if the user said
-    them. A report of what happened goes against nothing.
+    them. A report of what happened goes against nothing, nor does the end of something that only
+    shares a constraint's condition ("the pump was lifted during business hours").
     """
     rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
     for sentence in split_sentences(text)[:_MAX_SENTENCES] if rules else []:
@@ -73,7 +88,8 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
         words = content_words(said)
         for pin, pin_words, pin_negated in rules:
             if _topical(pin_words, words) and (
-                _lifts(said) or (negated(said) != pin_negated and _orders(said, pin_words))
+                _lifts(said, words, pin)
+                or (negated(said) != pin_negated and _orders(said, pin_words))
             ):
                 return Contradiction(pin.id, said)
         if ended := _ended(said, pins):
@@ -83,7 +99,7 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
 
 def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
     """The constraint that the sentence would release or amend in the user's mouth."""
-    if not _lifts(sentence):
+    if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
         return None
     changes = detect_changes(_SPEAKER.sub("", sentence), pins)
     return changes[0].constraint_id if changes else None
@@ -94,15 +110,22 @@ def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
     return len(first & second) >= min(2, len(smaller)) and shared(smaller, larger) >= _SAME_TOPIC
 
 
-def _lifts(sentence: str) -> bool:
-    """Whether a sentence speaks of the end of a rule, or of an exception to it."""
-    return _RELEASE.search(sentence) is not None and _UPHELD.search(sentence) is None
+def _lifts(sentence: str, words: frozenset[str], pin: ConstraintPin) -> bool:
+    """Whether a sentence speaks of the end of the rule, or of an exception to it."""
+    if _UPHELD.search(sentence):
+        return False
+    if _RELEASE.search(sentence):
+        return True
+    if not _ENDED.search(sentence):
+        return False
+    return bool(_A_RULE.search(sentence)) or bool(words & words_of_act(pin.text))
 
 
 def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
-    """Whether a sentence permits or orders, rather than reports."""
-    if _PERMISSION.search(sentence):
+    """Whether a sentence permits or orders, rather than reports or upholds."""
+    plain = _UPHELD.sub(" ", sentence)
+    if _PERMISSION.search(plain):
         return True
     # An English order opens with its verb; if the constraint has the verb too, it is about it.
-    opening = _LEAD_IN.match(sentence)
+    opening = _LEAD_IN.match(plain)
     return opening is not None and bool(content_words(opening[1]) & pin_words)

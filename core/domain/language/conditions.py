@@ -22,6 +22,20 @@ _FOR_GOOD = re.compile(
 )
 
 
+def words_of_act(rule: str) -> frozenset[str]:
+    """The content words of what a rule is about, without its condition of time or place.
+
+    "Never restart db-01 during business hours" is about {restart, db-01}. All words of the rule
+    where nothing is left without the condition.
+    """
+    folded = normalise(rule)
+    found = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
+    if found is None:
+        return content_words(folded)
+    act = content_words(f"{folded[: found.start()]} {folded[found.end() :]}")
+    return act or content_words(folded)
+
+
 def permits_without_condition(permission: str, rule: str) -> bool:
     """Whether a rule has a condition of time or place that a permission leaves open."""
     folded = normalise(rule)

@@ -34,15 +34,48 @@ _PATTERNS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+_NEGATED_BEFORE = re.compile(
+    r"(?:\b(?:do|must|may|should|shall|can)\s+not|\b(?:don't|mustn't|shouldn't|can't|cannot)"
+    r"|\bnever|\b(?:nobody|no\s+one)\s+(?:may|can|must|should|shall)|\bnot\s+allowed\s+to)"
+    r"\s+(?:ever\s+|try\s+to\s+|attempt\s+to\s+)?$",
+    re.IGNORECASE,
+)
+_NEGATED_AFTER = re.compile(
+    r"(?:に)?し(?:ない(?:こと|よう|で(?:くだ|下|ね|ほし|[。!\s]|$)|[。!\n]|$)"
+    r"|ては(?:いけ(?:ない|ません)|なら|だめ)|ません(?!か))"
+    r"|するな(?!ら)|(?:は|を|すること(?:は|を)?)?(?:禁止|厳禁|不可)|(?:は)?でき(?:ない|ません)"
+)
+_MAY_BE_UPHELD = re.compile(
+    r"(?:ignore|disregard|override|overrule|bypass|circumvent)\b|.*(?:無視|破棄|無効)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Phrases whose negation upholds the rules; that of "forget" does so only by chance."""
+
+_REACH = 40
+"""Characters before a phrase in which its negation is looked for."""
+
 
 def instruction_like(text: str) -> str | None:
     """The first phrase that orders the reader to drop its rules or change its role, or None.
 
-    Ordinary imperatives ("restart the service") are not such phrases. Width and zero-width
-    tricks are folded; the phrase is returned as folded. Looks at MAX_ANALYSED characters.
+    Ordinary imperatives ("restart the service") are not such phrases, nor are those that uphold
+    the rules ("do not bypass the ban"). Width and zero-width tricks are folded; the phrase is
+    returned as folded. Looks at MAX_ANALYSED characters.
     """
-    found = _PATTERNS.search(_folded(text))
+    folded = _folded(text)
+    found = _PATTERNS.search(folded)
+    while found and _upholds(found, folded):
+        # From its second character on, for an order that the harmless phrase may hold.
+        found = _PATTERNS.search(folded, found.start() + 1)
     return found.group().strip() if found else None
+
+
+def _upholds(found: re.Match[str], text: str) -> bool:
+    """Whether the phrase is denied in the same breath, so that it tells to keep the rules."""
+    if not _MAY_BE_UPHELD.match(found.group()):
+        return False
+    before = text[max(0, found.start() - _REACH) : found.start()]
+    return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(text, found.end()))
 
 
 def _folded(text: str) -> str:
