@@ -31,7 +31,8 @@ _OPENING = (
 _VERB = (
     r"(?:lift|drop|remove|cancel|revoke|rescind|waive|scrap|release|forget(?: about)?|repeal"
     r"|abolish|retire|withdraw|void|suspend|end|undo|delete|discard|ditch|disregard|retract"
-    r"|nullify|unpin|clear|lifting|dropping|removing|releasing|cancell?ing|revoking|waiving"
+    r"|nullify|unpin|clear|get rid of|lifting"
+    r"|dropping|removing|releasing|cancell?ing|revoking|waiving"
     r"|lifted|dropped|removed|released|cancell?ed|revoked|waived)"
 )
 _ENDED = (
@@ -48,7 +49,8 @@ _ASIDE = (
 _TAIL = (
     rf"(?=\s*(?:[.!]*$|{_ASIDE}\b|[,;:、]|\(|\s-\s|because\b|since\b|as\s+(?:we|it|the|they)\b"
     r"|and\s+(?!c-\d)(?!or\b)))(?!.*\bor c-\d)"
-    r"(?!\s*[-,]+\s*(?:no\b|not\b|wait\b|never\b|or\b|don't\b))"
+    r"(?!\s*[-,]+\s*(?:but (?:not|only|later|wait)\b|if\b|once\b|only\b|later\b"
+    r"|no\b|not\b|wait\b|never\b|or\b|don't\b))"
 )
 """What may follow: the end, a reason, an aside; no alternative and no second thought."""
 
@@ -57,7 +59,10 @@ _EN_ID_FIRST = re.compile(
     rf"(?:^|[,;、]\s*|\b(?:and|so|then|that|the|our)\s){_NAMED}\s+"
     rf"(?:(?:is|are|has been|have been)\s+(?:now |hereby |officially |finally |all |both )*{_ENDED}"
     r"|no longer (?:applies|apply|needed|valid|required|in force|holds?)"
-    r"|(?:is|are) no longer (?:needed|valid|required|in force|in effect))"
+    r"|(?:is|are) no longer (?:needed|valid|required|in force|in effect)"
+    r"|(?:isn't|aren't|is not|are not) (?:needed|valid|required|in force|in effect)"
+    r" any ?(?:more|longer)"
+    rf"|can (?:now |both |all )*(?:go|be {_ENDED}))"
     rf"{_TAIL}"
 )
 
@@ -72,6 +77,7 @@ _JA_VERB = (
     r"|して(?:ください|下さい|おいて(?:ください|下さい)?|よい(?:です)?|いい(?:です)?"
     r"|構いません|ほしい(?:です)?|欲しい(?:です)?)?|されました|された|となりました|になりました"
     r"|済み(?:です)?)?"
+    r"|(?:いらない|いりません|要らない|要りません)(?:です|よ|ね)?"
     r"|(?:不要|無効|解禁|なし)(?:です|とします|にします|になりました|となりました|で)?"
     r"|取り消(?:して(?:ください|下さい)?|します|しました|す)"
     r"|外して(?:ください|下さい)?|外します|外しました|忘れて(?:ください|下さい)?)"

@@ -18,7 +18,8 @@ _NOUN_JA = (
 _END_EN = (
     r"(?:lift|drop|remove|cancel|revoke|rescind|waive|scrap|release|forget(?: about)?|repeal"
     r"|abolish|retire"
-    r"|withdraw|void|suspend|end|undo|delete|discard|ditch|disregard|retract|nullify|unpin|clear)"
+    r"|withdraw|void|suspend|end|undo|delete|discard|ditch|disregard|retract|nullify|unpin|clear"
+    r"|get rid of)"
 )
 _ENDED_EN = (
     r"(?:lifted|dropped|removed|cancell?ed|revoked|rescinded|waived|scrapped|released|repealed"
@@ -42,6 +43,7 @@ _RULE_ENDS_EN = any_of(
     rf"|now)\b|\bthere(?:'s| is| are) no longer (?:an? )?(?:\w+ )*{_NOUN_EN}\b",
     rf"\bno more (?:\w+ )*{_NOUN_EN}\b|\bno longer have (?:an? |the )?(?:\w+ )*{_NOUN_EN}\b",
     rf"\b(?:done|finished) with (?:the )?(?:\w+ )*{_NOUN_EN}\b",
+    rf"\b{_NOUN_EN}\b.*\bcan (?:now |finally )?(?:go|be {_ENDED_EN})(?: now| too)?[.!]*$",
 )
 _PERMITS_EN = any_of(
     r"\byou (?:may|can|could) now\b|\byou (?:may|can)\b.*\b(?:now|again|from now on"
@@ -125,6 +127,8 @@ _PERMITS_JA = any_of(
     r"(?:(?<=[しっいきりてえけせめべれげねびちみに])て|(?<=[んい])で)も(?:いい|良い|よい"
     r"|よろしい|構わない|構いません|かまわない|かまいません|大丈夫|結構|問題ありません|問題ない"
     r"|ok)",
+    r"(?:し|っ|行っ|使っ|送っ)て(?:いい|良い|よい|よろしい|構わない|構いません|かまわない|かまいません)"
+    r"(?:です|こととします|ことにします|ものとします)?(?:よ|ね)?[。.!]*$",
     r"(?:許可|解禁|許容|容認)(?:します|する|し(?:た|ました)|です|とします|しましょう"
     r"|となりました|になりました)",
 )
@@ -219,7 +223,8 @@ _ID_ENDS = any_of(
     rf"\b{_END_EN}\b|\b(?:lifting|dropping|removing|releasing|cancell?ing|revoking|waiving)\b"
     rf"|\b(?:is|are) (?:now )?{_ENDED_EN}\b"
     r"|\bno longer (?:applies|apply|needed|valid|required|in force|holds?)\b",
-    r"解除|撤廃|撤回|廃止|取り消|取消|不要|解禁|外して|忘れて|なしで",
+    r"\bcan (?:now )?go(?: now| too)?[.!]*$|\b(?:isn't|is not) needed any ?(?:more|longer)\b",
+    r"解除|撤廃|撤回|廃止|取り消|取消|不要|解禁|外して|忘れて|なしで|いらない|いりません|要らない|要りません",
 )
 
 

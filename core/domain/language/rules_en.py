@@ -66,6 +66,21 @@ _AT_MOST = (
     r"|max(?:imum)?"
     r"|under|below|within|fewer than|less than|more than|over|above|beyond|minimum)"
 )
+_NO_MORE = r"(?:no|not) (?:more|fewer|less|longer|later) than"
+_COUNTED = r"(?:(?!(?:and|but|so|is|are|was|were|can|will|could|came|left)\b)[\w'-]+ )"
+_PER = (
+    r"(?:per|each|every|for (?:each|every|any)|in (?:each|every|any|one|a|an)"
+    r"|at (?:once|a time|any)|on (?:each|every|any|one)"
+    r"|an? (?:second|minute|hour|day|night|week|month|year|request|call"
+    r"|person|user|customer|file|page))"
+)
+_AMOUNTS = (
+    r"(?:words|sentences|lines|characters|bullets|bullet points|paragraphs|retries|attempts"
+    r"|requests|deploys|deployments|calls|queries|items|options|examples|reviewers|approvers)"
+)
+_LEFT = r"\b(?:left|to go|remain|remaining|ago|away|i think|i guess)\b"
+"""What tells an amount as news: "no more than an hour a day left"."""
+
 _PRONOUN = r"(?:i|he|she|it|that|there|this|who|they|we|someone|somebody)"
 
 _IDIOM = any_of(
@@ -256,8 +271,13 @@ _POLICY = any_of(
     rf"|limit\w*) {_NUMBER}",
     rf"^(?:the )?(?:maximum|max|minimum|total|hard)\b[\w\- ]{{0,40}}(?:\bis\b|\bare\b|:"
     rf"|=) {_NUMBER}",
-    rf"\b(?:capped|limited) (?:at|to) {_NUMBER}|^(?:at most|no more than|never more than"
+    rf"\b(?:capped|limited) (?:at|to) {_NUMBER}|^(?:at most|never more than"
     rf"|max(?:imum)?) {_NUMBER}",
+    r"^(?!(?:i|you|he|she|it|they|we|my|his|her)\b).*\b(?:stays?|remains?"
+    r"|(?:is|are|has|have|needs?) to (?:stay|remain|be kept))(?: strictly| completely| always| fully)*"
+    r" (?:secret|under wraps"
+    r"|undisclosed|hidden|anonymous|masked|redacted|encrypted|untouched|private|confidential"
+    r"|internal)\b(?! to (?:me|us|him|her|them)\b)",
     r"^(?:our|the|my|company|team|house|standing|new|one|general|hard|golden"
     r"|first)(?: \w+)? (?:policy|rule|requirement|constraint|guideline|ground rule|red line"
     r"|convention|standard procedure)(?: here| is| says| for [\w ]+)?(?: is|:)(?! (?:simple|old"
@@ -285,6 +305,15 @@ _POLICY = any_of(
     r"\b(?:go|goes|route[ds]?) (?:only )?through \w+.*\b(?:no exceptions?|only|always)\b"
     r"|\bno exceptions\b",
 )
+_SCOPED_LIMIT = any_of(
+    rf"^(?:at |with |allow )?{_NO_MORE} {_NUMBER} {_COUNTED}{{0,4}}\b(?:{_PER})\b(?!.*{_LEFT})",
+    rf"^(?:at |with |allow )?{_NO_MORE} {_NUMBER} {_COUNTED}{{0,2}}(?:{_AMOUNTS})(?:,? please)?$",
+)
+"""A limit that says of what; "no more than" alone is as often news."""
+
+_EMPHASIS = re.compile(r"\b(never|do not|don't|dont)(?:,? (?:ever|never))+\b,?(?= )")
+"""In "never, ever" the first word says it all."""
+
 _CONDITIONED_ORDER = re.compile(
     r"^(?:if|when|whenever|before|after|for (?:all|every|each|any)|during|as long as|until"
     r"|unless|while|in case)\b"
@@ -338,8 +367,9 @@ _ENCOURAGEMENT = re.compile(
 
 def states_rule(clause: str) -> bool:
     """Whether the speaker lays a standing rule on the agent or the work with this clause."""
-    said = _OPENERS.sub("", clause).rstrip(" .!?\"')")
-    if not said or _IDIOM.search(said) or _RELEASES.search(said):
+    said = _EMPHASIS.sub(r"\1", _OPENERS.sub("", clause)).rstrip(" .!?\"')")
+    limits = bool(_SCOPED_LIMIT.search(said))
+    if not said or (_IDIOM.search(said) and not limits) or _RELEASES.search(said):
         return False
     main = _main_clause(said)
     if mood_en.is_reported(main) or mood_en.is_supposed(main):
@@ -348,7 +378,7 @@ def states_rule(clause: str) -> bool:
         return not _ENCOURAGEMENT.search(said)
     if mood_en.is_past(main) or _SPEAKER_ONLY.match(main) or _ADVICE.search(main):
         return False
-    return bool(_DEONTIC.search(said) or _POLICY.search(said))
+    return limits or bool(_DEONTIC.search(said) or _POLICY.search(said))
 
 
 def _is_order(said: str, main: str) -> bool:

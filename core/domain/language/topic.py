@@ -24,7 +24,7 @@ _CUE_WORDS = content_words(
     reduce change extend move update set instead hereby today forward directly onward ahead well
     adjust bump cut shorten switch waiver void thanks good please team decide agree pass ship
     finally forbidden prohibit banned thing actually officially lifting welcome valid force effect
-    off obsolete"""
+    off obsolete rid"""
 )
 """Words that make the change and do not say of what, unless the rule itself has them."""
 

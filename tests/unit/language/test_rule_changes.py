@@ -132,3 +132,44 @@ def test_an_amendment_carries_the_new_words() -> None:
 
 def test_a_release_without_pins_changes_nothing() -> None:
     assert detect_changes("The production freeze is over.", []) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c-0001 can go.",
+        "c-0001 can go now.",
+        "Rule c-0001 can be dropped.",
+        "c-0001 isn't needed any more.",
+        "Get rid of c-0001.",
+        "c-0001はもういりません。",
+    ],
+)
+def test_plain_words_about_an_id_release_it(text: str) -> None:
+    assert released(text, OPS) == ["c-0001"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c-0001 can go wrong.",
+        "c-0001 can go to production.",
+        "c-0001 can go, but not yet.",
+        "c-0001 can go, only if Ann agrees.",
+        "Can c-0001 go?",
+        "c-0001 can't go.",
+        "c-0001 can stay.",
+    ],
+)
+def test_what_may_happen_to_an_id_otherwise_releases_nothing(text: str) -> None:
+    assert released(text, OPS) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["営業時間内でも再起動してよいです", "営業時間内でも再起動していいです。"]
+)
+def test_a_permission_that_names_the_condition_ends_the_ban_or_is_told(text: str) -> None:
+    assert released(text, pinned("営業時間内は再起動禁止")) == ["c-0001"]
+    two = pinned("営業時間内は再起動禁止", "営業時間内は本番サーバーの再起動禁止")
+    assert released(text, two) == []
+    assert unmatched_release(text, two) == text

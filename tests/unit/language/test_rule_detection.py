@@ -101,3 +101,42 @@ def test_hidden_and_full_width_characters_do_not_hide_a_rule() -> None:
 def test_a_plan_in_a_second_clause_does_not_make_the_first_a_rule() -> None:
     said = "The checkout service returns 503 because db-01 is full, and we need to restore it."
     assert detect_rules(said) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never, ever push to main.",
+        "Never, never share the root password.",
+        "Don't ever, ever merge on Fridays.",
+        "No more than three retries per request.",
+        "At no more than five requests per second.",
+        "Not more than two deploys a day.",
+        "No fewer than two reviewers per change.",
+        "No more than 200 words, please.",
+        "The staging key stays secret.",
+        "The roadmap stays under wraps.",
+        "The signing token is to stay secret.",
+        "The customer list remains hidden.",
+    ],
+)
+def test_emphasis_a_scoped_limit_and_what_stays_secret_are_rules(text: str) -> None:
+    assert texts(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never, ever give up!",
+        "Never, ever have I seen such a mess.",
+        "No more than a week to go!",
+        "No more than five minutes on foot.",
+        "No more than three people came.",
+        "It's no more than a rumour.",
+        "No more than an hour a day left for it.",
+        "She stays hidden in her room.",
+        "The shop stays open until nine.",
+    ],
+)
+def test_emphasis_and_amounts_in_chat_are_no_rules(text: str) -> None:
+    assert texts(text) == []
