@@ -274,8 +274,8 @@ _POLICY = any_of(
     rf"\b(?:capped|limited) (?:at|to) {_NUMBER}|^(?:at most|never more than"
     rf"|max(?:imum)?) {_NUMBER}",
     r"^(?!(?:i|you|he|she|it|they|we|my|his|her)\b).*\b(?:stays?|remains?"
-    r"|(?:is|are|has|have|needs?) to (?:stay|remain|be kept))(?: strictly| completely| always| fully)*"
-    r" (?:secret|under wraps"
+    r"|(?:is|are|has|have|needs?) to (?:stay|remain|be kept))"
+    r"(?: strictly| completely| always| fully)* (?:secret|under wraps"
     r"|undisclosed|hidden|anonymous|masked|redacted|encrypted|untouched|private|confidential"
     r"|internal)\b(?! to (?:me|us|him|her|them)\b)",
     r"^(?:our|the|my|company|team|house|standing|new|one|general|hard|golden"
