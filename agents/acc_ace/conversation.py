@@ -25,7 +25,7 @@ from core.adapters.bounded_sessions import BoundedSessions
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
-from core.turn.inputs import take_input
+from core.turn.inputs import check_key, take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
@@ -78,6 +78,7 @@ class Conversation:
         Closing the iterator before the answer cancels the turn, which is then wholly undone.
         Raises InputError, SessionBusyError, CommitRejected, ModelError or StoreError.
         """
+        check_key(key)
         said = take_input(text, authority, self._container.settings.limits).text
         self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()

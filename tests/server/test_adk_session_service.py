@@ -191,7 +191,9 @@ async def test_a_new_session_cannot_bring_our_state(service: BoundedSessions) ->
     assert session.state == {"colour": "blue"}
 
 
-@pytest.mark.parametrize(("authority", "kept"), [("tool", True), ("user", True), ("system", False)])
+@pytest.mark.parametrize(
+    ("authority", "kept"), [("tool", True), ("user", True), ("system", False), ("Tool", True)]
+)
 async def test_a_caller_may_lower_authority_and_never_raise_it(
     service: BoundedSessions, authority: str, kept: bool
 ) -> None:
