@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from config import Settings, settings
@@ -39,6 +40,13 @@ def postgres() -> Iterator[PostgresServer]:
             yield server
     except NoServerError as reason:
         pytest.skip(f"PostgreSQL cannot be started here: {reason}")
+
+
+# No test fails for being slow on a busy machine. In CI the examples are the same every time, so a
+# red run means a change; at a desk every run looks at new ones.
+hypothesis.settings.register_profile("desk", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 
 def _loopback_only(event: str, args: tuple[object, ...]) -> None:
