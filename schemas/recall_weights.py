@@ -7,7 +7,7 @@ class RecallWeights(BaseModel):
     """Weights of the signs of relevance; 0 switches one off.
 
     `words` and `letters` blend into one score of x_t between 0 and 1. The rest is added to it.
-    The values are those that did best on dialogues other than the ones in any test or bench here.
+    Where the values come from, and on what they were measured, stands in docs/memory.md.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
