@@ -8,6 +8,7 @@ model is, ask for its prompt, or imitate the delimiters of a prompt or of the pl
 import re
 
 from core.domain.language.injection import instruction_like
+from core.domain.language.normal import skeleton
 from core.domain.redaction import find_sensitive
 from core.domain.tokens import estimate_tokens
 
@@ -28,9 +29,10 @@ def objection(text: str, *, max_tokens: int) -> str | None:
         return "empty"
     if len(text) > CHARACTERS_PER_TOKEN * max_tokens or estimate_tokens(text) > max_tokens:
         return "too_long"
-    findings = find_sensitive(text)
+    seen = skeleton(text)
+    findings = find_sensitive(text) or find_sensitive(seen)
     if findings:
         return findings[0].kind.value
-    if _DELIMITER.search(text) or instruction_like(text):
+    if _DELIMITER.search(seen) or instruction_like(text):
         return "instruction_like"
     return None

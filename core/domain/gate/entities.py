@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from core.domain.ccs_budget import append_fitting
+from core.domain.language.normal import visible
 
 _FACT = re.compile(r"\s*[(（=＝\[【].*$|\s+[-–—]\s.*$")
 """What follows the name of an entity: 'server:db-01 (down)', 'server:db-01 = down'."""
@@ -36,4 +37,4 @@ def _name(item: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFKC", visible(text)).casefold()

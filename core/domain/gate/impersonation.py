@@ -6,6 +6,7 @@ means to; it is left out and the reason is shown.
 
 import re
 
+from core.domain.language.normal import skeleton
 from schemas.artifact import ArtifactKind
 
 _DELIMITER = re.compile(
@@ -22,7 +23,7 @@ _DELIMITER = re.compile(
 
 _SECTION = re.compile(
     r"^\s{0,3}[#＃]{1,4}\s*(constraints|system prompt|new instructions?)\s*[:：]?\s*$"
-    r"|^\s*-?\s*\[c-\d{4,}\]\s",
+    r"|^[^\S\n]{0,8}-?[^\S\n]{0,8}\[c[-‐‑–]\d{4,}\]\s",
     re.IGNORECASE | re.MULTILINE,
 )
 """A heading or a line as our rendering of a state writes them."""
@@ -47,6 +48,7 @@ def impersonates(text: str, kind: ArtifactKind) -> str | None:
     A turn is this user's own exchange: it names speakers and cites constraints by right, so only
     a forged delimiter counts there.
     """
+    text = skeleton(text)
     if _DELIMITER.search(text):
         return "prompt delimiter"
     if kind is ArtifactKind.TURN:

@@ -71,6 +71,7 @@ class _Docket:
         said = statements(turn_input.text) if turn_input.authority.may_rule else ()
         # A clause that sets or changes a constraint already is not another one.
         self._clauses = [clause for clause in said if not within_any(clause.text, taken)]
+        self._ending: dict[str, bool] = {}
 
     def judge(self, texts: Sequence[str]) -> None:
         """Pin the clause behind each text; drop the text that has none."""
@@ -85,7 +86,11 @@ class _Docket:
 
     def _ends_rule(self, support: Support) -> bool:
         """Whether the clause would end some rule rather than set one."""
-        return unmatched_release(support.clause, self._ruling.pins) is not None
+        clause = support.clause
+        # Many proposals may point at one clause; it is held against every pin only once.
+        if clause not in self._ending:
+            self._ending[clause] = unmatched_release(clause, self._ruling.pins) is not None
+        return self._ending[clause]
 
     def _pin(self, clause: str) -> None:
         cost = estimate_tokens(clause)

@@ -1,9 +1,8 @@
 """Find words that try to command the reader of quoted data."""
 
 import re
-import unicodedata
 
-from core.domain.language.normal import MAX_ANALYSED, visible
+from core.domain.language.normal import skeleton
 
 _WHAT = (
     r"(?:(?:previous|prior|earlier|above|preceding|existing|former|system|safety|your|these"
@@ -17,6 +16,8 @@ _PATTERNS = re.compile(
     rf"\b(?:ignore|disregard|forget|override|overrule|bypass|circumvent)\s+"
     rf"(?:(?:all|any|every|the|of|my|our|about|everything\s+in)\s+)*{_WHAT}"
     r"|\b(?:ignore|disregard|forget)\s+(?:everything|all|anything)\s+(?:above|before|previous|you)"
+    r"|\b(?:ignore|disregard)\s+the\s+(?:above|foregoing)\s*(?:[,.;:!\n]|and\b|$)"
+    r"|\bfrom\s+now\s+on,?\s+you\s+are\s+(?:an?\b|the\b|called\b|dan\b|no\s+longer\b)"
     r"|\byou\s+are\s+now\s+(?:an?\b|the\b|in\b|free\b|called\b|dan\b|no\s+longer\b|acting\b)"
     r"|\b(?:pretend|act)\s+(?:to\s+be|as\s+if|as\s+though)\s+you\b"
     r"|\bnew\s+(?:system\s+)?instructions?\s*:"
@@ -59,10 +60,10 @@ def instruction_like(text: str) -> str | None:
     """The first phrase that orders the reader to drop its rules or change its role, or None.
 
     Ordinary imperatives ("restart the service") are not such phrases, nor are those that uphold
-    the rules ("do not bypass the ban"). Width and zero-width tricks are folded; the phrase is
-    returned as folded. Looks at MAX_ANALYSED characters.
+    the rules ("do not bypass the ban"). Width, zero-width and lookalike tricks are folded; the
+    phrase is returned as folded. Looks at MAX_ANALYSED characters.
     """
-    folded = _folded(text)
+    folded = skeleton(text)
     found = _PATTERNS.search(folded)
     while found and _upholds(found, folded):
         # From its second character on, for an order that the harmless phrase may hold.
@@ -76,7 +77,3 @@ def _upholds(found: re.Match[str], text: str) -> bool:
         return False
     before = text[max(0, found.start() - _REACH) : found.start()]
     return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(text, found.end()))
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", visible(text[:MAX_ANALYSED]))

@@ -147,6 +147,8 @@ def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleCha
     if release_cues.is_temporary(spoken):
         return None
     part = _part_with_cue(spoken)
+    if not _has_cue(part):
+        return None
     fit = [pin for pin in pins if _may_release(part, pin)]
     # Another subject than the rule's, or a narrower one, releases nothing: "you may restart web-3".
     pin = only_match(Topic.of_change(part), fit, share=_RELEASE_SHARE, whole=True)
@@ -215,6 +217,8 @@ def _amendment(quote: str, pin: ConstraintPin) -> RuleChange:
 
 def _touches_any(spoken: str, pins: Sequence[ConstraintPin]) -> bool:
     """Whether it could release one of the pins if it were plainer."""
+    if not _has_cue(spoken):
+        return False
     topic = Topic.of_change(spoken)
     return any(
         _may_release(spoken, pin) and topic.shared_with(Topic.of_rule(pin.text)) for pin in pins
