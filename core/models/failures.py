@@ -15,6 +15,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from google.genai.errors import APIError
 
+from core.domain.redaction import redact
 from core.errors import AccAceError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 
 RETRIED_STATUS = frozenset({408, 429, 500, 502, 503, 504, 529})
@@ -42,6 +43,7 @@ _NETWORK = {
 }
 """Base classes of network failures by package; the packages need not be installed."""
 
+_READ = 4_000
 _SHOWN = 300
 """Characters of somebody else's message that go into ours."""
 
@@ -148,9 +150,9 @@ def is_network_error(error: BaseException) -> bool:
 
 
 def shown(error: BaseException) -> str:
-    """An error in one bounded line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:_SHOWN]}" if text else type(error).__name__
+    """An error in one bounded line, without the key or address that servers like to echo."""
+    text = _told(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _foreign_failure(who: str, error: Exception) -> Failure:
@@ -180,7 +182,11 @@ _HINTS = {
 
 
 def _detail(response: LlmResponse) -> str:
-    return f": {response.error_message[:_SHOWN]}" if response.error_message else ""
+    return f": {_told(response.error_message)}" if response.error_message else ""
+
+
+def _told(text: str) -> str:
+    return redact(" ".join(text[:_READ].split()))[:_SHOWN]
 
 
 def _header_wait(headers: Mapping[str, Any]) -> float | None:

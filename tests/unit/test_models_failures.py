@@ -80,3 +80,19 @@ def test_retry_after_is_read_from_the_header(
 @pytest.mark.parametrize("details", [None, "junk", [], {"details": 5}, {"details": [{}]}])
 def test_google_error_without_a_delay_asks_for_no_wait(details: object) -> None:
     assert retry_after_s(ClientError(429, {"error": {"code": 429, "details": details}})) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcdefghijklmnop1234",
+        "POST https://host/v1?key=AIzaSyD-1234567890abcdefghijklmnopqrstu failed",
+        "cannot reach https://user:hunter22@host/",
+    ],
+)
+def test_an_error_tells_no_key_that_a_server_echoes(text: str) -> None:
+    for error in (httpx.ConnectError(text), ClientError(401, {"error": {"message": text}})):
+        told = str(failure_of(error, model="m", role="generator").error)
+        assert "[redacted: " in told
+        assert "abcdefghijklmnop" not in told
+        assert "hunter22" not in told
