@@ -118,7 +118,7 @@ def test_words_of_a_tool_set_no_rule(acc_ace: CommandLine, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("ACC_ACE_STORE", "floppy", "Input should be 'sqlite' or 'memory'"),
+        ("ACC_ACE_STORE", "floppy", "Input should be 'sqlite', 'postgres' or 'memory'"),
         ("ACC_ACE_LIMITS__CCS_TOKENS", "9", "greater than or equal to 256"),
         ("ACC_ACE_GENERATOR__MODEL", "gpt-oops", "unknown model name 'gpt-oops'"),
     ],

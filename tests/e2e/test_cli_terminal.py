@@ -1,5 +1,6 @@
 """`acc-ace chat` on a real terminal: the prompt, Ctrl-C, Ctrl-D and what is on the screen."""
 
+import codecs
 import os
 import pty
 import re
@@ -42,7 +43,9 @@ class Terminal:
             env={**os.environ, **environment, "TERM": "xterm", "COLUMNS": "80"},
         )
         os.close(child)
-        self._seen = ""
+        # A character or an escape sequence may arrive in pieces, so neither is read by the chunk.
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._read_to = 0
         self.screen = ""
 
     def __enter__(self) -> Self:
@@ -64,14 +67,17 @@ class Terminal:
 
     def expect(self, text: str) -> str:
         """Wait for a text after what was expected before; what was printed up to it."""
-        while text not in self._seen:
+        while (found := self._shown().find(text, self._read_to)) < 0:
             ready, _, _ = select.select([self._master], [], [], _PATIENCE_S)
             assert ready, f"{text!r} did not come; the terminal shows: {self.screen!r}"
-            data = os.read(self._master, 65_536).decode("utf-8", "replace")
-            self.screen += data
-            self._seen += _ESCAPE.sub("", data)
-        before, _, self._seen = self._seen.partition(text)
+            self.screen += self._decode(os.read(self._master, 65_536))
+        before = self._shown()[self._read_to : found]
+        self._read_to = found + len(text)
         return before
+
+    def _shown(self) -> str:
+        """All that was printed, without escape sequences."""
+        return _ESCAPE.sub("", self.screen)
 
     def ended(self) -> int:
         """Wait for the end; the exit code."""
