@@ -33,7 +33,7 @@ from core.bootstrap import build_container
 from schemas.tenancy import SessionKey
 
 WINDOW = 20
-"""Turns around each mark whose median is taken."""
+"""Turns from each mark on (at the end: up to it) whose median is taken."""
 
 Turn = Callable[[str], Awaitable[None]]
 
@@ -144,7 +144,7 @@ def _kept(folder: Path) -> int:
 
 
 def _window(values: list[float], mark: int) -> list[float]:
-    start = max(0, min(mark - WINDOW // 2, len(values) - WINDOW))
+    start = max(0, min(mark - 1, len(values) - WINDOW))
     return values[start : start + WINDOW]
 
 
