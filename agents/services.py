@@ -14,6 +14,8 @@ from config import settings
 from core.adapters.adk_memory import ArtifactMemoryService
 from core.adapters.adk_session import IN_MEMORY, SESSIONS_FILE, BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.open_sessions import open_sessions
+from core.bootstrap import process_container
 from core.errors import ConfigError
 from core.turn.forgetting import forget_session
 from schemas.tenancy import SessionKey
@@ -35,17 +37,11 @@ def session_service(uri: str, **_: object) -> BoundedSessions:
 
 def _beside_the_stores() -> BoundedSessions:
     """Sessions over the connections of the process's stores."""
-    # As in `forget`: only a server that really keeps sessions there builds the container.
-    from core.adapters.open_sessions import open_sessions  # noqa: PLC0415
-    from core.bootstrap import process_container  # noqa: PLC0415
-
     return open_sessions(settings(), process_container().journal, on_delete=forget)
 
 
 def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
     """The memory service over the artifacts of this process. Raises ConfigError for a path."""
-    from core.bootstrap import process_container  # noqa: PLC0415 - as above
-
     if urlparse(uri).path.strip("/"):
         raise ConfigError(
             f"memory service '{uri}': memory lives in ACC_ACE_DATA_DIR; use {SCHEME}://"
@@ -56,9 +52,6 @@ def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
 
 async def forget(key: SessionKey) -> None:
     """Delete what the stores of this process keep of a session."""
-    # The container belongs to the running app; registering a scheme must not build it.
-    from core.bootstrap import process_container  # noqa: PLC0415
-
     await forget_session(process_container(), key)
 
 

@@ -9,6 +9,7 @@ from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
+from pydantic import Field
 
 from core.domain.tokens import estimate_tokens
 from core.models.response_shape import role_of
@@ -31,7 +32,7 @@ class InstantLlm(BaseLlm):
     """Answers every role at once with outputs of a constant size, and counts what it was sent."""
 
     model: str = "instant/bench"
-    prompt_tokens: dict[str, int] = {}  # noqa: RUF012 - pydantic copies defaults
+    prompt_tokens: dict[str, int] = Field(default_factory=dict)
 
     @property
     def capabilities(self) -> LlmCapabilities:

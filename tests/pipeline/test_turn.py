@@ -8,6 +8,7 @@ from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
 from schemas.tenancy import SessionKey
+from schemas.turn_event import StageFinished, StageStarted
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "No restarts during business hours."
@@ -61,7 +62,9 @@ async def test_answer_streams_before_reflection_begins() -> None:
     talk = Talk()
     talk.llm.on("generator", {"final_answer": "One two three four five six seven eight nine."})
     kinds = [
-        f"{event.type}:{event.stage}" if event.type.startswith("stage") else event.type  # type: ignore[union-attr]
+        f"{event.type}:{event.stage}"
+        if isinstance(event, StageStarted | StageFinished)
+        else event.type
         for event in await talk.events("Count.")
     ]
     assert kinds.index("answer_chunk") < kinds.index("answer")
