@@ -48,6 +48,7 @@ lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 	$(PY) -m uv pip compile --universal --python-version 3.11 --extra postgres --extra mcp \
+	  --extra background --extra redis --extra embed \
 	  --constraint requirements.lock \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
 	  --custom-compile-command 'make lock' --output-file requirements.server.lock pyproject.toml
