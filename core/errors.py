@@ -18,7 +18,8 @@ AccAceError
 └── ModelError             a model did not answer; names the model and the stage
     ├── ModelUnavailable   network, timeout, 429 or 5xx after all retries
     ├── ModelRefused       a safety block, or a 4xx that a retry cannot mend
-    └── ModelOutputError   the reply is empty, truncated or not of the schema
+    ├── ModelOutputError   the reply is empty, truncated or not of the schema
+    └── EmbedderError      an embedder gave no vectors; recall goes on by words alone
 """
 
 from typing import ClassVar
@@ -136,3 +137,9 @@ class ModelOutputError(ModelError):
     """The reply is empty, truncated or not of the schema."""
 
     code = "model_output"
+
+
+class EmbedderError(ModelError):
+    """An embedder gave no vectors."""
+
+    code = "embedder_error"

@@ -60,3 +60,6 @@ class Recall(Value):
     """A_t: at most k candidates, best first; the previous turn is always among them."""
 
     candidates: list[RecalledArtifact] = Field(default_factory=list)
+    warnings: list[str] = Field(
+        default_factory=list, description="What was not searched by, and why; shown to the user."
+    )

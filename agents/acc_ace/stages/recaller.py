@@ -34,5 +34,6 @@ class Recaller(ContentlessStage):
                 previous=record.previous,
                 limits=self._container.settings.limits,
             )
+            record.warn(*record.recalled.warnings)
             hand_on(ctx, keys.RECALL, record.recalled)
         return {}
