@@ -17,10 +17,30 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECTION_CHARACTERS = 64
 """A section's name is cut to this."""
 
+MOST_COUNTED = 2**53 - 1
+"""No counter goes beyond what every reader of JSON keeps exactly."""
+
 _ID = re.compile(r"[^\W_][\w.-]{0,63}", re.ASCII)
 _NUMBER = re.compile(r"-([0-9]{1,9})$")
 _BRACKETS = str.maketrans("[]", "  ")
 _FORGED_HEAD = re.compile(r"\[([^\[\]\s]{1,64})\](?=\s*helpful\s*=)", re.IGNORECASE)
+
+
+def _is_default(value: object) -> bool:
+    """Whether a later field of a bullet holds its default."""
+    return value is None or value is False
+
+
+class Origin(Value):
+    """Where a lesson comes from: the turn, and a digest of the words it rests on, never the words.
+
+    Erasing the user takes the whole of it off the bullet.
+    """
+
+    user: str = Field(description="Whose turn it was.")
+    session: str
+    turn: int = Field(ge=0)
+    quote_digest: str = Field(default="", description="SHA-256, in hex, of the words; '' if none.")
 
 
 class Bullet(Value):
@@ -29,11 +49,21 @@ class Bullet(Value):
     id: str = Field(description="'b-00001': given once, never reused.")
     section: str
     content: str = Field(description="The lesson, one line.")
-    helpful: int = Field(default=0, ge=0, description="Turns that it helped.")
-    harmful: int = Field(default=0, ge=0, description="Turns that it harmed.")
-    neutral: int = Field(default=0, ge=0, description="Turns that used it to no effect.")
+    helpful: int = Field(default=0, ge=0, le=MOST_COUNTED, description="Turns that it helped.")
+    harmful: int = Field(default=0, ge=0, le=MOST_COUNTED, description="Turns that it harmed.")
+    neutral: int = Field(
+        default=0, ge=0, le=MOST_COUNTED, description="Turns that used it to no effect."
+    )
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
+    # Later fields are left out of the stored form while they hold their default, so that the
+    # digest of a playbook stored before them stays what it was.
+    pinned: bool = Field(
+        default=False, exclude_if=_is_default, description="No model may change or remove it."
+    )
+    origin: Origin | None = Field(
+        default=None, exclude_if=_is_default, description="Where it comes from, if known."
+    )
 
     @field_validator("id")
     @classmethod
@@ -56,6 +86,8 @@ class Bullet(Value):
 
 def one_line(text: str) -> str:
     """Text without control characters or line breaks, so that it cannot forge other bullets."""
+    if text.isprintable() and "  " not in text and text.strip(" ") == text:
+        return text
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

@@ -1,6 +1,7 @@
 """Output schema of the Curator, and what became of each operation."""
 
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -10,9 +11,18 @@ from pydantic.json_schema import SkipJsonSchema
 from schemas.base import Value
 
 UNREADABLE: Final = "UNREADABLE"
-"""Stands for the type of an operation that is none of the three."""
+"""Stands for the type of an operation that is none of the four."""
+
+MOST_SOURCES = 64
+"""Bullets that one MERGE may take into its survivor."""
 
 _SHOWN_CHARACTERS = 500
+_ALIASES: Final = {
+    "type": ("op", "action", "operation"),
+    "bullet_id": ("id", "bulletId", "target_id", "skill_id"),
+    "source_ids": ("sources", "sourceIds", "source_bullet_ids", "merge_ids"),
+}
+"""What models and other implementations call these fields."""
 
 
 class DeltaType(StrEnum):
@@ -21,15 +31,59 @@ class DeltaType(StrEnum):
     ADD = "ADD"
     UPDATE = "UPDATE"
     REMOVE = "REMOVE"
+    MERGE = "MERGE"
+
+
+class DeltaKind(StrEnum):
+    """What a row of the delta log says was done: by the Curator, by refine, or by a person."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    REMOVE = "REMOVE"
+    MERGE = "MERGE"
+    TAG = "TAG"
+    ARCHIVE = "ARCHIVE"
+    RESTORE = "RESTORE"
+    PIN = "PIN"
+    UNPIN = "UNPIN"
+    EDIT = "EDIT"
+    REFINE = "REFINE"
+    IMPORT = "IMPORT"
+    ROLLBACK = "ROLLBACK"
+    FORK = "FORK"
+    PROMOTE = "PROMOTE"
+    UNREADABLE = "UNREADABLE"
 
 
 class DeltaOperation(Value):
     """One small change. Never a rewrite of the playbook."""
 
-    type: DeltaType = Field(description="ADD, UPDATE or REMOVE.")
+    type: DeltaType = Field(description="ADD, UPDATE, REMOVE or MERGE.")
     section: str = Field(default="", description="Section of the bullet, e.g. 'strategies'.")
-    content: str | None = Field(default=None, description="Text of the bullet; ADD and UPDATE.")
-    bullet_id: str | None = Field(default=None, description="The bullet; UPDATE and REMOVE.")
+    content: str | None = Field(
+        default=None, description="Text of the bullet; ADD and UPDATE, with MERGE if it changes."
+    )
+    bullet_id: str | None = Field(
+        default=None, description="The bullet; UPDATE and REMOVE; with MERGE the one that stays."
+    )
+    source_ids: list[str] = Field(
+        default_factory=list, description="MERGE: the bullets that go into `bullet_id`."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _other_names(cls, value: object) -> object:
+        """Take a field under another name, unless it is there under its own."""
+        if not isinstance(value, Mapping):
+            return value
+        found = {
+            name: value[alias]
+            for name, aliases in _ALIASES.items()
+            if value.get(name) is None
+            for alias in reversed(aliases)
+            if alias in value
+        }
+        return {**value, **found} if found else value
 
     @field_validator("type", mode="before")
     @classmethod
@@ -45,6 +99,14 @@ class DeltaOperation(Value):
     @classmethod
     def _no_blank_id(cls, value: str | None) -> str | None:
         return (value or "").strip() or None
+
+    @field_validator("source_ids", mode="before")
+    @classmethod
+    def _no_sources(cls, value: object) -> object:
+        """One source may come as a text; null is none."""
+        if isinstance(value, str):
+            return [value]
+        return [] if value is None else value
 
 
 class DeltaBatch(Value):

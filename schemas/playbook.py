@@ -23,7 +23,14 @@ from schemas.bullet import (
     one_line,
     prompt_line,
 )
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
+from schemas.delta import (
+    DeltaBatch,
+    DeltaKind,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+    DeltaType,
+)
 from schemas.playbook_draft import PlaybookDraft
 from schemas.reflection import BulletTag, Tag
 
@@ -119,6 +126,29 @@ class Playbook(StoredValue):
         """Remove a bullet; raises PlaybookError 'unknown_id'."""
         draft = self.draft()
         draft.remove(bullet_id)
+        return self.with_draft(draft)
+
+    def merge_bullets(
+        self,
+        bullet_id: str,
+        source_ids: Iterable[str],
+        *,
+        content: str | None = None,
+        section: str | None = None,
+        at: datetime = EPOCH,
+    ) -> Self:
+        """Take other bullets into one: counters are added up, the sources leave.
+
+        Raises PlaybookError 'unknown_id', 'no_sources', 'merge_with_itself' or 'empty'.
+        """
+        draft = self.draft()
+        draft.merge(bullet_id, source_ids, content=content, section=section, at=at)
+        return self.with_draft(draft)
+
+    def pin_bullet(self, bullet_id: str, *, pinned: bool = True) -> Self:
+        """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
+        draft = self.draft()
+        draft.pin(bullet_id, pinned=pinned)
         return self.with_draft(draft)
 
     def update_bullet_tag(
@@ -230,6 +260,14 @@ def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bu
             return draft.update(wanted, content=content, section=operation.section, at=at)
         case DeltaType.REMOVE:
             return draft.remove(wanted)
+        case DeltaType.MERGE:
+            return draft.merge(
+                wanted,
+                operation.source_ids,
+                content=operation.content,
+                section=operation.section,
+                at=at,
+            )
 
 
 def _highest(bullets: object) -> int:
@@ -259,14 +297,23 @@ class DeltaRecord(Value):
 
     seq: int = Field(default=0, description="Position in the log, set by the store.")
     version: int = Field(default=0, description="Version that it led to, set by the store.")
-    kind: str = Field(description="ADD, UPDATE, REMOVE, TAG, IMPORT, ROLLBACK or UNREADABLE.")
+    kind: DeltaKind = Field(description="What was done; replay does not need it.")
     bullet_id: str | None
     status: DeltaStatus
     reason: str
     before: Bullet | None = None
     after: Bullet | None = None
+    merged_into: str | None = Field(
+        default=None, description="The bullet that took this one in; its id stands for this one's."
+    )
     proposed: str | None = Field(
         default=None, description="What a held or rejected operation would have written, redacted."
+    )
+    operation: DeltaOperation | None = Field(
+        default=None, description="A held operation as it can still be applied, redacted."
+    )
+    resolves: int | None = Field(
+        default=None, description="`seq` of the held record that a person decided here."
     )
     next_id: int | None = Field(
         default=None, description="The counter after it where adding alone would not give it."

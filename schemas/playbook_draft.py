@@ -11,7 +11,10 @@ from typing import get_args
 from core.errors import PlaybookError
 from schemas.bullet import (
     DEFAULT_SECTION,
+    EPOCH,
+    MOST_COUNTED,
     Bullet,
+    Origin,
     clean_id,
     clean_section,
     id_number,
@@ -21,6 +24,8 @@ from schemas.bullet import (
 from schemas.reflection import Tag
 
 _TAGS: frozenset[str] = frozenset(get_args(Tag))
+_BLANK = Bullet(id="b-00000", section=DEFAULT_SECTION, content="", created_at=EPOCH)
+"""What a new bullet is a copy of. A copy is not validated again: everything put in is clean."""
 
 
 class PlaybookDraft:
@@ -47,7 +52,15 @@ class PlaybookDraft:
         """The bullet, or None; the id in any case, with or without brackets."""
         return self._bullets.get(clean_id(bullet_id))
 
-    def add(self, section: str, content: str, *, bullet_id: str | None, at: datetime) -> Bullet:
+    def add(
+        self,
+        section: str,
+        content: str,
+        *,
+        bullet_id: str | None,
+        at: datetime,
+        origin: Origin | None = None,
+    ) -> Bullet:
         """Add a bullet at the end.
 
         Raises PlaybookError: 'empty', 'id_exists', 'id_used' (the number was given before) or
@@ -57,27 +70,85 @@ class PlaybookDraft:
         if not text:
             raise PlaybookError("empty")
         new_id = self._new_id(bullet_id)
-        bullet = Bullet(
-            id=new_id,
-            section=clean_section(section) or DEFAULT_SECTION,
-            content=text,
-            created_at=at,
-            updated_at=at,
+        bullet = _BLANK.model_copy(
+            update={
+                "id": new_id,
+                "section": clean_section(section) or DEFAULT_SECTION,
+                "content": text,
+                "created_at": at,
+                "updated_at": at,
+                "origin": origin,
+            }
         )
         self._bullets[new_id] = bullet
         self._next_id = max(self._next_id, id_number(new_id)) + 1
         return bullet
 
     def update(
-        self, bullet_id: str, *, content: str | None, section: str | None, at: datetime
+        self,
+        bullet_id: str,
+        *,
+        content: str | None,
+        section: str | None,
+        at: datetime,
+        origin: Origin | None = None,
     ) -> Bullet:
-        """Change content or section in place; raises PlaybookError 'unknown_id' or 'empty'."""
+        """Change content or section in place; raises PlaybookError 'unknown_id' or 'empty'.
+
+        Without an `origin` the bullet keeps the one it has.
+        """
         bullet = self._require(bullet_id)
-        text = bullet.content if content is None else one_line(content)
-        if not text:
-            raise PlaybookError("empty")
-        name = clean_section(section or "") or bullet.section
-        return self._put(bullet, content=text, section=name, updated_at=at)
+        return self._put(bullet, **_texts(bullet, content, section), **_when(bullet, at, origin))
+
+    def merge(
+        self,
+        bullet_id: str,
+        source_ids: Iterable[str],
+        *,
+        content: str | None,
+        section: str | None,
+        at: datetime,
+        origin: Origin | None = None,
+    ) -> Bullet:
+        """Take bullets into one: their counters are added to its own, and they leave.
+
+        All or nothing. Raises PlaybookError 'unknown_id', 'no_sources', 'merge_with_itself' (a
+        source is the bullet that stays) or 'empty'.
+        """
+        survivor = self._require(bullet_id)
+        sources = self.sources(survivor, source_ids)
+        texts = _texts(survivor, content, section)
+        for source in sources:
+            del self._bullets[source.id]
+        counts = {
+            tag: min(sum(getattr(bullet, tag) for bullet in (survivor, *sources)), MOST_COUNTED)
+            for tag in _TAGS
+        }
+        return self._put(survivor, **texts, **counts, **_when(survivor, at, origin))
+
+    def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
+        """The bullets that a merge into `survivor` would take in, each once.
+
+        Raises PlaybookError 'unknown_id', 'no_sources' or 'merge_with_itself'.
+        """
+        found = {bullet.id: bullet for bullet in map(self._require, source_ids)}
+        if not found:
+            raise PlaybookError("no_sources")
+        if survivor.id in found:
+            raise PlaybookError("merge_with_itself")
+        return tuple(found.values())
+
+    def pin(self, bullet_id: str, *, pinned: bool) -> Bullet:
+        """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
+        return self._put(self._require(bullet_id), pinned=pinned)
+
+    def restore(self, bullet: Bullet) -> Bullet:
+        """Put back a bullet that left, as it was, at the end; raises PlaybookError 'id_exists'."""
+        if bullet.id in self._bullets:
+            raise PlaybookError("id_exists")
+        self._bullets[bullet.id] = bullet
+        self._next_id = max(self._next_id, id_number(bullet.id) + 1)
+        return bullet
 
     def remove(self, bullet_id: str) -> Bullet:
         """Take a bullet out; raises PlaybookError 'unknown_id'."""
@@ -93,7 +164,7 @@ class PlaybookDraft:
         count: int = getattr(bullet, tag) + increment
         if count < 0:
             raise PlaybookError("negative_count")
-        return self._put(bullet, **{tag: count, "updated_at": at})
+        return self._put(bullet, **{tag: min(count, MOST_COUNTED), "updated_at": at})
 
     def _require(self, bullet_id: str) -> Bullet:
         bullet = self.get(bullet_id)
@@ -117,3 +188,15 @@ class PlaybookDraft:
         if id_number(new_id) < self._next_id:
             raise PlaybookError("id_used")
         return new_id
+
+
+def _texts(bullet: Bullet, content: str | None, section: str | None) -> dict[str, object]:
+    """Content and section after an update; raises PlaybookError 'empty'."""
+    text = bullet.content if content is None else one_line(content)
+    if not text:
+        raise PlaybookError("empty")
+    return {"content": text, "section": clean_section(section or "") or bullet.section}
+
+
+def _when(bullet: Bullet, at: datetime, origin: Origin | None) -> dict[str, object]:
+    return {"updated_at": at, "origin": origin or bullet.origin}

@@ -24,7 +24,8 @@ class SessionKey(NamedTuple):
 
 
 class PlaybookScope(NamedTuple):
-    """Whose playbook: an app's (user is None) or one user's of it."""
+    """Whose playbook: an app's (user is None) or one user's of it; '' is the main branch."""
 
     app: str
     user: str | None = None
+    branch: str = ""

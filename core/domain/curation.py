@@ -36,7 +36,7 @@ from core.domain.fingerprint import fingerprint
 from core.domain.redaction import redact
 from core.domain.tokens import clip_tokens
 from schemas.bullet import Bullet, clean_id, clean_section, is_bullet_id, one_line
-from schemas.delta import UNREADABLE, DeltaBatch, DeltaOperation, DeltaResult, DeltaType
+from schemas.delta import UNREADABLE, DeltaBatch, DeltaKind, DeltaOperation, DeltaResult, DeltaType
 from schemas.playbook import DeltaRecord, Playbook
 from schemas.reflection import BulletTag
 
@@ -97,7 +97,9 @@ def tag(
             tagged.add(bullet_id)
         named = bullet_id if is_bullet_id(bullet_id) else None
         results.append(result_of(DeltaType.UPDATE, named, verdict))
-        records.append(record_of("TAG", named, verdict, context, before=before, after=after))
+        records.append(
+            record_of(DeltaKind.TAG, named, verdict, context, before=before, after=after)
+        )
     return Curated(playbook.with_draft(draft), results, records)
 
 
@@ -125,6 +127,8 @@ class _Ledger:
                 self._update(operation)
             case DeltaType.REMOVE:
                 self.remove(operation)
+            case DeltaType.MERGE:
+                self.refuse(operation, rejected("unreadable"))
 
     def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
         """Write down an operation that is not applied."""
@@ -139,7 +143,7 @@ class _Ledger:
         self._results.append(result_of(UNREADABLE, None, verdict))
         self._records.append(
             record_of(
-                UNREADABLE,
+                DeltaKind.UNREADABLE,
                 None,
                 verdict,
                 self._context,
@@ -229,7 +233,7 @@ class _Ledger:
         proposed = None if verdict is OK else self._shown(operation.content)
         self._records.append(
             record_of(
-                operation.type.value,
+                DeltaKind(operation.type),
                 bullet_id,
                 verdict,
                 self._context,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from schemas.bullet import Bullet
-from schemas.delta import DeltaResult, DeltaStatus, DeltaType
+from schemas.delta import DeltaKind, DeltaResult, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import DeltaRecord
 
@@ -53,7 +53,7 @@ def result_of(
 
 
 def record_of(
-    kind: str,
+    kind: DeltaKind,
     bullet_id: str | None,
     verdict: Verdict,
     context: CurationContext,

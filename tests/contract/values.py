@@ -6,7 +6,7 @@ from typing import Any
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from schemas.ccs import empty_ccs
 from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from schemas.delta import DeltaStatus
+from schemas.delta import DeltaKind, DeltaStatus
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, TurnInput
 from schemas.playbook import Bullet, DeltaRecord
@@ -80,7 +80,7 @@ def record(
 ) -> DeltaRecord:
     bullet = after or before
     return DeltaRecord(
-        kind=kind,
+        kind=DeltaKind(kind),
         bullet_id=bullet.id if bullet else None,
         status=status,
         reason="ok",

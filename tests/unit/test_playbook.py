@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from core.domain.playbook_versions import playbook_digest
 from core.errors import PlaybookError
+from schemas.bullet import MOST_COUNTED, Origin
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.playbook import Bullet, Playbook
 from schemas.reflection import BulletTag
@@ -250,3 +252,94 @@ def test_a_large_batch_ends_like_its_operations_one_by_one() -> None:
         one_by_one = one_by_one.apply_delta(DeltaBatch(operations=[operation])).playbook
 
     assert large.apply_delta(DeltaBatch(operations=operations)).playbook == one_by_one
+
+
+STORED_BEFORE_PINS = (
+    '{"bullets":[{"content":"再起動の前にログを確認する","created_at":"2026-01-02T03:04:05Z",'
+    '"harmful":1,"helpful":2,"id":"b-00001","neutral":0,"section":"tools",'
+    '"updated_at":"2026-01-02T03:04:05Z"}],"next_id":7,"schema_version":1}'
+)
+
+
+def test_a_playbook_stored_before_pins_and_origins_keeps_its_bytes_and_its_digest() -> None:
+    playbook = Playbook.loads(STORED_BEFORE_PINS)
+
+    assert playbook.dumps() == STORED_BEFORE_PINS
+    assert playbook_digest(playbook) == (
+        "2b28d118f30680d827f80431f4eab8ff7fbf518cef3bb48c9d6a8da9b1d81163"
+    )
+
+
+def test_a_pin_and_an_origin_are_stored_and_unpinning_gives_the_old_bytes_back() -> None:
+    origin = Origin(user="aiko", session="s-1", turn=7, quote_digest="ab" * 32)
+    draft = Playbook().draft()
+    draft.add("tools", "one", bullet_id=None, at=AT, origin=origin)
+    playbook = Playbook().with_draft(draft)
+
+    pinned = playbook.pin_bullet("b-00001")
+
+    assert Playbook.loads(pinned.dumps()) == pinned
+    assert pinned.bullets[0].pinned
+    assert pinned.bullets[0].origin == origin
+    assert pinned.pin_bullet("b-00001", pinned=False).dumps() == playbook.dumps()
+
+
+def test_merging_adds_counters_to_the_survivor_and_the_sources_leave() -> None:
+    playbook = _playbook("one", "two", "three")
+    for bullet_id, tag in (("b-00001", "helpful"), ("b-00002", "helpful"), ("b-00003", "harmful")):
+        playbook = playbook.apply_tags([BulletTag.model_validate({"id": bullet_id, "tag": tag})])
+
+    merged = playbook.merge_bullets("b-00002", ["B-00003", "[b-00001]", "b-00003"], at=AT)
+
+    survivor = merged.bullets[0]
+    assert [bullet.id for bullet in merged.bullets] == ["b-00002"]
+    assert (survivor.content, survivor.helpful, survivor.harmful) == ("two", 2, 1)
+    assert merged.next_id == playbook.next_id
+
+
+@pytest.mark.parametrize(
+    ("survivor", "sources", "content", "reason"),
+    [
+        ("b-00001", [], None, "no_sources"),
+        ("b-00001", ["b-00001", "b-00002"], None, "merge_with_itself"),
+        ("b-00001", ["b-00002", "b-00009"], None, "unknown_id"),
+        ("b-00009", ["b-00001"], None, "unknown_id"),
+        ("b-00001", ["b-00002"], " ", "empty"),
+    ],
+)
+def test_a_merge_that_cannot_be_changes_nothing(
+    survivor: str, sources: list[str], content: str | None, reason: str
+) -> None:
+    playbook = _playbook("one", "two")
+    operation = DeltaOperation(
+        type=DeltaType.MERGE, bullet_id=survivor, source_ids=sources, content=content
+    )
+
+    applied = playbook.apply_delta(DeltaBatch(operations=[operation]))
+
+    assert applied.results[0].reason == reason
+    assert applied.playbook == playbook
+    with pytest.raises(PlaybookError, match=reason):
+        playbook.merge_bullets(survivor, sources, content=content)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"op": "merge", "id": "b-1", "sources": ["b-2"]},
+        {"action": " Merge ", "bulletId": "b-1", "sourceIds": "b-2"},
+        {"operation": "MERGE", "skill_id": "b-1", "merge_ids": ["b-2"]},
+        {"type": "MERGE", "op": "ADD", "bullet_id": "b-1", "id": "b-9", "source_ids": ["b-2"]},
+    ],
+)
+def test_other_names_of_the_fields_are_read_and_ours_win(written: dict[str, object]) -> None:
+    assert DeltaOperation.model_validate(written) == DeltaOperation(
+        type=DeltaType.MERGE, bullet_id="b-1", source_ids=["b-2"]
+    )
+
+
+def test_a_counter_stops_at_what_every_reader_of_json_keeps() -> None:
+    playbook = _playbook("one").update_bullet_tag("b-00001", "helpful", increment=2**80)
+
+    assert playbook.bullets[0].helpful == MOST_COUNTED
+    assert Playbook.loads(playbook.dumps()) == playbook

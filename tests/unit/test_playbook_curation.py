@@ -287,7 +287,7 @@ def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
         {
             "operations": [
                 {"type": "add", "content": LESSONS[0]},
-                {"type": "MERGE", "content": "mail bob@example.com"},
+                {"type": "REWRITE", "content": "mail bob@example.com"},
                 "REMOVE b-00001",
                 {"type": "ADD", "content": LESSONS[1]},
             ]
@@ -298,7 +298,7 @@ def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
 
     assert _ends(curated) == [(APPLIED, "ok")] * 2 + [(REJECTED, "unreadable")] * 2
     assert "bob@example.com" not in (curated.records[2].proposed or "")
-    assert "MERGE" in (curated.records[2].proposed or "")
+    assert "REWRITE" in (curated.records[2].proposed or "")
 
 
 def test_the_model_is_not_asked_for_unreadable_operations() -> None:
