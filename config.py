@@ -156,6 +156,13 @@ class Settings(BaseSettings):
     learning: Literal["inline", "off"] = Field(
         default="inline", description="Reflect and curate after each turn, or not at all."
     )
+    reflector_max_rounds: int = Field(
+        default=1,
+        ge=1,
+        le=5,
+        description="Model calls in which the Reflector may refine its reflection of a turn; it "
+        "ends early when nothing changes.",
+    )
     host: str = Field(default="127.0.0.1", description="Address to bind.")
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to bind; 0 = a free one.")
     allow_remote_without_tokens: bool = Field(

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from schemas.authority import Authority
 from schemas.base import StoredValue, Value
+from schemas.feedback import Feedback
 from schemas.generation import GeneratorOutput
 from schemas.memory_name import MemoryName
 
@@ -69,4 +70,9 @@ class Interaction(StoredValue):
     )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    feedback: tuple[Feedback, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="What was said of the answer afterwards, oldest first.",
+    )
     created_at: datetime

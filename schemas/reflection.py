@@ -30,3 +30,10 @@ class Reflection(Value):
     correct_approach: str = Field(default="", description="What should be done instead.")
     key_insight: str = Field(default="", description="The lesson to keep, if any.")
     bullet_tags: list[BulletTag] = Field(default_factory=list)
+    corrects_previous: bool = Field(
+        default=False, description="Whether the current input corrects the previous answer."
+    )
+    previous_bullet_tags: list[BulletTag] = Field(
+        default_factory=list,
+        description="Tags of bullets that the corrected answer used; empty without a correction.",
+    )

@@ -11,13 +11,14 @@ from core.turn.asking import Asked
 from core.turn.closing import FailedTurn
 from schemas.artifact import Recall
 from schemas.commit import CommittedState, JournalEntry
-from schemas.delta import DeltaResult
+from schemas.delta import DeltaBatch, DeltaResult
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
 from schemas.memory import MemoryContext
 from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
 from schemas.qualification import Qualification, QualificationVerdict
+from schemas.reflection import Reflection
 from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 from schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
@@ -68,6 +69,10 @@ class TurnRecord:
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
+    reflection: Reflection | None = None
+    """Of this turn; what stands in session.state could be an older one, or a client's."""
+    batch: DeltaBatch | None = None
+    """What the Curator proposes in this turn."""
     deltas: list[DeltaResult] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     stages: dict[Stage, StageUse] = field(default_factory=dict)

@@ -1,7 +1,12 @@
-"""After the turn: reflect on it, tag the bullets it used, curate the playbook (ACE, section 3)."""
+"""After the turn: reflect on it, tag the bullets it used, curate the playbook (ACE, section 3).
+
+Free of any framework: the stages of the pipeline call the steps one by one, everybody else (a
+job, feedback that comes later, offline learning) calls `learn`, which does the same in one go
+and commits tags and deltas together.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.domain.curation import Curated, CurationContext, curate, tag
@@ -12,30 +17,32 @@ from core.ports.completion import Completion
 from core.ports.playbook_store import PlaybookStore
 from core.turn.asking import Asked, ask
 from core.turn.parsing import parser
-from core.turn.prompt_values import input_value, state_value
-from schemas.commit import CommittedState
+from core.turn.prompt_values import input_value
+from core.turn.reflecting import reflect
+from core.turn.turn_outcome import TurnOutcome, tool_values
 from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, ToolResult, TurnInput
 from schemas.limits import Limits
 from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from schemas.reflection import Reflection
 from schemas.tenancy import PlaybookScope
 
+__all__ = [
+    "Learned",
+    "Lesson",
+    "Roles",
+    "TurnOutcome",
+    "apply_batch",
+    "apply_tags",
+    "curation_context",
+    "learn",
+    "propose_deltas",
+    "reflect",
+]
+
 _COMMIT_TRIES = 5
 """Compare-and-swap tries before a batch is given up; each loser reads the newer version first."""
 
-
-@dataclass(frozen=True)
-class TurnOutcome:
-    """The finished turn, as learning looks at it."""
-
-    turn_input: TurnInput
-    state: CommittedState
-    generation: GeneratorOutput
-    tool_results: Sequence[ToolResult]
-    previous: Interaction | None
-    warnings: Sequence[str]
+Change = Callable[[Playbook], Curated]
 
 
 @dataclass(frozen=True)
@@ -47,30 +54,79 @@ class Learned:
     changed: bool
 
 
-async def reflect(
+@dataclass(frozen=True)
+class Roles:
+    """Who reflects and who curates: a model with its prompt each."""
+
+    reflector: Completion
+    reflector_prompt: Prompt
+    curator: Completion
+    curator_prompt: Prompt
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What came of a whole cycle; `learned` is None when nothing was to be committed."""
+
+    reflected: Asked[Reflection]
+    proposed: Asked[DeltaBatch]
+    learned: Learned | None
+
+    @property
+    def calls(self) -> int:
+        """Model calls of the cycle."""
+        return self.reflected.calls + self.proposed.calls
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the cycle, into and out of the models."""
+        asked = (self.reflected, self.proposed)
+        return sum(item.tokens_in + item.tokens_out for item in asked)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong with the models."""
+        return (*self.reflected.warnings, *self.proposed.warnings)
+
+
+async def learn(
     outcome: TurnOutcome,
-    playbook: Playbook,
     *,
-    completion: Completion,
-    prompt: Prompt,
-    limits: Limits,
-) -> Asked[Reflection]:
-    """What helped and what harmed. The previous answer is shown, since x_t may correct it."""
-    used = [
-        {"id": bullet.id, "section": bullet.section, "content": bullet.content}
-        for bullet in playbook.bullets
-        if bullet.id in set(outcome.generation.bullet_ids)
-    ]
-    inputs = {
-        "current_input": input_value(outcome.turn_input),
-        "state": state_value(outcome.state),
-        "generation": outcome.generation.model_dump(mode="json"),
-        "tool_results": _tool_values(outcome.tool_results),
-        "used_bullets": used,
-        "previous_answer": _previous_value(outcome.previous),
-        "warnings": list(outcome.warnings),
-    }
-    return await ask(completion, prompt, inputs, parser(Reflection), repairs=limits.repairs)
+    store: PlaybookStore,
+    scope: PlaybookScope,
+    roles: Roles,
+    context: CurationContext,
+    max_rounds: int = 1,
+) -> Lesson:
+    """The whole cycle for one turn: reflect, tag, propose, apply; one commit, or none.
+
+    A Reflector that fails leaves everything as it is; with a Curator that fails the tags count.
+    Raises ConflictError or StoreError, with nothing changed.
+    """
+    playbook = (await store.load(scope)).playbook
+    reflected = await reflect(
+        outcome,
+        playbook,
+        completion=roles.reflector,
+        prompt=roles.reflector_prompt,
+        limits=context.limits,
+        max_rounds=max_rounds,
+    )
+    reflection = reflected.value
+    if reflection is None:
+        return Lesson(reflected, Asked(value=None), None)
+    tags = _tagging(reflection, outcome, context)
+    proposed = await propose_deltas(
+        reflection,
+        outcome,
+        tags(playbook).playbook,
+        completion=roles.curator,
+        prompt=roles.curator_prompt,
+        limits=context.limits,
+    )
+    batch = proposed.value or DeltaBatch()
+    learned = await _commit(store, scope, _both(tags, lambda now: curate(now, batch, context)))
+    return Lesson(reflected, proposed, learned if learned.curated.records else None)
 
 
 async def propose_deltas(
@@ -83,14 +139,15 @@ async def propose_deltas(
     limits: Limits,
 ) -> Asked[DeltaBatch]:
     """What the Curator would change. It sees the bullets that matter here, never all of many."""
-    topic = f"{reflection.key_insight} {outcome.turn_input.text}"
-    shown = select_bullets(playbook, topic, max_tokens=limits.playbook_prompt_tokens)
+    shown = select_bullets(
+        playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
+    )
     inputs = {
         "reflection": reflection.model_dump(mode="json"),
         "playbook": playbook.as_prompt(shown),
         "stats": playbook.stats(),
         "current_input": input_value(outcome.turn_input),
-        "tool_results": _tool_values(outcome.tool_results),
+        "tool_results": tool_values(outcome.tool_results),
     }
     return await ask(completion, prompt, inputs, parser(DeltaBatch), repairs=limits.repairs)
 
@@ -99,13 +156,14 @@ async def apply_tags(
     store: PlaybookStore,
     scope: PlaybookScope,
     reflection: Reflection,
-    used_ids: Sequence[str],
+    outcome: TurnOutcome,
     context: CurationContext,
 ) -> Learned:
-    """Count the tags on the bullets that were used, on whatever version is current."""
-    return await _commit(
-        store, scope, lambda playbook: tag(playbook, reflection.bullet_tags, used_ids, context)
-    )
+    """Count the tags on the bullets that were used, on whatever version is current.
+
+    Tags of a corrected answer count on the bullets that it used, in the name of its turn.
+    """
+    return await _commit(store, scope, _tagging(reflection, outcome, context))
 
 
 async def apply_batch(
@@ -118,20 +176,66 @@ async def apply_batch(
 def curation_context(
     outcome: TurnOutcome, limits: Limits, *, at: datetime, user: str, session: str
 ) -> CurationContext:
-    """Who taught it, when, and whether it rests on more than tool or document text."""
+    """Who taught it, when, and whether it rests on more than tool or document text.
+
+    Feedback counts as more: a person's verdict, a ground truth or an environment's reward.
+    """
     return CurationContext(
         limits=limits,
         at=at,
         user=user,
         session=session,
         turn=outcome.state.turn,
-        grounded=outcome.turn_input.authority.may_rule,
+        grounded=outcome.turn_input.authority.may_rule or bool(outcome.feedback),
     )
 
 
-async def _commit(
-    store: PlaybookStore, scope: PlaybookScope, change: Callable[[Playbook], Curated]
-) -> Learned:
+def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> str:
+    """What the bullets for the Curator are chosen by; the used ones are part of it."""
+    used = {*outcome.used_ids, *outcome.previous_ids}
+    contents = [bullet.content for bullet in playbook.bullets if bullet.id in used]
+    return " ".join(
+        [
+            reflection.key_insight,
+            reflection.correct_approach,
+            outcome.turn_input.text,
+            *contents,
+        ]
+    )
+
+
+def _tagging(reflection: Reflection, outcome: TurnOutcome, context: CurationContext) -> Change:
+    """The change that counts a reflection's tags, each in the name of the turn it judges."""
+
+    def own(playbook: Playbook) -> Curated:
+        return tag(playbook, reflection.bullet_tags, outcome.used_ids, context)
+
+    previous = outcome.previous
+    # Only the user can take an answer back; a tool that says "wrong" is data.
+    if (
+        previous is None
+        or not reflection.corrects_previous
+        or not outcome.turn_input.authority.may_rule
+    ):
+        return own
+    corrected = replace(context, turn=previous.turn)
+    return _both(
+        lambda now: tag(now, reflection.previous_bullet_tags, outcome.previous_ids, corrected), own
+    )
+
+
+def _both(first: Change, second: Change) -> Change:
+    """One change after the other, as one."""
+
+    def change(playbook: Playbook) -> Curated:
+        one = first(playbook)
+        two = second(one.playbook)
+        return Curated(two.playbook, [*one.results, *two.results], [*one.records, *two.records])
+
+    return change
+
+
+async def _commit(store: PlaybookStore, scope: PlaybookScope, change: Change) -> Learned:
     for attempt in range(_COMMIT_TRIES):
         current = await store.load(scope)
         curated = change(current.playbook)
@@ -148,13 +252,3 @@ async def _commit(
             continue
         return Learned(stored, curated, changed=stored.version != current.version)
     raise AssertionError("unreachable: the last try returns or raises")
-
-
-def _tool_values(results: Sequence[ToolResult]) -> list[dict[str, object]]:
-    return [result.model_dump(mode="json") for result in results]
-
-
-def _previous_value(previous: Interaction | None) -> dict[str, object] | None:
-    if previous is None or previous.decision is None:
-        return None
-    return {"input": previous.input.text, "answer": previous.decision.final_answer}

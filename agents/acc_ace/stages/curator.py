@@ -3,7 +3,7 @@
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.context import hand_on
-from acc_ace.stages.learning import handed_on, learning_context, projection, turn_outcome
+from acc_ace.stages.learning import learning_context, projection, turn_outcome
 from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ContentlessStage, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -11,8 +11,6 @@ from core.container import Container
 from core.domain.prompt import Prompt
 from core.turn.learning import apply_batch, propose_deltas
 from schemas import state as keys
-from schemas.delta import DeltaBatch
-from schemas.reflection import Reflection
 from schemas.tenancy import PlaybookScope
 
 
@@ -28,7 +26,7 @@ class CuratorModel(ModelStage):
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Hand on a DeltaBatch."""
-        reflection = handed_on(ctx, keys.REFLECTION, Reflection)
+        reflection = record.reflection
         if reflection is None:
             return {}
         with record.stage("curator") as use:
@@ -42,6 +40,7 @@ class CuratorModel(ModelStage):
             )
             use.count(asked)
             record.warn(*asked.warnings)
+            record.batch = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.CURATION, asked.value)
         return {}
@@ -55,7 +54,7 @@ class PlaybookUpdater(ContentlessStage):
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Commit the deltas. Raises ConflictError or StoreError."""
-        batch = handed_on(ctx, keys.CURATION, DeltaBatch)
+        batch = record.batch
         if batch is None or not (batch.operations or batch.unreadable):
             return {}
         with record.timed("curator"):

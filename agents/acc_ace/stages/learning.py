@@ -1,8 +1,4 @@
-"""What the Reflector and the Curator share: the finished turn, and values handed on."""
-
-from typing import TypeVar
-
-from google.adk.agents.invocation_context import InvocationContext
+"""What the Reflector and the Curator share: the finished turn, and how it may be learnt from."""
 
 from acc_ace.stages.needs import needed
 from acc_ace.turn_record import TurnRecord
@@ -10,9 +6,6 @@ from core.container import Container
 from core.domain.curation import CurationContext
 from core.turn.learning import Learned, TurnOutcome, curation_context
 from schemas import state as keys
-from schemas.base import Value
-
-V = TypeVar("V", bound=Value)
 
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:
@@ -25,12 +18,6 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
         previous=record.previous_turn,
         warnings=record.warnings,
     )
-
-
-def handed_on(ctx: InvocationContext, key: str, schema: type[V]) -> V | None:
-    """The value that an earlier stage of this turn has handed on, or None."""
-    value = ctx.session.state.get(key)
-    return None if value is None else schema.model_validate(value)
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:

@@ -3,7 +3,7 @@
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.context import hand_on
-from acc_ace.stages.learning import handed_on, learning_context, projection, turn_outcome
+from acc_ace.stages.learning import learning_context, projection, turn_outcome
 from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ContentlessStage, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -11,7 +11,6 @@ from core.container import Container
 from core.domain.prompt import Prompt
 from core.turn.learning import apply_tags, reflect
 from schemas import state as keys
-from schemas.reflection import Reflection
 from schemas.tenancy import PlaybookScope
 
 
@@ -26,7 +25,7 @@ class ReflectorModel(ModelStage):
         )
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Hand on a Reflection; nothing when the turn waits for a person."""
+        """Hand on a Reflection; none when the turn waits for a person, or the model failed."""
         if record.paused:
             return {}
         with record.stage("reflector") as use:
@@ -36,9 +35,11 @@ class ReflectorModel(ModelStage):
                 completion=self._model.bind(ctx),
                 prompt=self._prompt,
                 limits=self._container.settings.limits,
+                max_rounds=self._container.settings.reflector_max_rounds,
             )
             use.count(asked)
             record.warn(*asked.warnings)
+            record.reflection = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.REFLECTION, asked.value)
         return {}
@@ -54,15 +55,15 @@ class TagBullet(ContentlessStage):
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Commit the tags. Raises ConflictError or StoreError."""
-        reflection = handed_on(ctx, keys.REFLECTION, Reflection)
-        if reflection is None or not reflection.bullet_tags:
+        reflection = record.reflection
+        if reflection is None or not (reflection.bullet_tags or reflection.previous_bullet_tags):
             return {}
         with record.timed("reflector"):
             learned = await apply_tags(
                 self._container.playbooks,
                 PlaybookScope(record.key.app),
                 reflection,
-                turn_outcome(record).generation.bullet_ids,
+                turn_outcome(record),
                 learning_context(self._container, record),
             )
             record.playbook = learned.stored

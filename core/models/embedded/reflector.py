@@ -8,6 +8,7 @@ from core.models.embedded import lessons
 from core.models.embedded.actions import actions_in
 from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.entities import find_entities
+from core.models.embedded.feedback import Verdict, verdict_on
 from core.models.embedded.intents import intents
 from core.models.embedded.matching import terms_of
 from core.models.embedded.speech import is_correction, is_praise
@@ -33,6 +34,9 @@ class _Turn:
     failed: tuple[str, ...]
     worked: bool
     bullets: tuple[BulletView, ...]
+    previous: tuple[BulletView, ...]
+    verdict: Verdict
+    may_correct: bool
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,16 @@ class _Finding:
     approach: str = ""
     insight: str = ""
     tag: Tag = "neutral"
+    corrects: bool = False
 
 
 def reflect(inputs: Mapping[str, object]) -> Reflection:
     """The reflection on a turn.
 
-    Reads `current_input`, `state`, `tool_results` and `used_bullets`. A correction concerns the
-    previous answer; it teaches a general lesson and never repeats the case.
+    Reads `current_input`, `state`, `generation`, `tool_results`, `used_bullets`,
+    `previous_turn` and `feedback`. Feedback on the answer counts before everything else. A
+    correction concerns the previous answer; it teaches a general lesson and never repeats the
+    case.
     """
     turn = _read(inputs)
     finding = _finding(turn)
@@ -58,14 +65,15 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
         root_cause_analysis=finding.cause,
         correct_approach=finding.approach,
         key_insight=finding.insight,
-        bullet_tags=[
-            BulletTag(id=bullet.id, tag=_tag(bullet, turn, finding)) for bullet in turn.bullets
-        ],
+        bullet_tags=[BulletTag(id=bullet.id, tag=finding.tag) for bullet in turn.bullets],
+        corrects_previous=finding.corrects,
+        previous_bullet_tags=_previous_tags(turn) if finding.corrects else [],
     )
 
 
 def _read(inputs: Mapping[str, object]) -> _Turn:
-    text = turn_input_of(inputs.get("current_input")).text
+    current = turn_input_of(inputs.get("current_input"))
+    text = current.text
     results = [mapping_of(item) for item in items_of(inputs.get("tool_results"))]
     failed = tuple(text_of(item.get("name")) for item in results if item.get("is_error"))
     return _Turn(
@@ -75,12 +83,17 @@ def _read(inputs: Mapping[str, object]) -> _Turn:
         failed=failed,
         worked=len(results) > len(failed),
         bullets=tuple(bullets_of(inputs.get("used_bullets"))),
+        previous=tuple(bullets_of(mapping_of(inputs.get("previous_turn")).get("used_bullets"))),
+        verdict=verdict_on(inputs.get("generation"), inputs.get("feedback")),
+        may_correct=current.authority.may_rule,
     )
 
 
 def _finding(turn: _Turn) -> _Finding:
-    """The most telling thing of the turn: a failure, a correction, pressure, or a success."""
+    """The most telling thing of the turn: feedback, a failure, a correction, or a success."""
     japanese = turn.language == "ja"
+    if turn.verdict is not Verdict.NONE:
+        return _by_feedback(turn)
     if turn.failed:
         tool = turn.failed[0] or "tool"
         return _Finding(
@@ -91,7 +104,7 @@ def _finding(turn: _Turn) -> _Finding:
             else "report the failure, mend the arguments",
             insight=lessons.on_tool_failure(tool, turn.language),
         )
-    if is_correction(turn.text):
+    if turn.may_correct and is_correction(turn.text):
         kind = next((entity.kind for entity in find_entities(turn.text)), "")
         return _Finding(
             error="前回の回答が訂正された"
@@ -102,7 +115,7 @@ def _finding(turn: _Turn) -> _Finding:
             if japanese
             else "hold the correction as the latest fact",
             insight=lessons.on_correction(kind, turn.language),
-            tag="harmful",
+            corrects=True,
         )
     if _pressed(turn):
         return _Finding(insight=lessons.on_pressure(turn.language), tag="helpful")
@@ -119,11 +132,24 @@ def _pressed(turn: _Turn) -> bool:
     return any(find_conflict(wanted, rules) is not None for wanted in intents(turn.text))
 
 
-def _tag(bullet: BulletView, turn: _Turn, finding: _Finding) -> Tag:
-    """A finding's tag holds for bullets that concern the same thing as a correction does."""
-    if finding.tag == "harmful" and not terms_of(bullet.content) & terms_of(turn.text):
-        return "neutral"
-    return finding.tag
+def _by_feedback(turn: _Turn) -> _Finding:
+    """A verdict counts on the bullets that were used; it teaches no lesson by itself."""
+    if turn.verdict is Verdict.GOOD:
+        return _Finding(tag="helpful")
+    japanese = turn.language == "ja"
+    return _Finding(
+        error="回答は誤りと評価された" if japanese else "the answer was judged wrong",
+        tag="harmful",
+    )
+
+
+def _previous_tags(turn: _Turn) -> list[BulletTag]:
+    """Of the corrected answer's bullets, those harmed that the correction speaks of."""
+    words = terms_of(turn.text)
+    return [
+        BulletTag(id=bullet.id, tag="harmful" if terms_of(bullet.content) & words else "neutral")
+        for bullet in turn.previous
+    ]
 
 
 def _reasoning(turn: _Turn, finding: _Finding) -> str:

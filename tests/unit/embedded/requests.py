@@ -131,8 +131,10 @@ async def reflect(text: str, **inputs: object) -> Reflection:
         "generation": {"final_answer": "…"},
         "tool_results": [],
         "used_bullets": [],
-        "previous_answer": None,
+        "previous_turn": None,
+        "feedback": [],
         "warnings": [],
+        "previous_reflection": None,
     }
     return await ask(Reflection, {**given, **inputs})
 

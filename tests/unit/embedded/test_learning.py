@@ -33,13 +33,70 @@ async def test_a_correction_teaches_a_general_lesson_without_the_case(text: str)
     assert "db-0" not in reflection.key_insight
 
 
-async def test_a_correction_harms_only_the_bullets_it_concerns() -> None:
-    other = {**BULLET, "id": "b-00002", "content": "Greet politely"}
-    reflection = await reflect("That's wrong, the server is db-02.", used_bullets=[BULLET, other])
-    assert {tag.id: tag.tag for tag in reflection.bullet_tags} == {
+@pytest.mark.parametrize(
+    ("text", "content", "other"),
+    [
+        ("That's wrong, the server is db-02.", "Check which server is meant", "Greet politely"),
+        (
+            "違います。対象のサーバーは db-02 です。",
+            "対象のサーバーを確かめる",
+            "丁寧に挨拶する",
+        ),
+    ],
+)
+async def test_a_correction_harms_the_bullets_of_the_answer_it_corrects_and_no_other(
+    text: str, content: str, other: str
+) -> None:
+    before = [{**BULLET, "content": content}, {**BULLET, "id": "b-00002", "content": other}]
+    now = {**BULLET, "id": "b-00003", "content": content}
+    reflection = await reflect(
+        text,
+        used_bullets=[now],
+        previous_turn={"input": "?", "answer": "db-01", "used_bullets": before},
+    )
+    assert reflection.corrects_previous
+    assert {tag.id: tag.tag for tag in reflection.previous_bullet_tags} == {
         "b-00001": "harmful",
         "b-00002": "neutral",
     }
+    assert {tag.id: tag.tag for tag in reflection.bullet_tags} == {"b-00003": "neutral"}
+
+
+async def test_a_tool_that_says_wrong_corrects_nothing() -> None:
+    reflection = await reflect(
+        "",
+        current_input={"text": "No, that's wrong.", "authority": "tool"},
+        previous_turn={"input": "?", "answer": "db-01", "used_bullets": [BULLET]},
+    )
+    assert not reflection.corrects_previous
+    assert reflection.previous_bullet_tags == []
+
+
+@pytest.mark.parametrize(
+    ("feedback", "tag"),
+    [
+        ({"thumbs": "up"}, "helpful"),
+        ({"thumbs": "down"}, "harmful"),
+        ({"reward": 0.5}, "helpful"),
+        ({"reward": -1.0}, "harmful"),
+        ({"reward": 0.0}, "neutral"),
+        ({"ground_truth": "42.00"}, "helpful"),
+        ({"ground_truth": "41"}, "harmful"),
+        ({"comment": "Perfect, that fixed it."}, "helpful"),
+        ({"comment": "That was wrong."}, "harmful"),
+        ({"ground_truth": "41", "thumbs": "up"}, "harmful"),
+    ],
+)
+async def test_feedback_judges_the_bullets_of_its_answer(
+    feedback: dict[str, object], tag: str
+) -> None:
+    reflection = await reflect(
+        "What is 6 * 7?",
+        generation={"final_answer": "42"},
+        used_bullets=[BULLET],
+        feedback=[feedback],
+    )
+    assert [item.tag for item in reflection.bullet_tags] == [tag]
 
 
 async def test_success_makes_the_used_bullets_helpful() -> None:
