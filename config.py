@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.errors import ConfigError
+from schemas.background import BackgroundLimits
 from schemas.limits import Limits
 from schemas.memory_name import MemoryName
 from schemas.recall_weights import RecallWeights
@@ -112,6 +113,7 @@ class Settings(BaseSettings):
     curator: AgentSettings = AgentSettings()
     limits: Limits = Limits()
     recall: RecallWeights = RecallWeights()
+    background: BackgroundLimits = BackgroundLimits()
     embedder: EmbedderSettings = EmbedderSettings()
 
     data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
@@ -153,8 +155,10 @@ class Settings(BaseSettings):
     )
     serve_web_interface: bool = Field(default=True, description="Serve ADK's web UI.")
     reload_agents: bool = Field(default=False, description="Reload agents when files change.")
-    learning: Literal["inline", "off"] = Field(
-        default="inline", description="Reflect and curate after each turn, or not at all."
+    learning: Literal["inline", "background", "off"] = Field(
+        default="inline",
+        description="Reflect and curate at the end of each turn; or after it, as durable jobs "
+        "(needs the extra 'background'); or not at all.",
     )
     reflector_max_rounds: int = Field(
         default=1,

@@ -1,14 +1,16 @@
 """What a process needs to run turns, put together once by `core.bootstrap`."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config import Settings
+from core.domain.pressure import Pressure
 from core.ports.artifact_store import ArtifactStore
 from core.ports.clock import Clock
 from core.ports.evidence_store import EvidenceStore
 from core.ports.job_store import JobStore
 from core.ports.journal import Journal
+from core.ports.learning_queue import LearningQueue
 from core.ports.playbook_store import PlaybookStore
 from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
@@ -29,3 +31,7 @@ class Container:
     jobs: JobStore
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""
+    learning: LearningQueue | None = None
+    """Jobs of `learning=background`; None while nothing can be learnt in the background."""
+    pressure: Pressure = field(default_factory=Pressure)
+    """How busy this process is with answering."""

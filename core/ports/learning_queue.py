@@ -1,0 +1,60 @@
+"""Learning as durable jobs: submitted by a turn, done later, seen and run again by a person."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from schemas.learning_job import JobState, LearningJob, QueuedLearning
+from schemas.tenancy import Tenant
+
+
+class LearningQueue(Protocol):
+    """Keeps learning jobs. Raises StoreError when it cannot be read or written."""
+
+    async def submit(self, job: LearningJob) -> bool:
+        """Keep a job; False when it is there already, whatever became of it.
+
+        Beyond the bound of waiting jobs the oldest ones are shed, with a record of it.
+        """
+        ...
+
+    async def list(
+        self,
+        *,
+        states: Sequence[JobState] = (),
+        tenant: Tenant | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Sequence[QueuedLearning]:
+        """A page of jobs, newest first; of all states and users when none is named."""
+        ...
+
+    async def get(self, job_id: str) -> QueuedLearning:
+        """A job; raises NotFoundError."""
+        ...
+
+    async def retry(self, job_id: str) -> QueuedLearning:
+        """Let a dead or shed job be done again.
+
+        Raises NotFoundError, or InputError for a job in another state.
+        """
+        ...
+
+    async def drop(self, job_id: str) -> None:
+        """Forget a job; one that is running is not applied. Raises NotFoundError."""
+        ...
+
+    async def counts(self) -> Mapping[JobState, int]:
+        """How many jobs are in each state."""
+        ...
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete the user's jobs; how many."""
+        ...
+
+    async def residue(self, tenant: Tenant) -> Mapping[str, int]:
+        """Rows that name the user, by table; empty when nothing is held."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
