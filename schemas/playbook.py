@@ -324,4 +324,9 @@ class DeltaRecord(Value):
     user: str = ""
     session: str = ""
     turn: int = 0
+    job: str = Field(
+        default="",
+        exclude_if=lambda job: not job,
+        description="Learning job that committed it, so that none is applied twice.",
+    )
     created_at: datetime

@@ -16,6 +16,7 @@ from core.errors import ConflictError
 from core.ports.completion import Completion
 from core.ports.playbook_store import PlaybookStore
 from core.turn.asking import Asked, ask
+from core.turn.once import Once
 from core.turn.parsing import parser
 from core.turn.prompt_values import input_value
 from core.turn.reflecting import reflect
@@ -97,9 +98,11 @@ async def learn(
     roles: Roles,
     context: CurationContext,
     max_rounds: int = 1,
+    once: Once | None = None,
 ) -> Lesson:
     """The whole cycle for one turn: reflect, tag, propose, apply; one commit, or none.
 
+    With `once` the commit bears a job's name, and is left out when the log has it already.
     A Reflector that fails leaves everything as it is; with a Curator that fails the tags count.
     Raises ConflictError or StoreError, with nothing changed.
     """
@@ -125,7 +128,9 @@ async def learn(
         limits=context.limits,
     )
     batch = proposed.value or DeltaBatch()
-    learned = await _commit(store, scope, _both(tags, lambda now: curate(now, batch, context)))
+    learned = await _commit(
+        store, scope, _both(tags, lambda now: curate(now, batch, context)), once
+    )
     return Lesson(reflected, proposed, learned if learned.curated.records else None)
 
 
@@ -235,13 +240,18 @@ def _both(first: Change, second: Change) -> Change:
     return change
 
 
-async def _commit(store: PlaybookStore, scope: PlaybookScope, change: Change) -> Learned:
+async def _commit(
+    store: PlaybookStore, scope: PlaybookScope, change: Change, once: Once | None = None
+) -> Learned:
     for attempt in range(_COMMIT_TRIES):
         current = await store.load(scope)
+        if once is not None and await once.stands(store, scope):
+            return Learned(current, Curated(current.playbook, [], []), changed=False)
         curated = change(current.playbook)
         records: Sequence[DeltaRecord] = curated.records
         if not records:
             return Learned(current, curated, changed=False)
+        records = records if once is None else once.signed(records)
         try:
             stored = await store.commit(
                 scope, curated.playbook, records, expected_version=current.version
