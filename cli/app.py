@@ -125,6 +125,72 @@ def bench_recall(
     run_recall(data, limit=limit, as_json=as_json)
 
 
+_Whose = Annotated[str, typer.Option("--user", help="Whose memory it is.")]
+
+
+@memory.command("import")
+def memory_import(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Text, Markdown, JSONL, or folders.")
+    ],
+    *,
+    user: _Whose = "user",
+    form: Annotated[
+        str | None, typer.Option("--format", help="text or jsonl; by the suffix if left out.")
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option(help="Of files without a byte order mark, e.g. cp932.")
+    ] = "utf-8",
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Replace bytes that are no text by U+FFFD.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Put documents into a user's memory; the same ones again change nothing."""
+    from cli.documents import checked_form, import_files  # noqa: PLC0415 — keeps --help quick
+
+    import_files(
+        paths,
+        user=user,
+        form=checked_form(form),
+        encoding=encoding,
+        lenient=lenient,
+        as_json=as_json,
+    )
+
+
+@memory.command("list")
+def memory_list(user: _Whose = "user", as_json: _Json = False) -> None:
+    """List the documents in a user's memory."""
+    from cli.documents import list_stored  # noqa: PLC0415 — keeps --help quick
+
+    list_stored(user=user, as_json=as_json)
+
+
+@memory.command("show")
+def memory_show(
+    name: Annotated[str, typer.Argument(help="Name of a document, or id of an artifact.")],
+    user: _Whose = "user",
+    as_json: _Json = False,
+) -> None:
+    """Print a document as memory holds it, part by part, or one artifact."""
+    from cli.documents import show_stored  # noqa: PLC0415 — keeps --help quick
+
+    show_stored(name, user=user, as_json=as_json)
+
+
+@memory.command("remove")
+def memory_remove(
+    name: Annotated[str, typer.Argument(help="Name of a document, as `list` shows it.")],
+    user: _Whose = "user",
+    as_json: _Json = False,
+) -> None:
+    """Delete a document from a user's memory."""
+    from cli.documents import remove_stored  # noqa: PLC0415 — keeps --help quick
+
+    remove_stored(name, user=user, as_json=as_json)
+
+
 @memory.command("erase")
 def memory_erase(
     user: Annotated[str, typer.Option(help="Whose memory to delete.")],

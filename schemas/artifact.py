@@ -7,6 +7,7 @@ from pydantic import Field
 
 from schemas.authority import Authority
 from schemas.base import StoredValue, Value
+from schemas.document import DocumentPart
 from schemas.tenancy import SessionKey, Tenant
 
 
@@ -29,10 +30,19 @@ class Artifact(StoredValue):
     tenant: Tenant
     kind: ArtifactKind = ArtifactKind.DOCUMENT
     authority: Authority = Authority.RETRIEVED
-    session: str | None = Field(default=None, description="Session it arose in, if any.")
-    turn: int | None = Field(default=None, description="Turn it arose in, if any.")
+    session: str | None = Field(
+        default=None, description="Session it arose in, if any; parts of a document share one."
+    )
+    turn: int | None = Field(
+        default=None, description="Turn it arose in, if any; of a document, the number of the part."
+    )
     expires_at: datetime | None = None
     superseded_by: str | None = None
+    document: DocumentPart | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="Which part of which imported document it is, if it is one.",
+    )
 
 
 class RecallQuery(Value):

@@ -29,6 +29,21 @@ class Limits(BaseModel):
     artifact_tokens: int = Field(
         default=500, ge=32, le=32_768, description="One artifact as a stage sees it."
     )
+    document_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1_024, description="One document imported from a file."
+    )
+    upload_bytes: int = Field(
+        default=8 * 1024 * 1024,
+        ge=1_024,
+        le=256 * 1024 * 1024,
+        description="One document imported by request; it is held in memory meanwhile.",
+    )
+    document_parts: int = Field(
+        default=500_000, ge=1, le=10_000_000, description="Parts, or records, of one document."
+    )
+    part_tokens: int = Field(
+        default=400, ge=32, le=8_192, description="One part of a document; best below artifacts'."
+    )
     playbook_prompt_tokens: int = Field(
         default=1_500, ge=64, le=200_000, description="Playbook excerpt in a prompt."
     )

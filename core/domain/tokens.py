@@ -6,9 +6,12 @@ budget kept here is kept there.
 """
 
 import re
+from itertools import islice
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-_PIECE = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]{{1,4}}|[^\w\s]|_")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
+"""Characters that are a token each, as ranges of a regular expression."""
+
+_PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]{{1,4}}|[^\w\s]|_")
 """One piece is one token: a CJK character, up to four other word characters, or a mark."""
 
 CUT_MARK = "…"
@@ -17,6 +20,16 @@ CUT_MARK = "…"
 def estimate_tokens(text: str) -> int:
     """Tokens of a text; 0 for blank text."""
     return sum(1 for _ in _PIECE.finditer(text))
+
+
+def token_end(text: str, budget: int, *, start: int, stop: int) -> int:
+    """Where the tokens that fit into a budget (at least 1) end in `text[start:stop]`.
+
+    `stop` when all of them fit, blanks behind the last one included.
+    """
+    pieces = _PIECE.finditer(text, start, stop)
+    last = next(islice(pieces, budget - 1, None), None)
+    return stop if last is None or next(pieces, None) is None else last.end()
 
 
 def clip_tokens(text: str, budget: int) -> str:
