@@ -48,6 +48,12 @@ class Limits(BaseModel):
         default=1_500, ge=64, le=200_000, description="Playbook excerpt in a prompt."
     )
     playbook_bullets: int = Field(default=200, ge=1, le=100_000, description="Bullets kept.")
+    playbook_tokens: int = Field(
+        default=10_000, ge=32, le=10_000_000, description="Text of all bullets together."
+    )
+    section_tokens: int = Field(
+        default=5_000, ge=32, le=10_000_000, description="Text of all bullets of one section."
+    )
     bullet_tokens: int = Field(default=120, ge=8, le=4_096, description="One bullet.")
     delta_operations: int = Field(
         default=16, ge=1, le=1_024, description="Operations taken from one delta batch."
