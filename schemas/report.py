@@ -73,3 +73,15 @@ class TurnReport(Value):
     context_tokens: int | None = Field(
         default=None, description="With a classic memory: tokens of prompt, messages and x_t."
     )
+
+
+class FeedbackReport(Value):
+    """What became of feedback on a turn. Field names are a public contract."""
+
+    id: str
+    turn: int
+    fresh: bool = Field(description="False when this feedback was kept already.")
+    learned: bool = Field(description="Whether reflection on it is done.")
+    deltas: list[ReportedDelta] = Field(description="Tags and operations, each with its end.")
+    playbook_version: int
+    warnings: list[str]

@@ -19,7 +19,7 @@ from acc_ace.pipeline import build_app
 from config import ROLES, Role, Settings
 from core.container import Container
 from core.models.factory import describe
-from server import health, memory, models, playbook, sessions, turns
+from server import feedback, health, memory, models, playbook, sessions, turns
 from server.adk_guard import AdkInputGuard
 from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
@@ -36,6 +36,7 @@ from server.turn_gate import TurnGate, TurnGuard
 
 _ROUTERS: Final = (
     turns.router,
+    feedback.router,
     sessions.router,
     playbook.router,
     memory.router,
@@ -54,7 +55,7 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
         describe(role, settings)
     built = build_app(container, models)
     service = open_session_service(container)
-    conversation = Conversation(container, app=built, session_service=service)
+    conversation = Conversation(container, app=built, session_service=service, models=models)
     context = ServerContext(container, conversation, service, TurnGate())
     identities = Identities(settings.auth_tokens)
     app = _adk_app(settings, context, agent_loader(settings, built))

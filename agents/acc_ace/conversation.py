@@ -15,6 +15,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
+from acc_ace.feedback import FeedbackLearner
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
 from acc_ace.session_life import SessionLife
@@ -30,9 +31,10 @@ from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.feedback import Judgement
 from schemas.memory_name import MemoryName
 from schemas.playbook import DeltaRecord, StoredPlaybook
-from schemas.report import TurnReport
+from schemas.report import FeedbackReport, TurnReport
 from schemas.tenancy import PlaybookScope, SessionKey, Tenant
 from schemas.turn_event import TurnDone, TurnEvent
 
@@ -58,6 +60,7 @@ class Conversation:
         self._runner = Runner(app=self._app, session_service=self._sessions)
         self._running = RunningTurns()
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
+        self._feedback = FeedbackLearner(container, models=models)
 
     @property
     def container(self) -> Container:
@@ -202,6 +205,16 @@ class Conversation:
             PlaybookScope(APP_NAME), limit=limit, before=before
         )
 
+    async def feedback(
+        self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+    ) -> FeedbackReport:
+        """Keep what is said of an answered turn, and learn from it; the same id counts once.
+
+        Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError.
+        """
+        check_key(key)
+        return await self._feedback.take(key, turn, judgement, given_id=given_id)
+
     async def drain(self, grace_s: float) -> None:
         """Take no more turns; let the running ones finish, then cancel and undo the rest."""
         await self._running.drain(grace_s)
@@ -212,6 +225,7 @@ class Conversation:
         Background work gets the time of a shutdown; what is left is done by the next process.
         """
         await self._life.close()
+        await self._feedback.close()
         await self._runner.close()
         if isinstance(self._app.root_agent, BoundedTurn):
             await self._app.root_agent.close()

@@ -1,0 +1,87 @@
+"""Learn from what is said of an answer after its turn: thumbs, rewards, ground truth, words."""
+
+from collections.abc import Mapping
+
+from google.adk.models import BaseLlm
+
+from acc_ace.direct_completion import DirectCompletion
+from acc_ace.prompts import load_prompts
+from config import Role
+from core.container import Container
+from core.models.factory import build_model
+from core.models.resilient import ResilientLlm
+from core.turn.feedback import keep_feedback, learn_from_feedback
+from core.turn.learning import Lesson, Roles
+from schemas.delta import DeltaBatch
+from schemas.feedback import Judgement
+from schemas.reflection import Reflection
+from schemas.report import FeedbackReport, ReportedDelta
+from schemas.tenancy import PlaybookScope, SessionKey
+
+
+class FeedbackLearner:
+    """Keeps feedback with its turn and lets Reflector and Curator learn from it."""
+
+    def __init__(
+        self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
+    ) -> None:
+        """Raises ConfigError for a model that cannot be used."""
+        self._container = container
+        chosen = models or {}
+        settings = container.settings
+        self._models = tuple(
+            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+        )
+        self._roles = learning_roles(container, *self._models)
+
+    async def take(
+        self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+    ) -> FeedbackReport:
+        """Keep feedback, and learn from it unless learning is off. The same id is learnt once.
+
+        Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
+        kept stays kept: the same call again goes on where this one ended.
+        """
+        kept = await keep_feedback(self._container, key, turn, judgement, given_id=given_id)
+        lesson: Lesson | None = None
+        if self._container.settings.learning == "inline":
+            lesson = await learn_from_feedback(
+                self._container, key, turn, kept.feedback.id, roles=self._roles
+            )
+        stored = await self._container.playbooks.load(PlaybookScope(key.app))
+        learned = kept.feedback.learned or bool(lesson and lesson.reflected.value is not None)
+        return FeedbackReport(
+            id=kept.feedback.id,
+            turn=turn,
+            fresh=kept.fresh,
+            learned=learned,
+            deltas=_deltas(lesson),
+            playbook_version=stored.version,
+            warnings=list(lesson.warnings) if lesson else [],
+        )
+
+    async def close(self) -> None:
+        """Close the connections of the models that keep some."""
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+
+def learning_roles(container: Container, reflector: BaseLlm, curator: BaseLlm) -> Roles:
+    """Reflector and Curator as `core.turn.learning.learn` asks them."""
+    settings, prompts = container.settings, load_prompts()
+    return Roles(
+        reflector=DirectCompletion(reflector, Reflection, settings.reflector),
+        reflector_prompt=prompts.reflector,
+        curator=DirectCompletion(curator, DeltaBatch, settings.curator),
+        curator_prompt=prompts.curator,
+    )
+
+
+def _deltas(lesson: Lesson | None) -> list[ReportedDelta]:
+    if lesson is None or lesson.learned is None:
+        return []
+    return [
+        ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
+        for d in lesson.learned.curated.results
+    ]
