@@ -33,6 +33,9 @@ _BORDERS = (
 )
 """From the best to the worst."""
 
+_AHEAD = 16
+"""Characters behind a border that tell whether it is one."""
+
 _INK = re.compile(r"\S")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 
@@ -46,7 +49,7 @@ def chunks(blocks: Iterable[str], *, max_tokens: int) -> Iterator[str]:
     text, at = "", 0
     for block in blocks:
         text, at = text[at:] + block, 0
-        while len(text) - (at := _skip_blank(text, at)) > window:
+        while len(text) - (at := _skip_blank(text, at)) > window + _AHEAD:
             end = _cut(text, at, window, max_tokens)
             yield text[at:end].rstrip()
             at = end
@@ -62,8 +65,8 @@ def _skip_blank(text: str, at: int) -> int:
 
 
 def _cut(text: str, start: int, window: int, max_tokens: int) -> int:
-    """Where the part that begins at `start` ends. Looks no further than one character past the
-    window, so that what follows changes nothing.
+    """Where the part that begins at `start` ends. Looks no further than _AHEAD past the window, so
+    that what follows changes nothing.
     """
     stop = min(start + window, len(text))
     limit = token_end(text, max_tokens, start=start, stop=stop)
@@ -71,8 +74,8 @@ def _cut(text: str, start: int, window: int, max_tokens: int) -> int:
         return limit
     for pattern, fill in _BORDERS:
         least = start + max(1, int(fill * (limit - start)))
-        # One character more, because a sentence ends before white space.
-        ends = [m.end() for m in pattern.finditer(text, least, limit + 1) if m.end() <= limit]
+        matches = pattern.finditer(text, least, limit + _AHEAD)
+        ends = [match.end() for match in matches if match.end() <= limit]
         if ends:
             return ends[-1]
     return _between_characters(text, start, limit)

@@ -23,13 +23,12 @@ def estimate_tokens(text: str) -> int:
 
 
 def token_end(text: str, budget: int, *, start: int, stop: int) -> int:
-    """Where the tokens that fit into a budget (at least 1) end in `text[start:stop]`.
+    """Where the first token that no longer fits a budget begins in `text[start:stop]`.
 
-    `stop` when all of them fit, blanks behind the last one included.
+    `stop` when all of them fit.
     """
-    pieces = _PIECE.finditer(text, start, stop)
-    last = next(islice(pieces, budget - 1, None), None)
-    return stop if last is None or next(pieces, None) is None else last.end()
+    beyond = next(islice(_PIECE.finditer(text, start, stop), budget, None), None)
+    return stop if beyond is None else beyond.start()
 
 
 def clip_tokens(text: str, budget: int) -> str:
