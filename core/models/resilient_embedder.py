@@ -1,0 +1,131 @@
+"""An embedder that tries again, in bounded time, and is left alone for a while when it is dead."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+from config import EmbedderSettings
+from core.domain.vectors import Vector
+from core.errors import AccAceError, EmbedderError, ModelError
+from core.models.failures import Failure, NoAnswer, failure_of
+from core.ports.embedder import Embedder
+
+T = TypeVar("T")
+
+MAX_WAIT_S = 30.0
+"""Longest wait between two tries, also when the server asks for more."""
+
+REST_S = 30.0
+"""Time for which an embedder that was given up is not asked again by a question."""
+
+_log = logging.getLogger(__name__)
+
+
+class ResilientEmbedder:
+    """Calls another embedder with retries, waits and a time limit, as models are called.
+
+    A question has `policy.timeout_s` seconds for all its tries: a turn waits for it. Texts have
+    that time for each try. After a question failed, questions fail at once for REST_S seconds, so
+    that a dead embedder costs one turn its time, not every turn.
+
+    Raises EmbedderError, naming the model; ConfigError unchanged.
+    """
+
+    def __init__(
+        self,
+        inner: Embedder,
+        policy: EmbedderSettings,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        seconds: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._sleep = sleep
+        self._seconds = seconds
+        self._rng = rng or random.SystemRandom()
+        self._gave_up: tuple[float, str] | None = None
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._inner.model
+
+    @property
+    def dimension(self) -> int | None:
+        """Numbers in a vector, once one was made."""
+        return self._inner.dimension
+
+    async def query(self, text: str) -> Vector:
+        """The vector of a question."""
+        if self._gave_up and self._seconds() < self._gave_up[0]:
+            raise EmbedderError(f"{self._gave_up[1]}; not asked again for {REST_S:.0f} s")
+        try:
+            async with asyncio.timeout(self._policy.timeout_s):
+                vector = await self._persist(lambda: self._inner.query(text))
+        except (EmbedderError, TimeoutError) as error:
+            told = str(error) or f"embedder {self.model} did not answer in time"
+            self._gave_up = (self._seconds() + REST_S, told)
+            raise EmbedderError(told) from error
+        self._gave_up = None
+        return vector
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of texts."""
+        return await self._persist(lambda: self._inner.passages(texts))
+
+    async def close(self) -> None:
+        """Close the embedder."""
+        await self._inner.close()
+
+    async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
+        retrying = AsyncRetrying(
+            sleep=self._sleep,
+            wait=self._wait,
+            stop=lambda state: state.attempt_number > self._policy.retries,
+            retry=retry_if_exception(_may_help),
+            before_sleep=self._log_retry,
+            reraise=True,
+        )
+        try:
+            return await retrying(self._try, call)
+        except NoAnswer as error:
+            raise _final(error.failure.error) from error.__cause__
+
+    async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(self._policy.timeout_s):
+                return await call()
+        except Exception as error:
+            raise NoAnswer(self._sorted(error)) from error
+
+    def _sorted(self, error: Exception) -> Failure:
+        return failure_of(error, model=self.model, role="embedder")
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.failure.retry_after_s if isinstance(error, NoAnswer) else None
+        if asked is not None:
+            return min(asked, MAX_WAIT_S)
+        longest = self._policy.backoff_s * 2 ** (state.attempt_number - 1)
+        return self._rng.uniform(0.0, min(longest, MAX_WAIT_S))
+
+    def _log_retry(self, state: RetryCallState) -> None:
+        _log.info("embedder_retry model=%s try=%d", self.model, state.attempt_number)
+
+
+def _may_help(error: BaseException) -> bool:
+    return isinstance(error, NoAnswer) and error.failure.retriable
+
+
+def _final(error: AccAceError) -> AccAceError:
+    """What the caller gets: one kind of error, unless a setting is at fault."""
+    if isinstance(error, ModelError) and not isinstance(error, EmbedderError):
+        return EmbedderError(str(error))
+    return error
