@@ -95,7 +95,8 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
             state = "" if document.complete else " · cut short, import it again"
             console.print(
                 f"{printable(document.name)} · {_counted(document.parts)} · "
-                f"{document.imported_at:%Y-%m-%d %H:%M} · sha256 {document.digest[:12]}{state}"
+                f"{document.imported_at:%Y-%m-%d %H:%M} · sha256 {document.digest[:12]}{state}",
+                soft_wrap=True,
             )
         if after is None:
             break
@@ -128,7 +129,7 @@ def remove_stored(name: str, *, user: str, as_json: bool) -> None:
     if as_json:
         print(json_line({"name": name, "removed": removed}))
     else:
-        stdout_console().print(f"{printable(name)} · removed, {_counted(removed)}")
+        stdout_console().print(f"{printable(name)} · removed, {_counted(removed)}", soft_wrap=True)
 
 
 def _bar(progress: Progress, task: TaskID) -> Callable[[int, int], None]:
@@ -142,7 +143,9 @@ def _tell_imported(done: ImportedDocument, *, as_json: bool) -> None:
     if as_json:
         print(json_line({**done.model_dump(mode="json"), "status": _status(done)}))
     else:
-        stdout_console().print(f"{printable(done.name)} · {_counted(done.parts)} · {_status(done)}")
+        stdout_console().print(
+            f"{printable(done.name)} · {_counted(done.parts)} · {_status(done)}", soft_wrap=True
+        )
 
 
 def _status(done: ImportedDocument) -> str:
@@ -165,8 +168,10 @@ def _print_part(part: Artifact, *, as_json: bool) -> None:
         print(json_line(part.model_dump(mode="json")))
         return
     console = stdout_console()
-    console.print(f"[{printable(part.artifact_id)}] {printable(part.source)}", style="dim")
-    console.print(f"{printable(part.content)}\n")
+    console.print(
+        f"[{printable(part.artifact_id)}] {printable(part.source)}", style="dim", soft_wrap=True
+    )
+    console.print(f"{printable(part.content)}\n", soft_wrap=True)
 
 
 def _counted(parts: int) -> str:

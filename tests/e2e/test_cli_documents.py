@@ -1,0 +1,178 @@
+"""`acc-ace memory import | list | show | remove` over real files and a real database."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.adapters.document_files import DocumentFile
+from core.errors import InputError
+from schemas.document import DocumentForm
+from tests.e2e.test_cli import CommandLine, acc_ace
+
+__all__ = ["acc_ace"]
+
+RUNBOOK = "# Fail over\nPromote with pg_ctl promote.\n\n# 夜間\n営業時間内は再起動を禁止する。\n"
+
+_KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from config import load_settings
+from core.adapters.document_files import document_files
+from core.bootstrap import build_container
+from core.turn.importing import import_document
+from schemas.tenancy import Tenant
+
+def told(stored, parts):
+    if stored >= 192:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+container = build_container(load_settings())
+[source] = document_files([Path(sys.argv[1])])
+asyncio.run(import_document(container, Tenant("acc_ace", "user"), source, told=told))
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands are given."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def _results(out: str) -> dict[str, dict[str, Any]]:
+    return {line["name"]: line for line in map(json.loads, out.splitlines())}
+
+
+def test_files_are_imported_listed_shown_recalled_and_removed(
+    acc_ace: CommandLine, here: Path
+) -> None:
+    (here / "runbook.md").write_text(RUNBOOK, encoding="utf-8")
+    (here / "facts.jsonl").write_text('{"content": "The vault opens at nine."}\n')
+    first = acc_ace("memory", "import", "runbook.md", "./facts.jsonl")
+    assert (first.code, first.err) == (0, "")
+    assert first.out.splitlines() == [
+        "runbook.md · 1 part · stored",
+        "facts.jsonl · 1 part · stored",
+    ]
+    again = acc_ace("memory", "import", ".", "--json")
+    assert [line["status"] for line in again.turns] == ["unchanged", "unchanged"]
+    listed = acc_ace("memory", "list", "--json")
+    assert {line["name"]: line["complete"] for line in listed.turns} == {
+        "runbook.md": True,
+        "facts.jsonl": True,
+    }
+    assert "営業時間内は再起動を禁止する。" in acc_ace("memory", "show", "runbook.md").out
+    [part] = acc_ace("memory", "show", "facts.jsonl", "--json").turns
+    assert acc_ace("memory", "show", part["artifact_id"], "--json").turns == [part]
+    asked = acc_ace("chat", "--json", stdin="When does the vault open?\n")
+    assert "nine" in asked.turns[0]["answer"]
+    assert acc_ace("memory", "remove", "facts.jsonl").out == "facts.jsonl · removed, 1 part\n"
+    missing = acc_ace("memory", "show", "facts.jsonl")
+    assert missing.code == 2
+    assert "memory holds no document 'facts.jsonl'" in missing.err
+
+
+def test_one_bad_file_keeps_no_other_out_and_every_reason_is_told(
+    acc_ace: CommandLine, here: Path
+) -> None:
+    (here / "good.md").write_text("Good.")
+    (here / "bad.txt").write_bytes(b"abc \xff def")
+    (here / "empty.txt").touch()
+    (here / "report.pdf").write_bytes(b"%PDF-1.7\n\xc7\xec")
+    (here / "lines.jsonl").write_text('{"content": "x"}\nnot json\n')
+    (here / "folder").mkdir()
+    os.mkfifo(here / "pipe.txt")
+    paths = ["good.md", "bad.txt", "empty.txt", "report.pdf", "lines.jsonl", "pipe.txt", "none"]
+    ended = acc_ace("memory", "import", *paths, "--json")
+    assert ended.code == 2
+    assert "6 of the documents could not be imported" in ended.err
+    results = _results(ended.out)
+    assert results["good.md"]["status"] == "stored"
+    errors = {name: result["error"] for name, result in results.items() if "error" in result}
+    assert "byte 4 (0xFF)" in errors["bad.txt"]
+    assert "empty" in errors["empty.txt"]
+    assert "a PDF, not text" in errors["report.pdf"]
+    assert "line 2 is not JSON" in errors["lines.jsonl"]
+    assert "not a regular file" in errors["pipe.txt"]
+    assert "No such file" in errors["none"]
+    assert all(name in error for name, error in errors.items())
+    nothing = acc_ace("memory", "import", "folder")
+    assert nothing.code == 2
+    assert "folder holds no document" in nothing.err
+
+
+def test_other_encodings_and_torn_bytes_are_read_when_asked(
+    acc_ace: CommandLine, here: Path
+) -> None:
+    (here / "sjis.txt").write_bytes("再起動は禁止です。".encode("cp932"))
+    (here / "utf16.txt").write_bytes("再起動は禁止です。".encode("utf-16"))
+    (here / "torn.txt").write_bytes(b"torn \xff bytes")
+    assert acc_ace("memory", "import", "sjis.txt", "--encoding", "cp932").code == 0
+    assert acc_ace("memory", "import", "utf16.txt").code == 0
+    assert acc_ace("memory", "import", "torn.txt", "--lenient").code == 0
+    for name in ("sjis.txt", "utf16.txt"):
+        assert "再起動は禁止です。" in acc_ace("memory", "show", name).out
+    assert "torn \ufffd bytes" in acc_ace("memory", "show", "torn.txt").out
+    wrong = acc_ace("memory", "import", "torn.txt", "--format", "pdf")
+    assert (wrong.code, "'text' or 'jsonl'" in wrong.err) == (2, True)
+
+
+def test_direction_and_escape_characters_are_kept_but_never_reach_the_terminal(
+    acc_ace: CommandLine, here: Path
+) -> None:
+    text = "Pay\u200bment \u202eevil\u202c \x1b[31mred\x1b[0m"
+    (here / "odd.txt").write_text(text, encoding="utf-8")
+    assert acc_ace("memory", "import", "odd.txt").code == 0
+    [part] = acc_ace("memory", "show", "odd.txt", "--json").turns
+    assert part["content"] == text
+    shown = acc_ace("memory", "show", "odd.txt").out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    asked = acc_ace("chat", "--json", stdin="What about payment?\n")
+    assert part["artifact_id"] in json.dumps(asked.turns[0])
+
+
+def test_an_import_that_was_killed_goes_on_where_it_ended(acc_ace: CommandLine, here: Path) -> None:
+    text = "\n\n".join(f"Fact {n} of the long report stands here. " * 40 for n in range(400))
+    (here / "long.md").write_text(text)
+    command = [sys.executable, "-c", _KILLED, "long.md"]
+    killed = subprocess.run(command, check=False, env=dict(os.environ))  # noqa: S603 - our own child
+    assert killed.returncode == -signal.SIGKILL
+    [cut] = acc_ace("memory", "list", "--json").turns
+    assert not cut["complete"]
+    assert "import it again" in acc_ace("memory", "list").out
+    [done] = acc_ace("memory", "import", "long.md", "--json").turns
+    assert done["stored"] == done["parts"] - 192
+    [whole] = acc_ace("memory", "list", "--json").turns
+    assert whole["complete"]
+    assert len(acc_ace("memory", "show", "long.md", "--json").turns) == done["parts"]
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("text")
+    secret.chmod(0)
+    with _as_nobody(), pytest.raises(InputError, match=r"secret\.txt cannot be read: Permission"):
+        list(DocumentFile(secret, DocumentForm.TEXT).blocks())
+
+
+@contextmanager
+def _as_nobody() -> Iterator[None]:
+    """Root may read everything, so a test that runs as root steps down for a moment."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
