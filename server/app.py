@@ -19,11 +19,11 @@ from acc_ace.pipeline import build_app
 from config import ROLES, Role, Settings
 from core.container import Container
 from core.models.factory import describe
-from server import feedback, health, memory, models, playbook, sessions, turns
+from server import documents, feedback, health, memory, models, playbook, sessions, turns
 from server.adk_guard import AdkInputGuard
 from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
-from server.body import BodyLimit, body_limit
+from server.body import BodyLimit, Upload, body_limit
 from server.context import ServerContext
 from server.headers import SecurityHeaders
 from server.hosts import TrustedHosts
@@ -40,6 +40,7 @@ _ROUTERS: Final = (
     sessions.router,
     playbook.router,
     memory.router,
+    documents.router,
     models.router,
     health.router,
 )
@@ -107,7 +108,15 @@ def _guard(app: FastAPI, settings: Settings, identities: Identities, gate: TurnG
     # read by the page that caused them.
     app.user_middleware.extend(
         [
-            Middleware(BodyLimit, limit=body_limit(settings.limits)),
+            Middleware(
+                BodyLimit,
+                limit=body_limit(settings.limits),
+                upload=Upload(
+                    documents.PREFIX,
+                    settings.limits.upload_bytes,
+                    "ACC_ACE_LIMITS__UPLOAD_BYTES",
+                ),
+            ),
             Middleware(TokenGuard, identities=identities),
             Middleware(AdkInputGuard, limits=settings.limits),
             Middleware(PathRedaction, data_dir=settings.data_dir),

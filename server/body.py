@@ -1,7 +1,7 @@
 """Read a request's body once, bounded in size and time, before anything parses it."""
 
 import asyncio
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,21 +28,32 @@ def body_limit(limits: Limits) -> int:
     return max(MIN_LIMIT, BYTES_PER_TOKEN * limits.input_tokens)
 
 
+class Upload(NamedTuple):
+    """A path whose bodies have a limit of their own, in bytes, and the setting that raises it."""
+
+    path: str
+    limit: int
+    setting: str
+
+
 class BodyLimit:
     """ASGI middleware: 413 for a body over the limit, 408 for one that does not arrive."""
 
-    def __init__(self, app: ASGIApp, *, limit: int) -> None:
+    def __init__(self, app: ASGIApp, *, limit: int, upload: Upload | None = None) -> None:
+        """Bodies have at most `limit` bytes, those of uploads what `upload` allows."""
         self._app = app
         self._limit = limit
+        self._upload = upload
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
         if scope["type"] != "http" or scope["method"] in _BODILESS:
             await self._app(scope, receive, send)
             return
+        limit, setting = self._bound(scope)
         try:
             async with asyncio.timeout(READ_SECONDS):
-                body = await self._read(scope, receive)
+                body = await _read(scope, receive, limit)
         except TimeoutError:
             late = problem(
                 408,
@@ -53,37 +64,44 @@ class BodyLimit:
             await _refuse(late, scope, receive, send)
             return
         if body is None:
-            await _refuse(self._too_large(scope), scope, receive, send)
+            await _refuse(_too_large(scope, limit, setting), scope, receive, send)
             return
         await self._app({**scope, BODY: body}, _replay(body, receive), send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The body, or None when it is over the limit."""
-        if _declared_length(scope) > self._limit:
-            return None
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                break
-            chunk: bytes = message.get("body", b"")
-            size += len(chunk)
-            if size > self._limit:
-                return None
-            chunks.append(chunk)
-            if not message.get("more_body", False):
-                break
-        return b"".join(chunks)
+    def _bound(self, scope: Scope) -> tuple[int, str]:
+        """The limit of a request's body, and the setting that raises it."""
+        if self._upload is not None and scope["path"] == self._upload.path:
+            return self._upload.limit, self._upload.setting
+        return self._limit, "ACC_ACE_LIMITS__INPUT_TOKENS"
 
-    def _too_large(self, scope: Scope) -> Problem:
-        return problem(
-            413,
-            "input_too_large",
-            f"the body is over {self._limit} bytes; send less, or raise "
-            "ACC_ACE_LIMITS__INPUT_TOKENS",
-            instance=scope["path"],
-        )
+
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """The body, or None when it is over the limit."""
+    if _declared_length(scope) > limit:
+        return None
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            break
+    return b"".join(chunks)
+
+
+def _too_large(scope: Scope, limit: int, setting: str) -> Problem:
+    return problem(
+        413,
+        "input_too_large",
+        f"the body is over {limit} bytes; send less, or raise {setting}",
+        instance=scope["path"],
+    )
 
 
 def _declared_length(scope: Scope) -> int:
