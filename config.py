@@ -135,6 +135,29 @@ class Settings(BaseSettings):
     database_wait_s: float = Field(
         default=10.0, ge=0, le=600, description="Time to wait for a database server that is away."
     )
+    session_events: Literal["keep", "trim", "offload"] = Field(
+        default="keep",
+        description="What becomes of the old events of a session: 'keep' all, 'trim' to the newest "
+        "session_turns turns, or 'offload' older ones to long-term memory, then delete them.",
+    )
+    session_turns: int = Field(
+        default=100, ge=1, le=100_000, description="Turns of events that trim and offload keep."
+    )
+    recent_events: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="Past events that ADK's Runner loads for apps which read them; the turns that "
+        "wait for a person are always loaded.",
+    )
+    redis_url: SecretStr | None = Field(
+        default=None,
+        description="Redis as a cache before the sessions' states, never the truth: "
+        "redis://host:6379/0 (extra 'redis').",
+    )
+    redis_ttl_s: int = Field(
+        default=3_600, ge=1, le=604_800, description="Time that Redis keeps an entry."
+    )
     memory: MemoryName = Field(
         default="acc",
         description="What the agent knows of the conversation: 'acc', the compressed state; or a "

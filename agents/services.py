@@ -5,6 +5,7 @@ beside the other stores: in the data directory or the PostgreSQL of the settings
 `accace:///some/path` in another directory. Memory is the artifact store of the process.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -12,12 +13,13 @@ from google.adk.cli.service_registry import get_service_registry
 
 from config import settings
 from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.adk_session import IN_MEMORY, SESSIONS_FILE, BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_sessions import open_sessions
 from core.bootstrap import process_container
 from core.errors import ConfigError
+from core.turn.event_offloading import offload_events
 from core.turn.forgetting import forget_session
+from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
 
 SCHEME = "accace"
@@ -26,18 +28,13 @@ SCHEME = "accace"
 def session_service(uri: str, **_: object) -> BoundedSessions:
     """The session service of a URI; the options that ADK gives to every scheme do not matter."""
     path = unquote(urlparse(uri).path)
-    if path:
-        return BoundedSessionService(Path(path) / SESSIONS_FILE, on_delete=forget)
-    if settings().store == "postgres":
-        return _beside_the_stores()
-    if settings().store == "memory":
-        return BoundedSessionService(IN_MEMORY, on_delete=forget)
-    return BoundedSessionService(settings().data_dir / SESSIONS_FILE, on_delete=forget)
-
-
-def _beside_the_stores() -> BoundedSessions:
-    """Sessions over the connections of the process's stores."""
-    return open_sessions(settings(), process_container().journal, on_delete=forget)
+    return open_sessions(
+        settings(),
+        lambda: process_container().journal,
+        offload=offload,
+        on_delete=forget,
+        directory=Path(path) if path else None,
+    )
 
 
 def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
@@ -48,6 +45,11 @@ def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
         )
     container = process_container()
     return ArtifactMemoryService(container.artifacts, container.clock)
+
+
+async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+    """Write the words of old events to the artifacts of this process."""
+    await offload_events(process_container(), key, turns)
 
 
 async def forget(key: SessionKey) -> None:

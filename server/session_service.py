@@ -1,5 +1,6 @@
 """One ADK session service for all routes of a server, over the stores of its container."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from google.adk.cli.service_registry import get_service_registry
@@ -7,7 +8,9 @@ from google.adk.cli.service_registry import get_service_registry
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_sessions import open_sessions
 from core.container import Container
+from core.turn.event_offloading import offload_events
 from core.turn.forgetting import forget_session
+from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
 
 _SCHEME: Final = "accace-served"
@@ -19,7 +22,12 @@ def open_session_service(container: Container) -> BoundedSessions:
     async def forget(key: SessionKey) -> None:
         await forget_session(container, key)
 
-    return open_sessions(container.settings, container.journal, on_delete=forget)
+    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload_events(container, key, turns)
+
+    return open_sessions(
+        container.settings, lambda: container.journal, offload=offload, on_delete=forget
+    )
 
 
 def uri_of(service: BoundedSessions) -> str:

@@ -1,9 +1,11 @@
 """ADK sessions in SQLite, bounded: what a turn loads and stores does not grow with the history.
 
-Five differences to ADK's own service (google-adk 2.13):
+The differences to ADK's own service (google-adk 2.13):
 
 - The Runner asks with `config=None` and gets the newest few events; the web UI leaves `config`
   out and gets them all. A turn of ours needs no history: its memory is the CCS.
+- A turn that waits for a person is loaded whole, however long ago it was.
+- Old events may be deleted, or offloaded to long-term memory and then deleted.
 - Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
   lose the protected keys, with a warning in the log.
 - A session that was written meanwhile is no error. Turns of a session run one at a time, state
@@ -16,7 +18,7 @@ Five differences to ADK's own service (google-adk 2.13):
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -32,15 +34,28 @@ from google.adk.sessions.sqlite_session_service import (
 
 from core.adapters.bounded_sessions import (
     LEFT_OUT,
+    NO_EVENTS,
     BoundedSessions,
     Forget,
     is_silent,
+    log_forgotten_calls,
     protected,
 )
 from core.adapters.client_state import is_from_client
+from core.adapters.event_calls import begins_turn, call_traffic
+from core.adapters.event_retention import Retention, cut
 from core.adapters.session_lock import InProcessSessionLock
 from core.adapters.sqlite_database import make_directory
 from core.adapters.sqlite_errors import store_error
+from core.adapters.sqlite_event_rows import (
+    SCHEMA,
+    delete_rows,
+    has_calls,
+    read_old,
+    read_window,
+    write_answered,
+    write_opened,
+)
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey
 
@@ -63,16 +78,23 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
     """ADK's session service for one file. Raises StoreError when it cannot be read or written."""
 
     def __init__(
-        self, path: Path, *, recent_events: int = 0, on_delete: Forget | None = None
+        self,
+        path: Path,
+        *,
+        recent_events: int = 0,
+        retention: Retention | None = None,
+        on_delete: Forget | None = None,
     ) -> None:
         """Give the Runner `recent_events` events; call `on_delete` when a session is deleted.
 
-        Does no I/O. An app that pauses for human input needs about 50 recent events.
+        Turns that wait for a person come on top, whole. All events are kept without `retention`.
+        Does no I/O.
         """
         self._connection: aiosqlite.Connection | None = None
         super().__init__(str(path))
         self.path = path
-        self._runner_config = GetSessionConfig(num_recent_events=recent_events)
+        self._recent_events = recent_events
+        self._retention = retention or Retention()
         self._on_delete = on_delete
         # Usable from any event loop, unlike asyncio.Lock.
         self._serial = InProcessSessionLock()
@@ -102,12 +124,17 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
         """The session: its recent events for `config=None`, all where `config` is left out."""
-        return await super().get_session(
+        session = await super().get_session(
             app_name=app_name,
             user_id=user_id,
             session_id=session_id,
-            config=self._runner_config if config is None else config,
+            config=NO_EVENTS if config is None else config,
         )
+        if session is not None and config is None:
+            async with self._get_db_connection() as connection:
+                bodies = await read_window(connection, _key(session), recent=self._recent_events)
+            session.events = [Event.model_validate_json(body) for body in bodies]
+        return session
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Append an event; what a client may not write is dropped from it."""
@@ -120,13 +147,30 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         if is_silent(event):
             # BaseSessionService keeps it in the running session only.
             return await BaseSessionService.append_event(self, session, event)
+        await self._note_opened(session, event)
         known, session.last_update_time = session.last_update_time, float("inf")
         try:
             # On success ADK sets the time of the event.
-            return await super().append_event(session, event)
+            stored = await super().append_event(session, event)
         except BaseException:
             session.last_update_time = known
             raise
+        await self._note_answered(session, event)
+        if begins_turn(event):
+            await cut(self, _key(session), self._retention)
+        return stored
+
+    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+        """Whole turns beyond the newest `turns` that nobody waits for, oldest first."""
+        async with self._get_db_connection() as connection:
+            bodies = await read_old(connection, key, turns=turns, limit=limit)
+        return [Event.model_validate_json(body) for body in bodies]
+
+    async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
+        """Delete events by id; those that are gone are no error."""
+        async with self._get_db_connection() as connection:
+            await delete_rows(connection, key, events)
+            await connection.commit()
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session, and what the other stores keep of it."""
@@ -162,6 +206,28 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
     def _is_migration_needed(self) -> bool:
         # The file is ours and never had ADK's old schema; looking would be I/O at construction.
         return False
+
+    async def _note_opened(self, session: Session, event: Event) -> None:
+        """Note calls before their event: a note without an event does no harm."""
+        traffic = call_traffic(event)
+        if not traffic.opened:
+            return
+        key = _key(session)
+        async with self._get_db_connection() as connection:
+            forgotten = await write_opened(connection, key, event.invocation_id, traffic)
+            await connection.commit()
+        log_forgotten_calls(key, forgotten)
+
+    async def _note_answered(self, session: Session, event: Event) -> None:
+        """Note answers after their event: until then the call must stay resumable."""
+        traffic = call_traffic(event)
+        if not (traffic.answered or traffic.ends_invocation):
+            return
+        key = _key(session)
+        async with self._get_db_connection() as connection:
+            if await has_calls(connection, key):
+                await write_answered(connection, key, event.invocation_id, traffic)
+                await connection.commit()
 
     async def _project(self, session: Session, event: Event) -> None:
         """Write the playbook to the app's state, and keep it out of the stored event.
@@ -208,12 +274,16 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             for pragma in _PRAGMAS:
                 await connection.execute_fetchall(pragma)
             await _enter_wal(connection)
-            await connection.executescript(CREATE_SCHEMA_SQL)
+            await connection.executescript(CREATE_SCHEMA_SQL + SCHEMA)
         except BaseException:
             await connection.close()
             raise
         self._connection = connection
         return connection
+
+
+def _key(session: Session) -> SessionKey:
+    return SessionKey(session.app_name, session.user_id, session.id)
 
 
 async def _enter_wal(connection: aiosqlite.Connection) -> None:

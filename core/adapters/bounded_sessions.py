@@ -10,6 +10,7 @@ from google.adk.sessions import BaseSessionService, State
 from google.adk.sessions.base_session_service import GetSessionConfig
 
 from core.adapters.client_state import allowed
+from core.adapters.event_calls import OPEN_CALLS
 from schemas.tenancy import SessionKey
 
 _log = logging.getLogger(__name__)
@@ -19,6 +20,9 @@ Forget = Callable[[SessionKey], Awaitable[None]]
 
 LEFT_OUT: Final = GetSessionConfig()
 """Default of `config`: tells a caller that left it out from one that passed None."""
+
+NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
+"""Asks for a session and its state alone."""
 
 
 class BoundedSessions(BaseSessionService):
@@ -51,3 +55,11 @@ def protected(state: dict[str, Any] | None, session: str) -> dict[str, Any] | No
         dropped = sorted(set(state) - set(kept))
         _log.warning("client_state_dropped session=%s keys=%s", session, ",".join(dropped))
     return kept
+
+
+def log_forgotten_calls(key: SessionKey, count: int) -> None:
+    """Say that calls can no longer be answered once their events are out of the window."""
+    if count:
+        _log.warning(
+            "waiting_calls_forgotten session=%s count=%d limit=%d", key.session, count, OPEN_CALLS
+        )

@@ -21,6 +21,10 @@ class InMemoryEvidenceStore:
         answered = (item for item in self._newest(key) if item.outcome is Outcome.ANSWERED)
         return next(answered, None)
 
+    async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
+        """The interaction of an invocation, or None."""
+        return self._sessions.get(key, {}).get(invocation_id)
+
     async def list(
         self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
     ) -> Sequence[Interaction]:

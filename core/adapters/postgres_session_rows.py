@@ -1,4 +1,4 @@
-"""The rows under ADK's sessions in PostgreSQL: sessions, state key by key, events."""
+"""The rows under ADK's sessions in PostgreSQL: sessions, and state key by key."""
 
 import json
 from collections.abc import Mapping
@@ -49,14 +49,6 @@ class SessionRow(NamedTuple):
     state: dict[str, Any]
 
 
-class NewEvent(NamedTuple):
-    """An event as it is stored."""
-
-    event_id: str
-    happened_at: float
-    body: str
-
-
 def read_sessions(
     connection: Connection, tenant: Tenant, session: str | None, everybody: bool = False
 ) -> list[SessionRow]:
@@ -86,18 +78,6 @@ def read_user_state(connection: Connection, tenant: Tenant) -> dict[str, Any]:
     return _decoded(dict(rows))
 
 
-def read_events(
-    connection: Connection, key: SessionKey, *, limit: int | None, since: float | None
-) -> list[str]:
-    """The newest events, oldest first; of the same moment in the order in which they came."""
-    rows = connection.execute(
-        "SELECT body FROM events WHERE app = %s AND user_id = %s AND session = %s "
-        "AND happened_at >= %s ORDER BY happened_at DESC, seq DESC LIMIT %s",
-        (*key, since or float("-inf"), limit),
-    ).fetchall()
-    return [body for (body,) in reversed(rows)]
-
-
 def write_session(connection: Connection, key: SessionKey, now: float) -> bool:
     """Add a session; False when there is one of that name, unless it is this very one."""
     connection.execute(
@@ -110,23 +90,6 @@ def write_session(connection: Connection, key: SessionKey, now: float) -> bool:
     ).fetchone()
     # If the answer to an earlier COMMIT was lost, the time tells that it was ours.
     return row is not None and row[0] == now
-
-
-def write_event(connection: Connection, key: SessionKey, event: NewEvent) -> bool:
-    """Add an event, once; False when there is no such session."""
-    found = connection.execute(
-        "UPDATE sessions SET updated_at = greatest(updated_at, %s) "
-        "WHERE app = %s AND user_id = %s AND session = %s",
-        (event.happened_at, *key),
-    ).rowcount
-    if not found:
-        return False
-    connection.execute(
-        "INSERT INTO events (app, user_id, session, event_id, happened_at, body) "
-        "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-        (*key, *event),
-    )
-    return True
 
 
 def write_state(connection: Connection, key: SessionKey, values: Mapping[str, str]) -> None:

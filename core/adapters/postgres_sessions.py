@@ -1,15 +1,16 @@
 """ADK sessions in PostgreSQL, bounded: what a turn loads does not grow with the history.
 
 It keeps the promises of `BoundedSessionService` for any number of server processes: the Runner
-gets the newest few events, clients cannot write our state, a session that was written meanwhile
-is no error, and an event of which nothing would outlive the turn is not stored. State is kept key
-by key, so that writers of different keys never undo one another.
+gets the newest few events and the turns that wait for a person, old events are kept or cut as
+the settings say, clients cannot write our state, a session that was written meanwhile is no
+error, and an event of which nothing would outlive the turn is not stored. State is kept key by
+key, so that writers of different keys never undo one another.
 """
 
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -24,18 +25,27 @@ from core.adapters.bounded_sessions import (
     BoundedSessions,
     Forget,
     is_silent,
+    log_forgotten_calls,
     protected,
 )
 from core.adapters.client_state import is_from_client
+from core.adapters.event_calls import begins_turn, call_traffic
+from core.adapters.event_retention import Retention, cut
 from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_event_rows import (
+    NewEvent,
+    delete_rows,
+    read_events,
+    read_old,
+    read_window,
+    write_calls,
+    write_event,
+)
 from core.adapters.postgres_schema import Connection
 from core.adapters.postgres_session_rows import (
-    NewEvent,
     delete_sessions,
-    read_events,
     read_sessions,
     read_user_state,
-    write_event,
     write_session,
     write_shared_state,
     write_state,
@@ -60,14 +70,17 @@ class PostgresSessionService(BoundedSessions):
         database: PostgresDatabase,
         *,
         recent_events: int = 0,
+        retention: Retention | None = None,
         on_delete: Forget | None = None,
     ) -> None:
         """Give the Runner `recent_events` events; call `on_delete` when a session is deleted.
 
-        Does no I/O. An app that pauses for human input needs about 50 recent events.
+        Turns that wait for a person come on top, whole. All events are kept without `retention`.
+        Does no I/O.
         """
         self._database = database
-        self._runner_config = GetSessionConfig(num_recent_events=recent_events)
+        self._recent_events = recent_events
+        self._retention = retention or Retention()
         self._on_delete = on_delete
 
     async def create_session(
@@ -103,17 +116,18 @@ class PostgresSessionService(BoundedSessions):
     ) -> Session | None:
         """The session: its recent events for `config=None`, all where `config` is left out."""
         key = SessionKey(app_name, user_id, session_id.strip())
-        wanted = self._runner_config if config is None else config
 
         def work(connection: Connection) -> tuple[list[Any], list[str]]:
             found = read_sessions(connection, key.tenant, key.session)
-            if not found or wanted.num_recent_events == 0:
+            if not found or (config is not None and config.num_recent_events == 0):
                 return found, []
+            if config is None:
+                return found, read_window(connection, key, recent=self._recent_events)
             return found, read_events(
                 connection,
                 key,
-                limit=wanted.num_recent_events,
-                since=wanted.after_timestamp,
+                limit=config.num_recent_events,
+                since=config.after_timestamp,
             )
 
         found, events = await self._database.read(work)
@@ -168,8 +182,22 @@ class PostgresSessionService(BoundedSessions):
             event = self._trim_temp_delta_state(event)
             await self._store(session, event)
             session.last_update_time = event.timestamp
-            return self._commit_event_to_session(session, event)
+            stored = self._commit_event_to_session(session, event)
+            if begins_turn(event):
+                await cut(self, _key(session), self._retention)
+            return stored
         return await BaseSessionService.append_event(self, session, event)
+
+    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+        """Whole turns beyond the newest `turns` that nobody waits for, oldest first."""
+        bodies = await self._database.read(
+            lambda connection: read_old(connection, key, turns=turns, limit=limit)
+        )
+        return [Event.model_validate_json(body) for body in bodies]
+
+    async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
+        """Delete events by id; those that are gone are no error."""
+        await self._database.write(lambda connection: delete_rows(connection, key, events))
 
     async def erase(self, app_name: str, user_id: str) -> int:
         """Delete all sessions of a user, state included; how many."""
@@ -182,16 +210,22 @@ class PostgresSessionService(BoundedSessions):
         """Nothing to do: the connections belong to the stores, which close them."""
 
     async def _store(self, session: Session, event: Event) -> None:
-        key = SessionKey(session.app_name, session.user_id, session.id)
-        delta = _delta(event.actions.state_delta)
-        row = NewEvent(event.id, event.timestamp, event.model_dump_json(exclude_none=True))
+        key = _key(session)
+        delta, traffic = _delta(event.actions.state_delta), call_traffic(event)
+        row = NewEvent(
+            event.id,
+            event.invocation_id,
+            event.timestamp,
+            event.model_dump_json(exclude_none=True),
+        )
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> int:
             if not write_event(connection, key, row):
                 raise SessionNotFoundError(f"Session {session.id} not found.")
             _write_delta(connection, key, delta)
+            return write_calls(connection, key, event.invocation_id, traffic)
 
-        await self._database.write(work)
+        log_forgotten_calls(key, await self._database.write(work))
 
     async def _project(self, session: Session, event: Event) -> None:
         """Write the playbook to the app's state, and keep it out of the stored event.
@@ -207,6 +241,10 @@ class PostgresSessionService(BoundedSessions):
             lambda connection: write_shared_state(connection, session.app_name, None, values)
         )
         session.state[PLAYBOOK] = projection
+
+
+def _key(session: Session) -> SessionKey:
+    return SessionKey(session.app_name, session.user_id, session.id)
 
 
 def _delta(state: dict[str, Any]) -> _Delta:

@@ -53,6 +53,15 @@ class SqliteEvidenceStore:
         rows = await self._database.read(work)
         return _interaction(key, rows[0]) if rows else None
 
+    async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
+        """The interaction of an invocation, or None."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                _SELECT + " AND invocation_id = ?", (*key, invocation_id)
+            ).fetchall()
+        )
+        return _interaction(key, rows[0]) if rows else None
+
     async def list(
         self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
     ) -> Sequence[Interaction]:

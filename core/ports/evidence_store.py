@@ -18,6 +18,10 @@ class EvidenceStore(Protocol):
         """The newest interaction that was answered and not undone, or None."""
         ...
 
+    async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
+        """The interaction of an invocation, or None."""
+        ...
+
     async def list(
         self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
     ) -> Sequence[Interaction]:

@@ -84,3 +84,14 @@ async def test_erase_takes_one_session_or_the_whole_user(stores: Stores) -> None
     assert await stores.evidence.erase(KEY.tenant) == 1
     assert await stores.evidence.last(OTHER_SESSION) is None
     assert await stores.evidence.last(OTHER_USER) is not None
+
+
+async def test_an_interaction_is_found_by_its_invocation_as_it_stands_now(stores: Stores) -> None:
+    await stores.evidence.record(KEY, interaction(1))
+    name = interaction(1).invocation_id
+    assert await stores.evidence.find(KEY, name) == interaction(1)
+    assert await stores.evidence.find(OTHER_USER, name) is None
+    await stores.evidence.mark_undone(KEY, 0)
+    undone = await stores.evidence.find(KEY, name)
+    assert undone is not None
+    assert undone.outcome is Outcome.UNDONE

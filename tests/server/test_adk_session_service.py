@@ -100,12 +100,16 @@ async def test_the_runner_gets_no_history_and_the_web_ui_gets_all(
     assert as_runner.state == as_web_ui.state == OURS
 
 
-async def test_the_runner_may_be_given_recent_events(tmp_path: Path) -> None:
+async def test_the_runner_may_be_given_recent_events_of_whole_turns(tmp_path: Path) -> None:
     service = BoundedSessionService(tmp_path / "sessions.db", recent_events=1)
     await started(service)
     session = await service.get_session(**HERE, config=None)
     assert session is not None
-    assert [event.author for event in session.events] == ["acc_ace"]
+    await service.append_event(session, said("again").model_copy(update={"invocation_id": "j"}))
+    await service.append_event(session, staged({}, "yes").model_copy(update={"invocation_id": "j"}))
+    session = await service.get_session(**HERE, config=None)
+    assert session is not None
+    assert [event.invocation_id for event in session.events] == ["j", "j"]
     await service.close()
 
 

@@ -1,0 +1,100 @@
+"""What becomes of the old events of a session: kept, deleted, or offloaded and then deleted.
+
+Done a little at a time, at the begin of each turn, so that no turn pays for the whole past. The
+unit is an invocation, so a call is never cut from its result; one with a call that still waits
+for a person stays. Offloading comes before deleting and can be repeated: a crash in between
+makes it run again and changes nothing.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from google.adk.events import Event
+
+from core.errors import AccAceError
+from schemas.past_turn import PastTurn, Utterance
+from schemas.tenancy import SessionKey
+
+_log = logging.getLogger(__name__)
+
+CUT_EVENTS = 200
+"""Events that one turn looks at for deletion; a long past is cut in many turns."""
+
+Offload = Callable[[SessionKey, Sequence[PastTurn]], Awaitable[None]]
+"""Writes turns to long-term memory; the same ones again change nothing."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Keep the newest `turns` turns (None: all); hand the others to `offload` before."""
+
+    turns: int | None = None
+    offload: Offload | None = None
+
+
+class OldEvents(Protocol):
+    """The stored events of sessions. Raises StoreError."""
+
+    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+        """Whole invocations beyond the newest `turns` that nobody waits for, oldest first.
+
+        About `limit` events; a longer invocation comes whole.
+        """
+        ...
+
+    async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
+        """Delete events by id; those that are gone are no error."""
+        ...
+
+
+async def cut(events: OldEvents, key: SessionKey, retention: Retention) -> None:
+    """Delete some of what is beyond the kept turns; a failure leaves it for the next turn."""
+    if retention.turns is None:
+        return
+    try:
+        old = await events.old_events(key, turns=retention.turns, limit=CUT_EVENTS)
+        if not old:
+            return
+        if retention.offload is not None:
+            await retention.offload(key, past_turns(old))
+        await events.delete_events(key, [event.id for event in old])
+    except AccAceError as error:
+        # The turn goes on: nothing is lost, and the next one tries again.
+        _log.warning("events_not_cut session=%s code=%s: %s", key.session, error.code, error)
+
+
+def past_turns(events: Sequence[Event]) -> list[PastTurn]:
+    """Events as the turns they belong to, in the order in which they began."""
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        groups.setdefault(event.invocation_id or event.id, []).append(event)
+    return [_past_turn(name, group) for name, group in groups.items()]
+
+
+def _past_turn(name: str, events: Sequence[Event]) -> PastTurn:
+    said = [utterance for event in events for utterance in _utterances(event)]
+    at = datetime.fromtimestamp(events[0].timestamp, UTC)
+    return PastTurn(invocation_id=name, at=at, said=said)
+
+
+def _utterances(event: Event) -> list[Utterance]:
+    parts = (event.content.parts if event.content else None) or []
+    said: list[Utterance] = []
+    for part in parts:
+        if part.text and not part.thought:
+            said.append(Utterance(speaker=event.author, text=part.text))
+        elif part.function_call is not None:
+            call = part.function_call.model_dump_json(include={"name", "args"}, exclude_none=True)
+            said.append(Utterance(speaker=event.author, text=f"called {call}"))
+        elif part.function_response is not None:
+            result = part.function_response.model_dump_json(
+                include={"name", "response"}, exclude_none=True
+            )
+            said.append(Utterance(speaker="tool", text=result))
+        elif attached := part.inline_data or part.file_data:
+            kind = attached.mime_type or "file"
+            said.append(Utterance(speaker=event.author, text=f"[{kind} attached]"))
+    return said

@@ -1,0 +1,190 @@
+"""The rows under ADK's events in PostgreSQL: what a turn loads, what waits, what is old."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from core.adapters.event_calls import OPEN_CALLS, CallTraffic
+from core.adapters.postgres_schema import Connection
+from schemas.tenancy import SessionKey
+
+_PAGE = 500
+
+_NEWEST = """
+    SELECT seq, invocation_id FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+     ORDER BY happened_at DESC, seq DESC LIMIT %(limit)s
+"""
+_OLDER = """
+    SELECT seq, happened_at, invocation_id FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND (happened_at, seq) < (%(at)s, %(seq)s)
+     ORDER BY happened_at DESC, seq DESC LIMIT %(limit)s
+"""
+_OLDEST = """
+    SELECT seq, invocation_id FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND invocation_id <> ALL(%(spared)s)
+       AND (invocation_id <> '' OR happened_at < (
+            SELECT min(happened_at) FROM events
+             WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+               AND invocation_id = ANY(%(kept)s)))
+     ORDER BY happened_at, seq LIMIT %(limit)s
+"""
+_EVENTS = """
+    SELECT body FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND (invocation_id = ANY(%(turns)s) OR seq = ANY(%(rows)s))
+     ORDER BY happened_at, seq
+"""
+_CALLS = """
+    SELECT invocation_id, answered_in FROM open_calls
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+"""
+_OPEN = """
+    INSERT INTO open_calls (app, user_id, session, call_id, invocation_id)
+    SELECT %(app)s, %(user)s, %(session)s, call, %(turn)s FROM unnest(%(calls)s::text[]) AS call
+    ON CONFLICT DO NOTHING
+"""
+_FORGET_OLDEST = """
+    DELETE FROM open_calls
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND seq NOT IN (SELECT seq FROM open_calls
+                        WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+                        ORDER BY seq DESC LIMIT %(limit)s)
+"""
+_ANSWER = """
+    UPDATE open_calls SET answered_in = %(turn)s
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND call_id = ANY(%(calls)s)
+"""
+_END = """
+    DELETE FROM open_calls
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND invocation_id = %(turn)s AND answered_in = %(turn)s
+"""
+_FORGET_ANSWERS = """
+    DELETE FROM open_calls
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND answered_in IN (SELECT invocation_id FROM events
+            WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+              AND event_id = ANY(%(events)s))
+"""
+_DELETE = """
+    DELETE FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND event_id = ANY(%(events)s)
+"""
+
+
+class NewEvent(NamedTuple):
+    """An event as it is stored."""
+
+    event_id: str
+    invocation_id: str
+    happened_at: float
+    body: str
+
+
+def read_events(
+    connection: Connection, key: SessionKey, *, limit: int | None, since: float | None
+) -> list[str]:
+    """The newest events, oldest first; of the same moment in the order in which they came."""
+    rows = connection.execute(
+        "SELECT body FROM events WHERE app = %s AND user_id = %s AND session = %s "
+        "AND happened_at >= %s ORDER BY happened_at DESC, seq DESC LIMIT %s",
+        (*key, since or float("-inf"), limit),
+    ).fetchall()
+    return [body for (body,) in reversed(rows)]
+
+
+def read_window(connection: Connection, key: SessionKey, *, recent: int) -> list[str]:
+    """The newest `recent` events and those of turns that wait, each turn whole; oldest first."""
+    named = key._asdict()
+    newest = connection.execute(_NEWEST, named | {"limit": recent}).fetchall() if recent else []
+    calls = connection.execute(_CALLS, named).fetchall()
+    turns = {turn for _, turn in newest if turn}
+    turns |= {turn for turn, answered in calls if answered in {None, turn}}
+    if not newest and not turns:
+        return []
+    return _bodies(connection, key, turns, [row for row, _ in newest])
+
+
+def read_old(connection: Connection, key: SessionKey, *, turns: int, limit: int) -> list[str]:
+    """Events of whole turns beyond the newest `turns` that nobody waits for, oldest first."""
+    kept = _newest_turns(connection, key, turns)
+    if len(kept) < turns:
+        return []
+    named = key._asdict()
+    spared = kept | {turn for turn, _ in connection.execute(_CALLS, named).fetchall()}
+    oldest = connection.execute(
+        _OLDEST, named | {"spared": list(spared), "kept": list(kept), "limit": limit}
+    ).fetchall()
+    names = {turn for _, turn in oldest if turn}
+    return _bodies(connection, key, names, [row for row, turn in oldest if not turn])
+
+
+def delete_rows(connection: Connection, key: SessionKey, events: Sequence[str]) -> None:
+    """Delete events, and what was noted of the calls that they answered."""
+    named = key._asdict() | {"events": list(events)}
+    connection.execute(_FORGET_ANSWERS, named)
+    connection.execute(_DELETE, named)
+
+
+def write_event(connection: Connection, key: SessionKey, event: NewEvent) -> bool:
+    """Add an event, once; False when there is no such session."""
+    found = connection.execute(
+        "UPDATE sessions SET updated_at = greatest(updated_at, %s) "
+        "WHERE app = %s AND user_id = %s AND session = %s",
+        (event.happened_at, *key),
+    ).rowcount
+    if not found:
+        return False
+    connection.execute(
+        "INSERT INTO events "
+        "(app, user_id, session, event_id, invocation_id, happened_at, body) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+        (*key, *event),
+    )
+    return True
+
+
+def write_calls(connection: Connection, key: SessionKey, turn: str, traffic: CallTraffic) -> int:
+    """Note calls that wait and answers that came; how many older calls no longer wait.
+
+    A call that its own turn has answered is forgotten at the end of that turn.
+    """
+    named = key._asdict() | {"turn": turn}
+    forgotten = 0
+    if traffic.opened:
+        connection.execute(_OPEN, named | {"calls": sorted(traffic.opened)})
+        forgotten = connection.execute(_FORGET_OLDEST, named | {"limit": OPEN_CALLS}).rowcount
+    if traffic.answered:
+        connection.execute(_ANSWER, named | {"calls": sorted(traffic.answered)})
+    if traffic.ends_invocation:
+        connection.execute(_END, named)
+    return forgotten
+
+
+def _newest_turns(connection: Connection, key: SessionKey, count: int) -> set[str]:
+    """The newest turns, at most `count`; reads no more of the index than they take up."""
+    found: set[str] = set()
+    at, seq = float("inf"), 0
+    while page := connection.execute(
+        _OLDER, key._asdict() | {"at": at, "seq": seq, "limit": _PAGE}
+    ).fetchall():
+        for _, _, turn in page:
+            if turn:
+                found.add(turn)
+            if len(found) == count:
+                return found
+        seq, at, _ = page[-1]
+    return found
+
+
+def _bodies(
+    connection: Connection, key: SessionKey, turns: Iterable[str], rows: Iterable[int]
+) -> list[str]:
+    found = connection.execute(
+        _EVENTS, key._asdict() | {"turns": list(turns), "rows": list(rows)}
+    ).fetchall()
+    return [body for (body,) in found]

@@ -1,0 +1,41 @@
+"""What a turn leaves in external memory when its events are deleted."""
+
+from collections.abc import Sequence
+
+from core.domain.tokens import token_end
+from schemas.artifact import Artifact, ArtifactKind
+from schemas.authority import Authority
+from schemas.past_turn import PastTurn
+from schemas.tenancy import SessionKey
+
+
+def past_turn_artifacts(key: SessionKey, turn: PastTurn, *, max_tokens: int) -> Sequence[Artifact]:
+    """All that was said in a turn, in pieces of at most `max_tokens`, the same ids each time.
+
+    They hold the agent's words too, so they have its authority: recalling one makes no rule.
+    """
+    text = "\n".join(f"{part.speaker}: {part.text}" for part in turn.said if part.text.strip())
+    return [
+        Artifact(
+            artifact_id=f"events:{key.session}:{turn.invocation_id}:{number}",
+            content=piece,
+            source=f"events:{turn.invocation_id}",
+            created_at=turn.at,
+            tenant=key.tenant,
+            kind=ArtifactKind.DOCUMENT,
+            authority=Authority.AGENT,
+            session=key.session,
+        )
+        for number, piece in enumerate(_pieces(text, max_tokens), start=1)
+    ]
+
+
+def _pieces(text: str, max_tokens: int) -> list[str]:
+    """The text cut into pieces, none of it lost."""
+    pieces: list[str] = []
+    at = 0
+    while at < len(text):
+        end = token_end(text, max_tokens, start=at, stop=len(text))
+        pieces.append(text[at:end])
+        at = end
+    return pieces

@@ -1,0 +1,242 @@
+"""Old events of a session: kept, trimmed, or offloaded to long-term memory and then deleted."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.events import Event, EventActions
+from google.genai import types
+
+from config import Settings
+from core.adapters.adk_session import BoundedSessionService
+from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.event_retention import CUT_EVENTS, Offload, Retention
+from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_sessions import PostgresSessionService
+from core.bootstrap import build_container
+from core.container import Container
+from core.errors import StoreError
+from core.turn.event_offloading import offload_events
+from schemas.artifact import ArtifactKind, RecallQuery
+from schemas.authority import Authority
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, Outcome, TurnInput
+from schemas.past_turn import PastTurn
+from schemas.tenancy import SessionKey
+from tests.fakes.clock import FixedClock
+
+KEY = SessionKey("shop", "aiko", "s-1")
+HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
+KEPT = 5
+
+Open = Callable[[Retention], BoundedSessions]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens session services over one store, as one process after the other would."""
+    if request.param == "sqlite":
+        opened: list[BoundedSessionService] = []
+
+        def in_file(retention: Retention) -> BoundedSessions:
+            opened.append(BoundedSessionService(tmp_path / "sessions.db", retention=retention))
+            return opened[-1]
+
+        yield in_file
+        for service in opened:
+            await service.close()
+    else:
+        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        yield lambda retention: PostgresSessionService(database, retention=retention)
+        await database.close()
+
+
+@pytest.fixture
+async def container() -> AsyncIterator[Container]:
+    built = build_container(Settings(store="memory"), FixedClock())
+    yield built
+    await built.close()
+
+
+def into(container: Container) -> Offload:
+    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload_events(container, key, turns)
+
+    return offload
+
+
+def event(turn: int, author: str, *parts: types.Part, **more: Any) -> Event:
+    role = "user" if author == "user" else "model"
+    content = types.Content(role=role, parts=list(parts))
+    return Event(author=author, invocation_id=f"i-{turn}", content=content, **more)
+
+
+async def take_turns(service: BoundedSessions, first: int, last: int) -> None:
+    """Turns of a question, a tool call with its result, and an answer."""
+    session = await service.get_session(**HERE, config=None) or await service.create_session(**HERE)
+    for turn in range(first, last + 1):
+        call = types.FunctionCall(id=f"c-{turn}", name="read_sensor", args={"number": turn})
+        result = types.FunctionResponse(
+            id=f"c-{turn}", name="read_sensor", response={"reads": f"walnut-{turn}"}
+        )
+        for each in (
+            event(turn, "user", types.Part(text=f"What does sensor {turn} say?")),
+            event(turn, "ops", types.Part(function_call=call)),
+            event(turn, "ops", types.Part(function_response=result)),
+            event(turn, "ops", types.Part(text=f"Sensor {turn} reads walnut-{turn}.")),
+        ):
+            await service.append_event(session, each)
+
+
+async def turns_kept(service: BoundedSessions) -> list[str]:
+    """The turns whose events are there, oldest first, each of them whole."""
+    session = await service.get_session(**HERE)
+    assert session is not None
+    names = [each.invocation_id for each in session.events]
+    whole = list(dict.fromkeys(names))
+    newest = whole[-1]
+    assert all(names.count(name) == 4 for name in whole if name != newest)
+    return whole
+
+
+async def recalled(container: Container, text: str) -> list[str]:
+    recall = await container.artifacts.recall(RecallQuery(key=KEY, text=text))
+    return [found.artifact.content for found in recall.candidates]
+
+
+async def test_all_events_are_kept_by_default(open_service: Open) -> None:
+    service = open_service(Retention())
+    await take_turns(service, 1, 30)
+    assert len(await turns_kept(service)) == 30
+    assert Settings().session_events == "keep"
+
+
+async def test_no_more_than_the_newest_turns_are_kept(open_service: Open) -> None:
+    service = open_service(Retention(turns=KEPT))
+    await take_turns(service, 1, 30)
+    assert await turns_kept(service) == [f"i-{turn}" for turn in range(26, 31)]
+
+
+async def test_a_long_past_is_cut_a_little_at_a_time(open_service: Open) -> None:
+    await take_turns(open_service(Retention()), 1, 120)
+    service = open_service(Retention(turns=KEPT))
+    await take_turns(service, 121, 121)
+    assert len(await turns_kept(service)) == 121 - CUT_EVENTS // 4
+    await take_turns(service, 122, 124)
+    assert len(await turns_kept(service)) == KEPT
+
+
+async def test_offloaded_events_can_be_recalled_with_their_provenance(
+    open_service: Open, container: Container
+) -> None:
+    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    await take_turns(service, 1, 12)
+    assert len(await turns_kept(service)) == KEPT
+    recall = await container.artifacts.recall(RecallQuery(key=KEY, text="sensor walnut-3"))
+    artifact = recall.candidates[0].artifact
+    assert "user: What does sensor 3 say?" in artifact.content
+    assert "Sensor 3 reads walnut-3." in artifact.content
+    assert artifact.source == "events:i-3"
+    assert artifact.session == KEY.session
+    assert (artifact.kind, artifact.authority) == (ArtifactKind.DOCUMENT, Authority.AGENT)
+    assert await container.artifacts.count(KEY.tenant) == 12 - KEPT
+
+
+async def test_a_crash_between_offloading_and_deleting_doubles_nothing(
+    open_service: Open, container: Container
+) -> None:
+    await take_turns(open_service(Retention()), 1, 12)
+    offload = into(container)
+
+    async def dies(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload(key, turns)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await take_turns(open_service(Retention(turns=KEPT, offload=dies)), 13, 13)
+    written = await container.artifacts.count(KEY.tenant)
+    assert written == 13 - KEPT
+    service = open_service(Retention(turns=KEPT, offload=offload))
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert session.events[0].invocation_id == "i-1"
+    await take_turns(service, 14, 14)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert session.events[0].invocation_id == "i-10"
+    assert await container.artifacts.count(KEY.tenant) == written + 1
+
+
+async def test_a_store_that_is_away_costs_no_turn_and_no_event(
+    open_service: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def away(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        raise StoreError("memory.db is locked")
+
+    service = open_service(Retention(turns=KEPT, offload=away))
+    with caplog.at_level(logging.WARNING):
+        await take_turns(service, 1, 10)
+    assert len(await turns_kept(service)) == 10
+    assert "events_not_cut session=s-1 code=store_error: memory.db is locked" in caplog.text
+
+
+async def test_a_long_text_is_offloaded_whole(open_service: Open, container: Container) -> None:
+    service = open_service(Retention(turns=1, offload=into(container)))
+    session = await service.create_session(**HERE)
+    words = " ".join(f"word{number}" for number in range(9_000))
+    await service.append_event(session, event(1, "user", types.Part(text=words)))
+    await service.append_event(session, event(2, "user", types.Part(text="next")))
+    stored = [
+        await container.artifacts.get(KEY.tenant, f"events:s-1:i-1:{number}")
+        for number in range(1, 40)
+    ]
+    pieces = [artifact.content for artifact in stored if artifact]
+    assert len(pieces) > 1
+    assert "".join(pieces) == f"user: {words}"
+
+
+def interaction(turn: int, outcome: Outcome = Outcome.ANSWERED) -> Interaction:
+    return Interaction(
+        turn=turn,
+        invocation_id=f"i-{turn}",
+        input=TurnInput(text=f"What does sensor {turn} say?"),
+        decision=GeneratorOutput(final_answer=f"Sensor {turn} reads walnut-{turn}."),
+        outcome=outcome,
+        created_at=FixedClock().now(),
+    )
+
+
+async def test_a_turn_that_left_artifacts_when_it_was_answered_is_not_doubled(
+    open_service: Open, container: Container
+) -> None:
+    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    # As a process leaves it that died between the evidence of a turn and its artifacts.
+    await container.evidence.record(KEY, interaction(1))
+    await take_turns(service, 1, 8)
+    assert await container.artifacts.get(KEY.tenant, "turn:s-1:1") is not None
+    assert await container.artifacts.get(KEY.tenant, "events:s-1:i-1:1") is None
+    assert await container.artifacts.get(KEY.tenant, "events:s-1:i-2:1") is not None
+
+
+async def test_an_undone_turn_is_not_brought_back_by_offloading(
+    open_service: Open, container: Container
+) -> None:
+    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    await container.evidence.record(KEY, interaction(1, Outcome.UNDONE))
+    await take_turns(service, 1, 8)
+    assert "i-1" not in await turns_kept(service)
+    assert not any("walnut-1." in content for content in await recalled(container, "walnut-1"))
+
+
+async def test_events_without_an_invocation_are_cut_with_their_time(open_service: Open) -> None:
+    service = open_service(Retention(turns=KEPT))
+    session = await service.create_session(**HERE)
+    patch = Event(author="user", actions=EventActions(state_delta={"colour": "blue"}))
+    await service.append_event(session, patch)
+    await take_turns(service, 1, 10)
+    after = await service.get_session(**HERE)
+    assert after is not None
+    assert all(each.invocation_id for each in after.events)
+    assert after.state["colour"] == "blue"
