@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -52,7 +52,15 @@ class DeltaKind(StrEnum):
     ROLLBACK = "ROLLBACK"
     FORK = "FORK"
     PROMOTE = "PROMOTE"
+    ERASE = "ERASE"
     UNREADABLE = "UNREADABLE"
+
+
+class Merging(NamedTuple):
+    """The bullet that stays, and those that go into it, as a model wrote them."""
+
+    survivor: str
+    sources: list[str]
 
 
 class DeltaOperation(Value):
@@ -69,6 +77,11 @@ class DeltaOperation(Value):
     source_ids: list[str] = Field(
         default_factory=list, description="MERGE: the bullets that go into `bullet_id`."
     )
+
+    @property
+    def merging(self) -> Merging:
+        """Which bullets a MERGE is about: where it names no bullet to stay, the first one stays."""
+        return Merging(self.bullet_id or next(iter(self.source_ids), ""), self.source_ids)
 
     @model_validator(mode="before")
     @classmethod

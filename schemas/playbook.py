@@ -261,9 +261,10 @@ def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bu
         case DeltaType.REMOVE:
             return draft.remove(wanted)
         case DeltaType.MERGE:
+            survivor, sources = operation.merging
             return draft.merge(
-                wanted,
-                operation.source_ids,
+                survivor,
+                sources,
                 content=operation.content,
                 section=operation.section,
                 at=at,

@@ -127,14 +127,15 @@ class PlaybookDraft:
         return self._put(survivor, **texts, **counts, **_when(survivor, at, origin))
 
     def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
-        """The bullets that a merge into `survivor` would take in, each once.
+        """The bullets that a merge into `survivor` would take in, each once and without itself.
 
         Raises PlaybookError 'unknown_id', 'no_sources' or 'merge_with_itself'.
         """
         found = {bullet.id: bullet for bullet in map(self._require, source_ids)}
         if not found:
             raise PlaybookError("no_sources")
-        if survivor.id in found:
+        found.pop(survivor.id, None)
+        if not found:
             raise PlaybookError("merge_with_itself")
         return tuple(found.values())
 

@@ -30,7 +30,7 @@ def objection(text: str, *, max_tokens: int) -> str | None:
     if len(text) > CHARACTERS_PER_TOKEN * max_tokens or estimate_tokens(text) > max_tokens:
         return "too_long"
     seen = skeleton(text)
-    findings = find_sensitive(text) or find_sensitive(seen)
+    findings = find_sensitive(text) or (find_sensitive(seen) if seen != text else ())
     if findings:
         return findings[0].kind.value
     if _DELIMITER.search(seen) or instruction_like(text):

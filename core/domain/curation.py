@@ -4,71 +4,76 @@ Each operation ends as applied, held (kept in the log for a person to decide) or
 reason code. Operations are judged one after the other, so a bad one never takes the good ones
 with it. The records that come out are the delta log; replayed from empty they give the playbook.
 
-    unknown_id            UPDATE, REMOVE or a tag names no bullet              rejected
+    ok                    it was applied as it stands                          applied
+    duplicate             a bullet of some section says the same: an ADD       applied
+                          counts as a neutral tag on it, an UPDATE as a merge
+                          into it
+    generalised           applied without what is personal (shared playbooks)  applied
+
+    over_budget           no room in playbook or section, even after a refine  held
+    ungrounded            the lesson rests on tool or retrieved text alone     held
+    contradiction         it says the contrary of a live bullet                held
+    contradiction_pinned  it says the contrary of a pinned bullet              held
+    pinned                it would change or remove a pinned bullet            held
+    personal              what is personal cannot be told apart from the rest  held
+    removes_too_much      the batch removes over half of four or more bullets  held
+
+    unknown_id            UPDATE, REMOVE, MERGE or a tag names no bullet       rejected
     id_exists             ADD names a bullet that exists                       rejected
     empty                 there is no text                                     rejected
     too_long              the text exceeds `limits.bullet_tokens`              rejected
-    duplicate             another bullet, of any section, says the same        rejected
     secret, pii           the text holds a credential or personal data         rejected
-    unreadable            it is none of ADD, UPDATE and REMOVE                 rejected
     instruction_like      the text speaks to the model over the product        rejected
+    no_sources            MERGE names no bullet to take in                     rejected
+    duplicate             another bullet says what MERGE would make of these   rejected
+    merge_with_itself     MERGE names the bullet that stays alone              rejected
+    too_many_sources      MERGE names more than 64 bullets                     rejected
+    unreadable            it is none of ADD, UPDATE, REMOVE and MERGE          rejected
     too_many_operations   beyond `limits.delta_operations`                     rejected
     not_used, tagged      the bullet was not used, or is tagged, in this turn  rejected
-    over_budget           the playbook holds `limits.playbook_bullets`         held
-    ungrounded            the lesson rests on tool or retrieved text alone     held
-    removes_too_much      the batch removes over half of four or more bullets  held
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
-from core.domain.bullet_screening import objection
+from core.domain.curation_judge import Judge
+from core.domain.curation_ledger import Ledger
 from core.domain.curation_record import (
     OK,
+    Curated,
     CurationContext,
+    Refiner,
     Verdict,
-    held,
     record_of,
     rejected,
     result_of,
 )
-from core.domain.fingerprint import fingerprint
-from core.domain.redaction import redact
-from core.domain.tokens import clip_tokens
-from schemas.bullet import Bullet, clean_id, clean_section, is_bullet_id, one_line
-from schemas.delta import UNREADABLE, DeltaBatch, DeltaKind, DeltaOperation, DeltaResult, DeltaType
+from schemas.bullet import Bullet, clean_id, is_bullet_id
+from schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaType
 from schemas.playbook import DeltaRecord, Playbook
 from schemas.reflection import BulletTag
 
-__all__ = ["Curated", "CurationContext", "curate", "tag"]
+__all__ = ["Curated", "CurationContext", "Refiner", "curate", "tag"]
 
-FEW_BULLETS = 4
-"""A playbook with fewer bullets may be emptied by one batch."""
-
-
-@dataclass(frozen=True)
-class Curated:
-    """A playbook after curation, how each operation ended, and the rows for the delta log."""
-
-    playbook: Playbook
-    results: list[DeltaResult]
-    records: list[DeltaRecord]
+MOST_REFUSED = 64
+"""Operations beyond the limit that get a row of the log each; the rest share one."""
 
 
 def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> Curated:
-    """Apply what a batch may change and say how each operation ended. Never raises."""
-    ledger = _Ledger(playbook, context)
+    """Apply what a batch may change and say how each operation ended. Never raises.
+
+    The results stand in the order of the operations, unreadable ones last.
+    """
+    ledger = Ledger(playbook, context)
+    limit = context.limits.delta_operations
+    judge = Judge(ledger, context, playbook.bullets, batch.operations[:limit])
+    for operation in batch.operations[:limit]:
+        judge.take(operation)
     too_many = rejected("too_many_operations")
-    removals_held = _removes_too_much(playbook, batch.operations[: context.limits.delta_operations])
-    for position, operation in enumerate(batch.operations):
-        if position >= context.limits.delta_operations:
-            ledger.refuse(operation, too_many)
-        elif removals_held and operation.type is DeltaType.REMOVE:
-            ledger.remove(operation, held("removes_too_much"))
-        else:
-            ledger.take(operation)
-    for text in batch.unreadable[: context.limits.delta_operations]:
-        ledger.refuse_unreadable(text)
+    for operation in batch.operations[limit : limit + MOST_REFUSED]:
+        ledger.refuse(operation, too_many)
+    ledger.refuse_rest(batch.operations[limit + MOST_REFUSED :], too_many)
+    for text in batch.unreadable[:limit]:
+        ledger.refuse_unreadable(text, rejected("unreadable"))
     return ledger.curated()
 
 
@@ -101,164 +106,6 @@ def tag(
             record_of(DeltaKind.TAG, named, verdict, context, before=before, after=after)
         )
     return Curated(playbook.with_draft(draft), results, records)
-
-
-class _Ledger:
-    """Takes operations one by one and keeps the books."""
-
-    def __init__(self, playbook: Playbook, context: CurationContext) -> None:
-        self._playbook = playbook
-        self._draft = playbook.draft()
-        self._context = context
-        self._said = {fingerprint(bullet.content): bullet.id for bullet in playbook.bullets}
-        self._results: list[DeltaResult] = []
-        self._records: list[DeltaRecord] = []
-
-    def curated(self) -> Curated:
-        """Everything so far."""
-        return Curated(self._playbook.with_draft(self._draft), self._results, self._records)
-
-    def take(self, operation: DeltaOperation) -> None:
-        """Judge an operation and apply it when nothing speaks against it."""
-        match operation.type:
-            case DeltaType.ADD:
-                self._add(operation)
-            case DeltaType.UPDATE:
-                self._update(operation)
-            case DeltaType.REMOVE:
-                self.remove(operation)
-            case DeltaType.MERGE:
-                self.refuse(operation, rejected("unreadable"))
-
-    def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
-        """Write down an operation that is not applied."""
-        bullet_id = clean_id(operation.bullet_id or "")
-        # What is no id may be anything, so it is not written down.
-        named = bullet_id if is_bullet_id(bullet_id) else None
-        self._note(operation, named, verdict, before=self._known(operation))
-
-    def refuse_unreadable(self, text: str) -> None:
-        """Write down what is no operation."""
-        verdict = rejected("unreadable")
-        self._results.append(result_of(UNREADABLE, None, verdict))
-        self._records.append(
-            record_of(
-                DeltaKind.UNREADABLE,
-                None,
-                verdict,
-                self._context,
-                before=None,
-                after=None,
-                proposed=self._shown(text),
-            )
-        )
-
-    def remove(self, operation: DeltaOperation, verdict: Verdict = OK) -> None:
-        """Remove a bullet, or hold the removal."""
-        before = self._known(operation)
-        if before is None:
-            self.refuse(operation, rejected("unknown_id"))
-        elif verdict is not OK:
-            self.refuse(operation, verdict)
-        elif not self._context.grounded:
-            self.refuse(operation, held("ungrounded"))
-        else:
-            self._draft.remove(before.id)
-            self._forget(before)
-            self._note(operation, before.id, OK, before=before)
-
-    def _add(self, operation: DeltaOperation) -> None:
-        text = one_line(operation.content or "")
-        verdict = self._judge(operation, text, own_id=None)
-        if self._known(operation) is not None:
-            verdict = rejected("id_exists")
-        elif verdict is OK and len(self._draft) >= self._context.limits.playbook_bullets:
-            verdict = held("over_budget")
-        if verdict is not OK:
-            self.refuse(operation, verdict)
-            return
-        # The counter names it: a model must not choose ids, or it could reuse one.
-        bullet = self._draft.add(operation.section, text, bullet_id=None, at=self._context.at)
-        self._said[fingerprint(bullet.content)] = bullet.id
-        self._note(operation, bullet.id, OK, after=bullet)
-
-    def _update(self, operation: DeltaOperation) -> None:
-        before = self._known(operation)
-        if before is None:
-            self.refuse(operation, rejected("unknown_id"))
-            return
-        text = one_line(operation.content or "")
-        verdict = self._judge(operation, text, own_id=before.id)
-        if verdict is not OK:
-            self.refuse(operation, verdict)
-            return
-        self._forget(before)
-        after = self._draft.update(
-            before.id, content=text, section=operation.section, at=self._context.at
-        )
-        self._said[fingerprint(text)] = after.id
-        self._note(operation, after.id, OK, before=before, after=after)
-
-    def _judge(self, operation: DeltaOperation, text: str, *, own_id: str | None) -> Verdict:
-        budget = self._context.limits.bullet_tokens
-        reason = objection(text, max_tokens=budget)
-        section = clean_section(operation.section)
-        if reason is None and section:
-            # A heading stands in the prompt as the text does, so it is screened as the text is.
-            reason = objection(section, max_tokens=budget)
-        if reason is not None:
-            return rejected(reason)
-        if self._said.get(fingerprint(text), own_id) != own_id:
-            return rejected("duplicate")
-        return OK if self._context.grounded else held("ungrounded")
-
-    def _known(self, operation: DeltaOperation) -> Bullet | None:
-        return self._draft.get(operation.bullet_id or "")
-
-    def _forget(self, bullet: Bullet) -> None:
-        mark = fingerprint(bullet.content)
-        if self._said.get(mark) == bullet.id:
-            del self._said[mark]
-
-    def _note(
-        self,
-        operation: DeltaOperation,
-        bullet_id: str | None,
-        verdict: Verdict,
-        *,
-        before: Bullet | None = None,
-        after: Bullet | None = None,
-    ) -> None:
-        self._results.append(result_of(operation.type, bullet_id, verdict))
-        proposed = None if verdict is OK else self._shown(operation.content)
-        self._records.append(
-            record_of(
-                DeltaKind(operation.type),
-                bullet_id,
-                verdict,
-                self._context,
-                before=before,
-                after=after if verdict is OK else before,
-                proposed=proposed,
-            )
-        )
-
-    def _shown(self, content: str | None) -> str | None:
-        """What was proposed, fit for a log: one line, redacted, bounded."""
-        if content is None:
-            return None
-        return clip_tokens(redact(one_line(content)), 2 * self._context.limits.bullet_tokens)
-
-
-def _removes_too_much(playbook: Playbook, operations: Sequence[DeltaOperation]) -> bool:
-    """Whether a batch would take more than half of a playbook that has four bullets or more."""
-    named = {
-        clean_id(operation.bullet_id or "")
-        for operation in operations
-        if operation.type is DeltaType.REMOVE
-    }
-    removed = sum(bullet.id in named for bullet in playbook.bullets)
-    return len(playbook.bullets) >= FEW_BULLETS and 2 * removed > len(playbook.bullets)
 
 
 def _judge_tag(

@@ -1,13 +1,23 @@
-"""How an operation ended, and its row in the delta log."""
+"""What curation is told, how an operation ended, and its rows in the delta log."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from schemas.bullet import Bullet
-from schemas.delta import DeltaKind, DeltaResult, DeltaStatus, DeltaType
+from schemas.bullet import Bullet, Origin
+from schemas.delta import DeltaKind, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
 from schemas.limits import Limits
-from schemas.playbook import DeltaRecord
+from schemas.playbook import DeltaRecord, Playbook
+
+
+@dataclass(frozen=True)
+class Curated:
+    """A playbook after curation, how each operation ended, and the rows for the delta log."""
+
+    playbook: Playbook
+    results: list[DeltaResult]
+    records: list[DeltaRecord]
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,34 @@ class CurationContext:
     turn: int
     grounded: bool
     """False when the lesson rests only on text of tools or documents."""
+    quote_digest: str = ""
+    """SHA-256, in hex, of the words that the lesson rests on."""
+    shared: bool = False
+    """Whether other users' prompts are made of the playbook, so that the sharing gate applies."""
+    entities: tuple[str, ...] = ()
+    """Typed names of the user's state ('person:Aiko'), which must not be shared."""
+    by_person: bool = False
+    """A person has decided: pins, contradictions and weak provenance hold nothing then."""
+    resolves: int | None = None
+    """`seq` of the held record that the batch decides, if it does."""
+    refine: "Refiner | None" = None
+    """Makes room in a playbook that is full; None holds what has no room."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where a bullet of this batch comes from; None where no user taught it."""
+        if not self.user:
+            return None
+        return Origin(
+            user=self.user,
+            session=self.session,
+            turn=self.turn,
+            quote_digest=self.quote_digest,
+        )
+
+
+Refiner = Callable[[Playbook, CurationContext], Curated]
+"""Merges and archives bullets; its records lead from the playbook to the refined one."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +71,11 @@ class Verdict:
 
 OK = Verdict(DeltaStatus.APPLIED, "ok")
 """Nothing speaks against it."""
+
+
+def applied(reason: str) -> Verdict:
+    """The operation took effect, in the way that the reason tells."""
+    return Verdict(DeltaStatus.APPLIED, reason)
 
 
 def rejected(reason: str) -> Verdict:
@@ -60,7 +103,9 @@ def record_of(
     *,
     before: Bullet | None,
     after: Bullet | None,
+    merged_into: str | None = None,
     proposed: str | None = None,
+    operation: DeltaOperation | None = None,
 ) -> DeltaRecord:
     """The row for the delta log, with where it came from."""
     return DeltaRecord(
@@ -70,7 +115,10 @@ def record_of(
         reason=verdict.reason,
         before=before,
         after=after,
+        merged_into=merged_into,
         proposed=proposed,
+        operation=operation,
+        resolves=context.resolves,
         user=context.user,
         session=context.session,
         turn=context.turn,

@@ -10,6 +10,12 @@ duplicate when nothing it says would be lost.
 import re
 import unicodedata
 
+NO_EN = "not0"
+"""What an English negation becomes."""
+
+NO_JA = "否"
+"""What a Japanese negation becomes."""
+
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _TOKEN = re.compile(
     rf"[{_CJK}ー]+|[^\W_{_CJK}]+(?:[._'-][^\W_{_CJK}]+)*"
@@ -52,7 +58,7 @@ def fingerprint(text: str) -> str:
     """The fingerprint of a lesson; equal for near-duplicates, '' only for blank text."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     plain = _LEADING_CONDITION.sub(r"\2 \1", plain)
-    plain = _NEGATIVE_EN.sub(" not0 ", plain)
+    plain = _NEGATIVE_EN.sub(f" {NO_EN} ", plain)
     plain = _PAUSE_JA.sub("", plain)
     tokens = (_normal(token) for token in _TOKEN.findall(plain))
     # A text of marks or filler alone is compared as it stands.
@@ -63,17 +69,17 @@ def _normal(token: str) -> str:
     """A token without inflection; '' for filler."""
     if re.match(rf"[{_CJK}]", token):
         return _normal_ja(token)
-    return "" if token in _FILLER_EN else _stem(token)
+    return "" if token in _FILLER_EN else uninflected(token)
 
 
 def _normal_ja(run: str) -> str:
     run = _FILLER_JA.sub("", run)
-    run = _NEGATIVE_JA.sub("否", run)
+    run = _NEGATIVE_JA.sub(NO_JA, run)
     run = _ENDING_JA.sub("", run)
     return _PARTICLE_JA.sub("", run)
 
 
-def _stem(word: str) -> str:
+def uninflected(word: str) -> str:
     """An English word without plural, tense and final e; other words as they are."""
     if len(word) < 4 or not (word.isascii() and word.isalpha()) or word in _PROTOCOLS:
         return word

@@ -301,7 +301,7 @@ def test_merging_adds_counters_to_the_survivor_and_the_sources_leave() -> None:
     ("survivor", "sources", "content", "reason"),
     [
         ("b-00001", [], None, "no_sources"),
-        ("b-00001", ["b-00001", "b-00002"], None, "merge_with_itself"),
+        ("b-00001", ["b-00001", " B-00001 "], None, "merge_with_itself"),
         ("b-00001", ["b-00002", "b-00009"], None, "unknown_id"),
         ("b-00009", ["b-00001"], None, "unknown_id"),
         ("b-00001", ["b-00002"], " ", "empty"),

@@ -1,0 +1,89 @@
+"""What the bullets of a playbook say, for looking up: who says the same, who says the contrary."""
+
+from collections.abc import Collection, Iterable
+
+from core.domain.claim import Claim, claim_of
+from schemas.bullet import Bullet
+from schemas.limits import Limits
+
+_Key = tuple[object, ...]
+
+
+class LessonIndex:
+    """The claims and the size of all bullets, kept in step by `add` and `discard`."""
+
+    def __init__(self, bullets: Iterable[Bullet]) -> None:
+        self._said: dict[str, dict[str, None]] = {}
+        self._claims: dict[_Key, dict[str, Claim]] = {}
+        self._tokens = 0
+        self._sections: dict[str, int] = {}
+        self._count = 0
+        for bullet in bullets:
+            self.add(bullet)
+
+    def add(self, bullet: Bullet) -> None:
+        """Take a bullet in."""
+        claim = claim_of(bullet.content)
+        self._said.setdefault(claim.fingerprint, {})[bullet.id] = None
+        for key in _keys(claim):
+            self._claims.setdefault(key, {})[bullet.id] = claim
+        self._weigh(bullet, 1)
+
+    def discard(self, bullet: Bullet) -> None:
+        """Leave a bullet out, as it was when it was added."""
+        claim = claim_of(bullet.content)
+        self._said[claim.fingerprint].pop(bullet.id)
+        for key in _keys(claim):
+            self._claims[key].pop(bullet.id)
+        self._weigh(bullet, -1)
+
+    def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
+        """The id of the oldest other bullet, of any section, that says the same."""
+        said = self._said.get(claim_of(text).fingerprint, {})
+        return next((bullet_id for bullet_id in said if bullet_id not in apart_from), None)
+
+    def contrary(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
+        """The ids of other bullets that contradict the text."""
+        claim = claim_of(text)
+        found = {
+            bullet_id: None
+            for key in _keys(claim)
+            for bullet_id, other in self._claims.get(key, {}).items()
+            if bullet_id not in apart_from and claim.excludes(other)
+        }
+        return list(found)
+
+    def has_room(
+        self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
+    ) -> bool:
+        """Whether a text may join a section when other bullets leave.
+
+        A change that makes nothing larger is always possible, whatever the limits are now.
+        """
+        tokens = claim_of(text).tokens
+        gone = sum(claim_of(bullet.content).tokens for bullet in leaving)
+        gone_here = sum(
+            claim_of(bullet.content).tokens for bullet in leaving if bullet.section == section
+        )
+        count = self._count + 1 - len(leaving)
+        whole = self._tokens + tokens - gone
+        part = self._sections.get(section, 0) + tokens - gone_here
+        return (
+            (count <= limits.playbook_bullets or bool(leaving))
+            and (whole <= limits.playbook_tokens or tokens <= gone)
+            and (part <= limits.section_tokens or tokens <= gone_here)
+        )
+
+    def _weigh(self, bullet: Bullet, sign: int) -> None:
+        tokens = sign * claim_of(bullet.content).tokens
+        self._count += sign
+        self._tokens += tokens
+        self._sections[bullet.section] = self._sections.get(bullet.section, 0) + tokens
+
+
+def _keys(claim: Claim) -> tuple[_Key, ...]:
+    """Where a claim is found by those it excludes: same frame, or same subject of numbers."""
+    framed: _Key = ("frame", claim.frame)
+    if not claim.subject:
+        return (framed,)
+    return framed, ("subject", *claim.subject)
