@@ -3,19 +3,20 @@
 import hashlib
 from collections.abc import Sequence
 
+from core.domain.playbook_content import content_digest
 from core.errors import ConflictError, NotFoundError
 from schemas.delta import DeltaStatus
-from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
 from schemas.tenancy import PlaybookScope
 
 
 def stored(version: int, playbook: Playbook) -> StoredPlaybook:
-    """A playbook with its version and digest."""
-    return StoredPlaybook(version=version, digest=playbook_digest(playbook), playbook=playbook)
+    """A playbook with its version and the digest of its content."""
+    return StoredPlaybook(version=version, digest=content_digest(playbook), playbook=playbook)
 
 
 def playbook_digest(playbook: Playbook) -> str:
-    """SHA-256 of the canonical JSON."""
+    """SHA-256 of the whole canonical JSON: the digest that programs before branches stored."""
     return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -36,15 +37,33 @@ def without_provenance(record: DeltaRecord) -> DeltaRecord:
     """The record without who, where and when; what was never applied loses its words too."""
     update: dict[str, object] = {"user": "", "session": "", "turn": 0, "job": ""}
     if record.status is not DeltaStatus.APPLIED:
-        update |= {"before": None, "after": None, "proposed": None}
+        update |= {"before": None, "after": None, "proposed": None, "operation": None}
     return record.model_copy(update=update)
+
+
+def without_user(record: DeltaRecord, user: str) -> DeltaRecord:
+    """The record without a user: its provenance, and the origin of the bullets around it."""
+    own = without_provenance(record) if record.user == user else record
+    sides = {
+        side: without_origin(bullet, user)
+        for side in ("before", "after")
+        if (bullet := getattr(own, side)) is not None
+    }
+    return own.model_copy(update=sides)
+
+
+def without_origin(bullet: Bullet, user: str) -> Bullet:
+    """The bullet, without its origin if that is a turn of the user's."""
+    if bullet.origin is None or bullet.origin.user != user:
+        return bullet
+    return bullet.model_copy(update={"origin": None})
 
 
 def check_playbook_version(scope: PlaybookScope, current: int, expected: int) -> None:
     """Raise ConflictError unless the current version is the expected one."""
     if current != expected:
         raise ConflictError(
-            f"playbook of {_named(scope)} is at version {current}, not {expected}: another commit "
+            f"playbook of {named(scope)} is at version {current}, not {expected}: another commit "
             "came first; load it and apply the operations again"
         )
 
@@ -53,9 +72,12 @@ def check_known_version(scope: PlaybookScope, current: int, version: int) -> Non
     """Raise NotFoundError for a version that never was."""
     if not 0 <= version <= current:
         raise NotFoundError(
-            f"playbook of {_named(scope)} has no version {version}; it has 0 to {current}"
+            f"playbook of {named(scope)} has no version {version}; it has 0 to {current}"
         )
 
 
-def _named(scope: PlaybookScope) -> str:
-    return f"app {scope.app!r}" + (f", user {scope.user!r}" if scope.user is not None else "")
+def named(scope: PlaybookScope) -> str:
+    """Whose playbook it is, as messages say it."""
+    user = f", user {scope.user!r}" if scope.user is not None else ""
+    branch = f", branch {scope.branch!r}" if scope.branch else ""
+    return f"app {scope.app!r}{user}{branch}"
