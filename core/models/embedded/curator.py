@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.domain.language.words import negated
-from core.models.embedded.lessons import PITFALLS, STRATEGIES, TOOLS
+from core.models.embedded.choice_learning import LESSONS_APART
+from core.models.embedded.choices import option_of
+from core.models.embedded.lessons import CHOICES, PITFALLS, STRATEGIES, TOOLS
 from core.models.embedded.matching import terms_of
 from core.models.embedded.views import (
     BulletView,
@@ -21,6 +23,8 @@ _HARM = 3
 """Harmful tags from which a bullet is removed, if they are more than twice the helpful ones."""
 
 _MOST_REMOVED = 2
+_MOST_LEARNED = 8
+"""Lessons taken from one reflection."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,29 @@ def curate(inputs: Mapping[str, object]) -> DeltaBatch:
 def _learned(
     reflection: Mapping[str, object], bullets: Sequence[BulletView], *, failed: bool
 ) -> list[DeltaOperation]:
-    insight = text_of(reflection.get("key_insight")).strip()
-    if not insight:
-        return []
+    insight = text_of(reflection.get("key_insight"))
     error = bool(text_of(reflection.get("error_identification")).strip())
-    nearest = _nearest(insight, bullets)
-    if nearest is not None and nearest.likeness >= _SAME:
-        return []
-    if nearest is not None and error and nearest.likeness >= _NEAR:
-        return [_update(nearest.bullet, insight)]
     section = TOOLS if failed else PITFALLS if error else STRATEGIES
-    return [DeltaOperation(type=DeltaType.ADD, section=section, content=insight)]
+    lessons = [line.strip() for line in insight.split(LESSONS_APART) if line.strip()]
+    proposed = [_proposal(item, bullets, section, error=error) for item in lessons[:_MOST_LEARNED]]
+    return [operation for operation in proposed if operation is not None]
+
+
+def _proposal(
+    insight: str, bullets: Sequence[BulletView], section: str, *, error: bool
+) -> DeltaOperation | None:
+    """What to do with one lesson; None when a bullet says it already."""
+    option = option_of(insight)
+    # Lessons for other options are other lessons, however like their words are.
+    like = [bullet for bullet in bullets if option_of(bullet.content) == option]
+    nearest = _nearest(insight, like)
+    if nearest is not None and nearest.likeness >= _SAME:
+        return None
+    if nearest is not None and error and not option and nearest.likeness >= _NEAR:
+        return _update(nearest.bullet, insight)
+    return DeltaOperation(
+        type=DeltaType.ADD, section=CHOICES if option else section, content=insight
+    )
 
 
 def _update(bullet: BulletView, insight: str) -> DeltaOperation:

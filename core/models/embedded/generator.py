@@ -7,6 +7,7 @@ comes before everything that x_t asks for.
 from collections.abc import Callable, Iterable
 
 from core.domain.tokens import clip_tokens
+from core.models.embedded.choice_answers import choose_options
 from core.models.embedded.fact_answers import (
     acknowledge,
     answer,
@@ -78,6 +79,7 @@ def _tool(situation: Situation) -> Said | Call | None:
 _PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
     greet,
     refuse,
+    choose_options,
     confirm_rules,
     take_options,
     _tool,

@@ -5,6 +5,7 @@ from core.models.embedded.wording import Language
 PITFALLS = "pitfalls"
 STRATEGIES = "strategies"
 TOOLS = "tools"
+CHOICES = "choices"
 
 _KINDS: dict[str, tuple[str, str]] = {
     "server": ("server", "サーバー"),

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from core.domain.language.detect import language_of
 from core.models.embedded import lessons
 from core.models.embedded.actions import actions_in
+from core.models.embedded.choice_learning import (
+    LESSONS_APART,
+    ChoiceFinding,
+    reflect_on_choices,
+)
 from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.entities import find_entities
-from core.models.embedded.feedback import Verdict, verdict_on
+from core.models.embedded.feedback import Verdict, truth_in, verdict_on
 from core.models.embedded.intents import intents
 from core.models.embedded.matching import terms_of
 from core.models.embedded.speech import is_correction, is_praise
@@ -58,6 +63,11 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
     case.
     """
     turn = _read(inputs)
+    answer = text_of(mapping_of(inputs.get("generation")).get("final_answer"))
+    truth = truth_in(inputs.get("feedback"))
+    choices = reflect_on_choices(turn.text, answer, truth, turn.bullets) if truth else None
+    if choices is not None:
+        return _on_choices(choices)
     finding = _finding(turn)
     return Reflection(
         reasoning=_reasoning(turn, finding),
@@ -68,6 +78,15 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
         bullet_tags=[BulletTag(id=bullet.id, tag=finding.tag) for bullet in turn.bullets],
         corrects_previous=finding.corrects,
         previous_bullet_tags=_previous_tags(turn) if finding.corrects else [],
+    )
+
+
+def _on_choices(found: ChoiceFinding) -> Reflection:
+    return Reflection(
+        reasoning="compared the options that were chosen with the right ones",
+        error_identification="; ".join(found.wrong),
+        key_insight=LESSONS_APART.join(found.lessons),
+        bullet_tags=list(found.tags),
     )
 
 
