@@ -1,6 +1,6 @@
 """Work that outlives the request that caused it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
@@ -8,6 +8,10 @@ from pydantic import Field
 
 from schemas.base import StoredValue
 from schemas.tenancy import SessionKey, Tenant
+
+
+LONGEST_DELAY = timedelta(hours=1)
+"""No job is put off for longer; a time to begin beyond that was set by a clock that was ahead."""
 
 
 class JobKind(StrEnum):

@@ -74,11 +74,11 @@ async def _states(container: Container, key: SessionKey) -> AsyncIterator[Record
 
 
 async def _turns(container: Container, key: SessionKey) -> AsyncIterator[Record]:
-    before: int | None = None
-    while page := await container.evidence.list(key, limit=_PAGE, before_turn=before):
+    before: str | None = None
+    while page := await container.evidence.list(key, limit=_PAGE, before=before):
         for turn in page:
             yield _record("turn", turn, session=key.session)
-        before = page[-1].turn
+        before = page[-1].invocation_id
 
 
 async def _events(sessions: BaseSessionService, key: SessionKey) -> AsyncIterator[Record]:

@@ -26,10 +26,18 @@ class InMemoryEvidenceStore:
         return self._sessions.get(key, {}).get(invocation_id)
 
     async def list(
-        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
     ) -> Sequence[Interaction]:
         """A page of interactions, newest first, at most `limit`."""
         newest = self._newest(key)
+        if before is not None:
+            names = [item.invocation_id for item in newest]
+            newest = newest[names.index(before) + 1 :] if before in names else []
         return [i for i in newest if before_turn is None or i.turn < before_turn][: max(limit, 0)]
 
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:

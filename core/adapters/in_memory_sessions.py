@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from core.domain import session_record as rules
-from schemas.job import Job
+from schemas.job import LONGEST_DELAY, Job
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
 from schemas.session import SessionRecord
@@ -94,7 +94,7 @@ class InMemoryJobStore:
 
     async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
         """The oldest job that is due."""
-        due = [job for job in self._jobs.values() if job.due_at <= now and not job.given_up]
+        due = [job for job in self._jobs.values() if _is_due(job, now) and not job.given_up]
         if not due:
             return None
         first = min(due, key=lambda job: (job.due_at, job.id))
@@ -124,3 +124,7 @@ class InMemoryJobStore:
         for job_id in doomed:
             del self._jobs[job_id]
         return len(doomed)
+
+
+def _is_due(job: Job, now: datetime) -> bool:
+    return job.due_at <= now or job.due_at > now + LONGEST_DELAY

@@ -13,6 +13,10 @@ _NEWEST = 2**31 - 1
 
 _SELECT = "SELECT outcome, body FROM interactions WHERE app = %s AND user_id = %s AND session = %s "
 _NEWEST_FIRST = " ORDER BY turn DESC, seq DESC LIMIT %s"
+_BEFORE = (
+    " AND (turn, seq) < (SELECT turn, seq FROM interactions "
+    "WHERE app = %s AND user_id = %s AND session = %s AND invocation_id = %s)"
+)
 _Row = tuple[Any, ...]
 
 
@@ -65,14 +69,22 @@ class PostgresEvidenceStore:
         return _interaction(key, rows[0]) if rows else None
 
     async def list(
-        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
     ) -> Sequence[Interaction]:
         """A page of interactions, newest first, at most `limit`."""
-        before = _NEWEST if before_turn is None else min(before_turn, _NEWEST)
+        earlier = _NEWEST if before_turn is None else min(before_turn, _NEWEST)
 
         def work(connection: Connection) -> Sequence[_Row]:
+            where, values = "AND turn < %s", (*key, earlier)
+            if before is not None:
+                where, values = where + _BEFORE, (*values, *key, before)
             return connection.execute(
-                _SELECT + "AND turn < %s" + _NEWEST_FIRST, (*key, before, page_size(limit))
+                (_SELECT + where + _NEWEST_FIRST).encode(), (*values, page_size(limit))
             ).fetchall()
 
         return [_interaction(key, row) for row in await self._database.read(work)]

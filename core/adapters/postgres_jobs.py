@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from core.adapters.json_codec import decode, encode
 from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_schema import Connection
-from schemas.job import Job
+from schemas.job import LONGEST_DELAY, Job
 from schemas.tenancy import Tenant
 
 
@@ -38,9 +38,9 @@ class PostgresJobStore:
 
         def work(connection: Connection) -> Job | None:
             row = connection.execute(
-                "SELECT id, body FROM jobs WHERE NOT given_up AND due_at <= %s "
+                "SELECT id, body FROM jobs WHERE NOT given_up AND (due_at <= %s OR due_at > %s) "
                 "ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED",
-                (now.timestamp(),),
+                (now.timestamp(), (now + LONGEST_DELAY).timestamp()),
             ).fetchone()
             if row is None:
                 return None

@@ -12,6 +12,10 @@ _NEWEST = 2**62
 
 _SELECT = "SELECT outcome, body FROM interactions WHERE app = ? AND user = ? AND session = ?"
 _NEWEST_FIRST = " ORDER BY turn DESC, seq DESC LIMIT ?"
+_BEFORE = (
+    " AND (turn, seq) < (SELECT turn, seq FROM interactions "
+    "WHERE app = ? AND user = ? AND session = ? AND invocation_id = ?)"
+)
 _Row = tuple[str, str]
 
 
@@ -63,14 +67,22 @@ class SqliteEvidenceStore:
         return _interaction(key, rows[0]) if rows else None
 
     async def list(
-        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
     ) -> Sequence[Interaction]:
         """A page of interactions, newest first, at most `limit`."""
 
         def work(connection: sqlite3.Connection) -> Sequence[_Row]:
-            before = _NEWEST if before_turn is None else before_turn
+            earlier = _NEWEST if before_turn is None else before_turn
+            where, values = " AND turn < ?", (*key, earlier)
+            if before is not None:
+                where, values = where + _BEFORE, (*values, *key, before)
             return connection.execute(
-                _SELECT + " AND turn < ?" + _NEWEST_FIRST, (*key, before, max(limit, 0))
+                _SELECT + where + _NEWEST_FIRST, (*values, max(limit, 0))
             ).fetchall()
 
         return [_interaction(key, row) for row in await self._database.read(work)]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
-from schemas.job import Job
+from schemas.job import LONGEST_DELAY, Job
 from schemas.tenancy import Tenant
 
 
@@ -33,9 +33,9 @@ class SqliteJobStore:
 
         def work(connection: sqlite3.Connection) -> Job | None:
             row = connection.execute(
-                "SELECT id FROM jobs WHERE given_up = 0 AND due_at <= ? "
+                "SELECT id FROM jobs WHERE given_up = 0 AND (due_at <= ? OR due_at > ?) "
                 "ORDER BY due_at, id LIMIT 1",
-                (now.timestamp(),),
+                (now.timestamp(), (now + LONGEST_DELAY).timestamp()),
             ).fetchone()
             job = _read(connection, row[0]) if row else None
             if job is None:

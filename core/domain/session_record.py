@@ -1,11 +1,13 @@
 """How a session's record changes. Every store applies the same rules."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
 from schemas.session import SessionRecord
+
+_TICK = timedelta(microseconds=1)
 
 NOTES_KEPT = 64
 """Ids of notes that a record holds; the oldest are forgotten first, their artifacts stay."""
@@ -14,13 +16,20 @@ NOTES_KEPT = 64
 def opened(
     record: SessionRecord | None, session: str, *, at: datetime, memory: MemoryName
 ) -> SessionRecord:
-    """The record at the begin of a turn. Time never runs backwards in it."""
+    """The record at the begin of a turn. Time never runs backwards in it.
+
+    A turn is always after the last offload, also when a clock that was ahead noted that one: its
+    words must not be taken for offloaded.
+    """
     if record is None or record.deleted_at is not None:
         notes = record.notes if record else []
         return SessionRecord(
             session=session, created_at=at, active_at=at, memory=memory, notes=notes
         )
-    return record.model_copy(update={"active_at": max(at, record.active_at), "memory": memory})
+    active_at = max(at, record.active_at)
+    if record.offloaded_at is not None and active_at <= record.offloaded_at:
+        active_at = record.offloaded_at + _TICK
+    return record.model_copy(update={"active_at": active_at, "memory": memory})
 
 
 def reset(record: SessionRecord, turn: int) -> SessionRecord:

@@ -23,9 +23,19 @@ class EvidenceStore(Protocol):
         ...
 
     async def list(
-        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
     ) -> Sequence[Interaction]:
-        """A page of interactions, newest first, at most `limit`."""
+        """A page of interactions, newest first, at most `limit`.
+
+        Of earlier turns alone with `before_turn`. The next page comes after the one whose
+        invocation_id is `before`: a turn that was undone and taken again stands there twice, so
+        its number cannot tell where a page ended.
+        """
         ...
 
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:

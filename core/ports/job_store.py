@@ -18,6 +18,8 @@ class JobStore(Protocol):
     async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
         """The oldest job that is due, not due again for `lease_s` seconds; None when there is none.
 
+        One that is due later than LONGEST_DELAY from now is due now: the clock was set back.
+
         A claimer that dies leaves the job to be claimed again after that. Counts as a try.
         """
         ...

@@ -66,11 +66,11 @@ async def offload(
 async def _turns(container: Container, key: SessionKey) -> list[Interaction]:
     """The session's answered turns, oldest first, at most READ_TURNS."""
     found: list[Interaction] = []
-    before: int | None = None
+    before: str | None = None
     while len(found) < READ_TURNS:
-        page = await container.evidence.list(key, limit=_PAGE, before_turn=before)
+        page = await container.evidence.list(key, limit=_PAGE, before=before)
         found += [turn for turn in page if turn.outcome is Outcome.ANSWERED]
         if len(page) < _PAGE:
             break
-        before = page[-1].turn
+        before = page[-1].invocation_id
     return found[:READ_TURNS][::-1]

@@ -94,10 +94,10 @@ async def recent_messages(past: Past, *, after_turn: int, tokens: int) -> list[M
     The turn that goes over is among them, so that it can be seen that there is more.
     """
     found: list[Interaction] = []
-    before: int | None = None
+    before: str | None = None
     left = tokens
     while left >= 0:
-        page = await past.evidence.list(past.key, limit=_PAGE, before_turn=before)
+        page = await past.evidence.list(past.key, limit=_PAGE, before=before)
         for interaction in page:
             if interaction.turn <= after_turn or left < 0:
                 return _in_order(found)
@@ -105,7 +105,7 @@ async def recent_messages(past: Past, *, after_turn: int, tokens: int) -> list[M
             left -= sum(map(estimate_message, messages_of([interaction])))
         if len(page) < _PAGE:
             break
-        before = page[-1].turn
+        before = page[-1].invocation_id
     return _in_order(found)
 
 

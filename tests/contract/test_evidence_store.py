@@ -67,6 +67,28 @@ async def test_pages_give_every_turn_once_newest_first(stores: Stores) -> None:
     assert seen == [7, 6, 5, 4, 3, 2, 1]
 
 
+async def test_pages_give_an_undone_turn_and_the_one_taken_again_each_once(
+    stores: Stores,
+) -> None:
+    for number in (1, 2, 3):
+        await stores.evidence.record(KEY, interaction(number))
+        for again in range(3):
+            await stores.evidence.mark_undone(KEY, number - 1)
+            name = f"i-{number}-{again}"
+            await stores.evidence.record(KEY, interaction(number, invocation_id=name))
+    for limit in (1, 2, 3, 5):
+        seen: list[str] = []
+        before: str | None = None
+        while page := await stores.evidence.list(KEY, limit=limit, before=before):
+            seen += [item.invocation_id for item in page]
+            before = page[-1].invocation_id
+        assert seen == [f"i-{n}{a}" for n in (3, 2, 1) for a in ("-2", "-1", "-0", "")]
+    earlier = await stores.evidence.list(KEY, limit=9, before_turn=2, before="i-1-1")
+    assert [item.invocation_id for item in earlier] == ["i-1-0", "i-1"]
+    assert await stores.evidence.list(KEY, before="nobody") == []
+    assert await stores.evidence.list(OTHER_SESSION, before="i-1") == []
+
+
 async def test_sessions_users_and_apps_are_apart(stores: Stores) -> None:
     await stores.evidence.record(KEY, interaction(1))
     for key in (OTHER_SESSION, OTHER_USER, OTHER_APP):

@@ -116,7 +116,12 @@ class FullEvidence:
         return None
 
     async def list(
-        self, key: SessionKey, *, limit: int = 50, before_turn: int | None = None
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
     ) -> Sequence[Interaction]:
         return []
 
