@@ -80,7 +80,8 @@ class PostgresEvidenceStore:
         earlier = _NEWEST if before_turn is None else min(before_turn, _NEWEST)
 
         def work(connection: Connection) -> Sequence[_Row]:
-            where, values = "AND turn < %s", (*key, earlier)
+            where = "AND turn < %s"
+            values: tuple[object, ...] = (*key, earlier)
             if before is not None:
                 where, values = where + _BEFORE, (*values, *key, before)
             return connection.execute(

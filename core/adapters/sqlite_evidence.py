@@ -78,7 +78,8 @@ class SqliteEvidenceStore:
 
         def work(connection: sqlite3.Connection) -> Sequence[_Row]:
             earlier = _NEWEST if before_turn is None else before_turn
-            where, values = " AND turn < ?", (*key, earlier)
+            where = " AND turn < ?"
+            values: tuple[object, ...] = (*key, earlier)
             if before is not None:
                 where, values = where + _BEFORE, (*values, *key, before)
             return connection.execute(

@@ -115,6 +115,9 @@ class FullEvidence:
     async def last(self, key: SessionKey) -> Interaction | None:
         return None
 
+    async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
+        return None
+
     async def list(
         self,
         key: SessionKey,
