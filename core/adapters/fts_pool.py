@@ -6,6 +6,7 @@ even the rarest has more, only its newest rows are looked at. So recall takes th
 turn 10 and at turn 100,000; the words left out still count when the pool is ranked.
 """
 
+import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -43,6 +44,14 @@ _NEIGHBOURS = """
      WHERE tenant = :tenant AND session = :session AND turn BETWEEN :first AND :last
        AND NOT retired AND created_at < :before
      ORDER BY turn, id DESC LIMIT :size
+"""
+
+
+_BY_ID = """
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
+      FROM artifacts JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
+     WHERE tenant = :tenant AND artifact_id IN (SELECT value FROM json_each(:ids))
+       AND NOT retired
 """
 
 
@@ -126,6 +135,15 @@ def pool(
         },
     ).fetchall()
     return [_document(tenant, row) for row in rows]
+
+
+def documents(
+    connection: sqlite3.Connection, tenant: TenantTotals, artifact_ids: Sequence[str]
+) -> list[Document]:
+    """The visible documents of these ids, in this order."""
+    rows = connection.execute(_BY_ID, {"tenant": tenant.id, "ids": json.dumps(artifact_ids)})
+    found = {document.artifact_id: document for document in (_document(tenant, r) for r in rows)}
+    return [found[name] for name in artifact_ids if name in found]
 
 
 def neighbours(

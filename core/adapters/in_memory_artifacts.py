@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
+from core.adapters.dense_query import Asked, asking, dimension_changed
 from core.domain.priors import Place, speaker_terms
 from core.domain.ranking import (
     DEFAULT_WEIGHTS,
@@ -20,8 +22,13 @@ from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
+if TYPE_CHECKING:
+    # At run time only where there is an embedder: it needs numpy, an optional extra.
+    from core.adapters.in_memory_vectors import InMemoryDense
+
 
 class _Entry(NamedTuple):
+    row: int
     artifact: Artifact
     document: Document
 
@@ -29,21 +36,34 @@ class _Entry(NamedTuple):
 class InMemoryArtifactStore:
     """An ArtifactStore that forgets at exit."""
 
-    def __init__(self, *, weights: RecallWeights = DEFAULT_WEIGHTS) -> None:
+    def __init__(
+        self, *, weights: RecallWeights = DEFAULT_WEIGHTS, dense: "InMemoryDense | None" = None
+    ) -> None:
+        """Search by words, and by meaning too where there is `dense`."""
         self._weights = weights
+        self._dense = dense if weights.dense else None
+        self._rows = count(1)
+        if self._dense is not None:
+            self._dense.visible = self._all_visible
         # In the order in which they were stored.
         self._entries: dict[Tenant, dict[str, _Entry]] = {}
         self._retired: dict[Tenant, set[str]] = {}
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
-        for entry in [_entry(artifact) for artifact in artifacts]:
+        for entry in [_entry(next(self._rows), artifact) for artifact in artifacts]:
             tenant, artifact_id = entry.artifact.tenant, entry.artifact.artifact_id
             entries = self._entries.setdefault(tenant, {})
             # A replacement counts as the newest, so it goes to the end.
             entries.pop(artifact_id, None)
             entries[artifact_id] = entry
             self._retired.get(tenant, set()).discard(artifact_id)
+        self._fill()
+
+    async def close(self) -> None:
+        """End the work in the background."""
+        if self._dense is not None:
+            await self._dense.filler.close()
 
     async def get(self, tenant: Tenant, artifact_id: str) -> Artifact | None:
         """The artifact, or None."""
@@ -53,21 +73,33 @@ class InMemoryArtifactStore:
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
+        self._fill()
+        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+            asked = await vector
         visible = self._visible(query.key.tenant)
         matching = [
             entry
             for entry in visible
             if query.before is None or entry.artifact.created_at < query.before
         ]
-        documents = [entry.document for entry in matching]
+        cosines, warnings = self._near(matching, asked)
         chosen = shortlist(
-            rank(documents, terms, _statistics(visible, terms), weights=self._weights),
+            rank(
+                [entry.document for entry in matching],
+                terms,
+                _statistics(visible, terms),
+                weights=self._weights,
+                cosines=cosines,
+            ),
             _previous_turn(matching, query.key.session),
             limit=query.limit,
             max_tokens=query.max_tokens,
         )
         artifacts = {entry.artifact.artifact_id: entry.artifact for entry in matching}
-        return Recall(candidates=fit(chosen, artifacts, max_tokens=query.max_tokens))
+        return Recall(
+            candidates=fit(chosen, artifacts, max_tokens=query.max_tokens),
+            warnings=[text for text in (asked.warning, *warnings) if text],
+        )
 
     async def retire(self, key: SessionKey, after_turn: int) -> int:
         """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
@@ -106,20 +138,42 @@ class InMemoryArtifactStore:
             self._retired.get(tenant, set()).discard(artifact_id)
         return len(doomed)
 
+    def _fill(self) -> None:
+        if self._dense is not None:
+            self._dense.filler.wake()
+
+    def _near(self, entries: Sequence[_Entry], asked: Asked) -> tuple[dict[str, float], list[str]]:
+        """Cosines by id, and what to tell the user."""
+        if self._dense is None or asked.vector is None:
+            return {}, []
+        rows = {entry.row: entry.artifact.artifact_id for entry in entries}
+        name, now = self._dense.embedder.model, len(asked.vector)
+        before = self._dense.other_dimension(list(rows), now)
+        warnings = [dimension_changed(name, before=before, now=now)] if before else []
+        cosines = self._dense.cosines(list(rows), asked.vector)
+        return {rows[row]: cosine for row, cosine in cosines.items()}, warnings
+
+    def _all_visible(self) -> list[tuple[int, Artifact]]:
+        return [
+            (entry.row, entry.artifact)
+            for tenant in self._entries
+            for entry in self._visible(tenant)
+        ]
+
     def _visible(self, tenant: Tenant) -> list[_Entry]:
         retired = self._retired.get(tenant, set())
         entries = self._entries.get(tenant, {})
         return [entry for artifact_id, entry in entries.items() if artifact_id not in retired]
 
 
-def _entry(artifact: Artifact) -> _Entry:
+def _entry(row: int, artifact: Artifact) -> _Entry:
     document = Document(
         artifact.artifact_id,
         artifact.created_at.timestamp(),
         index_terms(artifact.content),
         Place(artifact.session, artifact.turn, speaker_terms(artifact.content)),
     )
-    return _Entry(artifact, document)
+    return _Entry(row, artifact, document)
 
 
 def _previous_turn(entries: Iterable[_Entry], session: str) -> Document | None:

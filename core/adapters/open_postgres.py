@@ -3,6 +3,7 @@
 from config import Settings
 from core.adapters.stores import Stores
 from core.errors import ConfigError
+from core.ports.embedder import Embedder
 
 try:
     from core.adapters.postgres_artifacts import PostgresArtifactStore
@@ -20,20 +21,25 @@ except ImportError as error:
     ) from error
 
 
-def open_postgres_stores(settings: Settings) -> Stores:
+def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -> Stores:
     """The stores in the database of the settings. Does no I/O before first use.
+
+    With an embedder artifacts are found by meaning too, for which the server needs pgvector.
 
     Raises ConfigError when the URL is missing or cannot be read.
     """
     database = open_database(settings)
     lock = PostgresSessionLock(database, patience_s=settings.database_wait_s)
 
+    artifacts = PostgresArtifactStore(database, weights=settings.recall, embedder=embedder)
+
     async def close() -> None:
+        await artifacts.close()
         await lock.close()
         await database.close()
 
     return Stores(
-        artifacts=PostgresArtifactStore(database, weights=settings.recall),
+        artifacts=artifacts,
         evidence=PostgresEvidenceStore(database),
         journal=PostgresJournal(database),
         playbooks=PostgresPlaybookStore(database),

@@ -31,6 +31,7 @@ from core.domain.ranking import (
     shortlist,
 )
 from core.domain.search_terms import index_terms
+from core.ports.embedder import Embedder
 from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
@@ -60,11 +61,20 @@ class PostgresArtifactStore:
     """An ArtifactStore in a PostgresDatabase."""
 
     def __init__(
-        self, database: PostgresDatabase, *, weights: RecallWeights = DEFAULT_WEIGHTS
+        self,
+        database: PostgresDatabase,
+        *,
+        weights: RecallWeights = DEFAULT_WEIGHTS,
+        embedder: Embedder | None = None,
     ) -> None:
+        """Search by words, and by meaning too where there is an embedder."""
         self._database = database
+        self._embedder = embedder
         self._weights = weights
         self._frequencies = TermFrequencies()
+
+    async def close(self) -> None:
+        """End the work in the background; the database stays open."""
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""

@@ -7,8 +7,9 @@ matches, `core.domain.ranking` orders them, and only the chosen ones are loaded.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from core.adapters.dense_query import Asked, asking
 from core.adapters.fts_pool import (
     TenantTotals,
     TermFrequencies,
@@ -35,6 +36,10 @@ from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
+if TYPE_CHECKING:
+    # At run time only where there is an embedder: it needs numpy, an optional extra.
+    from core.adapters.sqlite_dense import SqliteDense
+
 _POOL = 4
 """Matches looked at for each candidate that is returned."""
 
@@ -44,6 +49,20 @@ _STATE_POOL = 32
 """Matches of the state looked at; it never decides against x_t."""
 
 _FAR_FUTURE = 1e12
+
+
+class _Found(NamedTuple):
+    """What the words found: the tenant, how rare they are, and a bounded pool."""
+
+    tenant: TenantTotals
+    frequencies: dict[str, int]
+    documents: dict[str, Document]
+
+
+class _Chosen(NamedTuple):
+    ranked: list[Ranked]
+    bodies: dict[str, str]
+    warnings: list[str]
 
 
 class _Row(NamedTuple):
@@ -56,12 +75,23 @@ class SqliteArtifactStore:
     """An ArtifactStore in a SqliteDatabase."""
 
     def __init__(
-        self, database: SqliteDatabase, *, weights: RecallWeights = DEFAULT_WEIGHTS
+        self,
+        database: SqliteDatabase,
+        *,
+        weights: RecallWeights = DEFAULT_WEIGHTS,
+        dense: "SqliteDense | None" = None,
     ) -> None:
+        """Search by words, and by meaning too where there is `dense`."""
         self._database = database
         self._weights = weights
+        self._dense = dense if weights.dense else None
         # Touched by the database's one thread alone.
         self._frequencies = TermFrequencies()
+
+    async def close(self) -> None:
+        """End the work in the background; the database stays open."""
+        if self._dense is not None:
+            await self._dense.filler.close()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
@@ -73,6 +103,7 @@ class SqliteArtifactStore:
 
         if rows:
             await self._database.write(work)
+            self._fill()
 
     async def get(self, tenant: Tenant, artifact_id: str) -> Artifact | None:
         """The artifact, or None."""
@@ -86,29 +117,22 @@ class SqliteArtifactStore:
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
-
-        def work(connection: sqlite3.Connection) -> tuple[list[Ranked], dict[str, str]]:
-            tenant = tenant_totals(connection, *query.key.tenant)
-            if tenant is None:
-                return [], {}
-            frequencies = self._frequencies.of(connection, tenant, terms.terms)
-            chosen = shortlist(
-                rank(
-                    _pools(connection, tenant, query, terms, frequencies),
-                    terms,
-                    statistics(tenant, frequencies),
-                    weights=self._weights,
-                    limit=query.limit,
-                ),
-                _previous_turn(connection, tenant.id, query),
-                limit=query.limit,
-                max_tokens=query.max_tokens,
+        self._fill()
+        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+            found = await self._database.read(
+                lambda connection: self._find(connection, query, terms)
             )
-            return chosen, _bodies(connection, tenant.id, [item.artifact_id for item in chosen])
-
-        chosen, bodies = await self._database.read(work)
-        artifacts = {name: _artifact(name, body) for name, body in bodies.items()}
-        return Recall(candidates=fit(chosen, artifacts, max_tokens=query.max_tokens))
+            if found is None:
+                return Recall()
+            asked = await vector
+        chosen = await self._database.read(
+            lambda connection: self._choose(connection, query, terms, found, asked)
+        )
+        artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
+        return Recall(
+            candidates=fit(chosen.ranked, artifacts, max_tokens=query.max_tokens),
+            warnings=[text for text in (asked.warning, *chosen.warnings) if text],
+        )
 
     async def retire(self, key: SessionKey, after_turn: int) -> int:
         """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
@@ -160,6 +184,8 @@ class SqliteArtifactStore:
             ).rowcount
             if session is None:
                 connection.execute("DELETE FROM tenants WHERE id = ?", (number,))
+            if self._dense is not None and number is not None:
+                self._dense.forget(number)
             # FTS5 only marks deleted terms; merging its segments drops them for good.
             connection.execute("INSERT INTO artifact_terms (artifact_terms) VALUES ('optimize')")
             return erased
@@ -167,6 +193,51 @@ class SqliteArtifactStore:
         erased = await self._database.write(work)
         await self._database.scrub()
         return erased
+
+    def _fill(self) -> None:
+        if self._dense is not None:
+            self._dense.filler.wake()
+
+    def _find(
+        self, connection: sqlite3.Connection, query: RecallQuery, terms: SearchQuery
+    ) -> _Found | None:
+        tenant = tenant_totals(connection, *query.key.tenant)
+        if tenant is None:
+            return None
+        frequencies = self._frequencies.of(connection, tenant, terms.terms)
+        documents = _pools(connection, tenant, query, terms, frequencies)
+        return _Found(tenant, frequencies, documents)
+
+    def _choose(
+        self,
+        connection: sqlite3.Connection,
+        query: RecallQuery,
+        terms: SearchQuery,
+        found: _Found,
+        asked: Asked,
+    ) -> _Chosen:
+        documents, cosines, warnings = found.documents, {}, []
+        if self._dense is not None and asked.vector is not None:
+            near = self._dense.pool(
+                connection, found.tenant, asked.vector, documents, before=query.before
+            )
+            documents = {**documents, **near.documents}
+            cosines, warnings = near.cosines, near.warnings
+        chosen = shortlist(
+            rank(
+                documents.values(),
+                terms,
+                statistics(found.tenant, found.frequencies),
+                weights=self._weights,
+                limit=query.limit,
+                cosines=cosines,
+            ),
+            _previous_turn(connection, found.tenant.id, query),
+            limit=query.limit,
+            max_tokens=query.max_tokens,
+        )
+        names = [item.artifact_id for item in chosen]
+        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), warnings)
 
 
 def _insert(connection: sqlite3.Connection, row: _Row) -> None:
@@ -207,8 +278,8 @@ def _pools(
     query: RecallQuery,
     terms: SearchQuery,
     frequencies: dict[str, int],
-) -> list[Document]:
-    """Documents that match x_t or the state, and what stands beside the best; each one once."""
+) -> dict[str, Document]:
+    """Documents that match x_t or the state, and what stands beside the best, by id."""
     found: dict[str, Document] = {}
     for wanted, size in (
         (terms.text, max(_LEAST_POOL, _POOL * query.limit)),
@@ -224,7 +295,7 @@ def _pools(
         )
         beside = neighbours(connection, tenant, matches[: size // 4], before=query.before)
         found.update((document.artifact_id, document) for document in (*matches, *beside))
-    return list(found.values())
+    return found
 
 
 def _previous_turn(

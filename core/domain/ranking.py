@@ -17,7 +17,7 @@ from core.domain.bm25 import (
     rarity,
     saturated,
 )
-from core.domain.nearness import nearness
+from core.domain.nearness import blended, nearness
 from core.domain.priors import Place, Prior, priors
 from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from core.domain.tokens import clip_tokens, estimate_tokens
@@ -144,15 +144,16 @@ def _own_scores(
     matching = [at for at, said in enumerate(words) if said]
     letters = dict.fromkeys(matching, 0.0)
     if weights.letters:
-        texts = [documents[at].terms for at in matching]
-        letters = dict(zip(matching, letter_coverage(texts, query.text), strict=True))
-    scores = []
-    for at, (terms, said, close) in enumerate(zip(found, words, near, strict=True)):
-        text = weights.words * said + weights.letters * letters.get(at, 0.0)
-        if close is not None:
-            text += weights.dense * (close - text)
-        scores.append(text + state * saturated(terms, query.state))
-    return scores
+        held = [documents[at].terms for at in matching]
+        letters = dict(zip(matching, letter_coverage(held, query.text), strict=True))
+    texts = [
+        weights.words * said + weights.letters * letters.get(at, 0.0)
+        for at, said in enumerate(words)
+    ]
+    return [
+        text + state * saturated(terms, query.state)
+        for text, terms in zip(blended(texts, near, weights.dense), found, strict=True)
+    ]
 
 
 def shortlist(

@@ -3,9 +3,13 @@
 import math
 from array import array
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-Vector: TypeAlias = "array[float]"
+if TYPE_CHECKING:
+    Vector = array[float]
+else:
+    # Python 3.11 has no array[float] at run time.
+    Vector = array
 """An array of 32-bit floats (typecode 'f')."""
 
 MAX_DIMENSION = 4_000

@@ -1,0 +1,51 @@
+"""Ask the embedder while the words are searched; without an answer recall goes on by words."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from core.domain.vectors import Vector
+from core.errors import EmbedderError
+from core.ports.embedder import Embedder
+
+_log = logging.getLogger(__name__)
+
+
+class Asked(NamedTuple):
+    """The vector of x_t, or None with what the user should know, if anything."""
+
+    vector: Vector | None = None
+    warning: str = ""
+
+
+@asynccontextmanager
+async def asking(embedder: Embedder | None, text: str) -> AsyncIterator["asyncio.Task[Asked]"]:
+    """The vector of a text on its way; it is given up when the context ends without it."""
+    task = asyncio.create_task(_ask(embedder, text))
+    try:
+        yield task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+def dimension_changed(model: str, *, before: int, now: int) -> str:
+    """What the user should know when an embedder gives other vectors under the same name."""
+    return (
+        f"embedder {model} gives vectors of {now} numbers now, of {before} before; what was "
+        "stored is being embedded again, and found by its words until then"
+    )
+
+
+async def _ask(embedder: Embedder | None, text: str) -> Asked:
+    # A text without a letter or digit has no meaning to look for.
+    if embedder is None or not any(map(str.isalnum, text)):
+        return Asked()
+    try:
+        return Asked(await embedder.query(text))
+    except EmbedderError as error:
+        _log.warning("embedder_failed %s", error)
+        return Asked(warning=f"recalled by words alone: {error}")

@@ -1,0 +1,130 @@
+"""Embed what is stored, in the background, a few artifacts at a time.
+
+An artifact is found by its words as soon as it is stored, and by its meaning a moment later. What
+is still to be done stands in the store itself, so nothing is lost when the process ends: the next
+process goes on, and a new model or dimension makes every artifact count as not done.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from core.domain.passages import Passage, passages_of
+from core.domain.vectors import Vector
+from core.errors import AccAceError, EmbedderError
+from core.ports.embedder import Embedder
+from core.ports.vector_store import Embedded, Unembedded, VectorStore
+
+_BATCH = 8
+"""Artifacts read, embedded and stored at once."""
+
+_REST_S = 60.0
+"""Time for which nothing is tried after the embedder or the store failed."""
+
+_log = logging.getLogger(__name__)
+
+
+class VectorFiller:
+    """Fills in missing vectors while the event loop that woke it runs; one task at a time."""
+
+    def __init__(
+        self,
+        store: VectorStore,
+        embedder: Embedder,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+        self._rest_until = float("-inf")
+        self._asked_again = False
+
+    def wake(self) -> None:
+        """Begin to fill in, unless that goes on already or failed a moment ago."""
+        self._asked_again = True
+        if self._is_running() or self._seconds() < self._rest_until:
+            return
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def fill(self) -> int:
+        """Embed until nothing is missing; how many artifacts.
+
+        Raises EmbedderError and StoreError; what was done until then is kept.
+        """
+        done = 0
+        while batch := await self._store.unembedded(
+            self._embedder.model, self._embedder.dimension, limit=_BATCH
+        ):
+            embedded = await self._embedded(batch)
+            dimension = self._embedder.dimension
+            if dimension is None:
+                raise EmbedderError(f"embedder {self._embedder.model} tells no dimension")
+            await self._store.keep(self._embedder.model, dimension, embedded)
+            done += len(embedded)
+        return done
+
+    async def close(self) -> None:
+        """Stop; what is missing is done by the next process."""
+        if self._is_running() and self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._task = None
+
+    def _is_running(self) -> bool:
+        """Whether a task runs on this loop; one of a loop that ended never comes back."""
+        task = self._task
+        return (
+            task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
+        )
+
+    async def _run(self) -> None:
+        try:
+            while self._asked_again:
+                self._asked_again = False
+                await self.fill()
+        except AccAceError as error:
+            # Nobody waits for this: recall goes on by words, and says so when it asks in vain.
+            self._rest_until = self._seconds() + _REST_S
+            _log.warning("embedding_failed code=%s %s", error.code, error)
+
+    async def _embedded(self, batch: Sequence[Unembedded]) -> list[Embedded]:
+        """The vectors of a batch; one by one when the embedder refuses it as a whole."""
+        try:
+            return await self._vectors(batch)
+        except EmbedderError:
+            if len(batch) == 1:
+                raise
+        return await self._one_by_one(batch)
+
+    async def _one_by_one(self, batch: Sequence[Unembedded]) -> list[Embedded]:
+        """Like `_vectors`; an artifact that is refused while others are not gets none."""
+        found: list[Embedded] = []
+        refused: list[Unembedded] = []
+        last: EmbedderError | None = None
+        for item in batch:
+            try:
+                found += await self._vectors([item])
+            except EmbedderError as error:
+                refused.append(item)
+                last = error
+        if last is not None and not found:
+            raise last
+        for item in refused:
+            _log.warning("artifact_not_embedded row=%d %s", item.row, last)
+        return [*found, *(Embedded(item.row, ()) for item in refused)]
+
+    async def _vectors(self, batch: Sequence[Unembedded]) -> list[Embedded]:
+        passages = [passages_of(item.content, item.before) for item in batch]
+        texts = [text for parts in passages for passage in parts for text in passage.texts]
+        vectors = iter(await self._embedder.passages(texts))
+        return [
+            Embedded(item.row, [_vector(passage, vectors) for passage in parts])
+            for item, parts in zip(batch, passages, strict=True)
+        ]
+
+
+def _vector(passage: Passage, vectors: Iterator[Vector]) -> Vector:
+    return passage.vector([next(vectors) for _ in passage.texts])
