@@ -51,6 +51,9 @@ class Limits(BaseModel):
     playbook_tokens: int = Field(
         default=10_000, ge=32, le=10_000_000, description="Text of all bullets together."
     )
+    section_bullets: int = Field(
+        default=200, ge=1, le=100_000, description="Bullets kept of one section."
+    )
     section_tokens: int = Field(
         default=5_000, ge=32, le=10_000_000, description="Text of all bullets of one section."
     )

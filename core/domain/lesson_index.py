@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from core.domain.claim import Claim, claim_of
+from core.domain.playbook_size import PlaybookSize
 from schemas.bullet import Bullet
 from schemas.limits import Limits
 
@@ -15,9 +16,7 @@ class LessonIndex:
     def __init__(self, bullets: Iterable[Bullet]) -> None:
         self._said: dict[str, dict[str, None]] = {}
         self._claims: dict[_Key, dict[str, Claim]] = {}
-        self._tokens = 0
-        self._sections: dict[str, int] = {}
-        self._count = 0
+        self._size = PlaybookSize()
         for bullet in bullets:
             self.add(bullet)
 
@@ -27,7 +26,7 @@ class LessonIndex:
         self._said.setdefault(claim.fingerprint, {})[bullet.id] = None
         for key in _keys(claim):
             self._claims.setdefault(key, {})[bullet.id] = claim
-        self._weigh(bullet, 1)
+        self._size.add(bullet)
 
     def discard(self, bullet: Bullet) -> None:
         """Leave a bullet out, as it was when it was added."""
@@ -35,7 +34,7 @@ class LessonIndex:
         self._said[claim.fingerprint].pop(bullet.id)
         for key in _keys(claim):
             self._claims[key].pop(bullet.id)
-        self._weigh(bullet, -1)
+        self._size.drop(bullet)
 
     def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
         """The id of the oldest other bullet, of any section, that says the same."""
@@ -60,25 +59,7 @@ class LessonIndex:
 
         A change that makes nothing larger is always possible, whatever the limits are now.
         """
-        tokens = claim_of(text).tokens
-        gone = sum(claim_of(bullet.content).tokens for bullet in leaving)
-        gone_here = sum(
-            claim_of(bullet.content).tokens for bullet in leaving if bullet.section == section
-        )
-        count = self._count + 1 - len(leaving)
-        whole = self._tokens + tokens - gone
-        part = self._sections.get(section, 0) + tokens - gone_here
-        return (
-            (count <= limits.playbook_bullets or bool(leaving))
-            and (whole <= limits.playbook_tokens or tokens <= gone)
-            and (part <= limits.section_tokens or tokens <= gone_here)
-        )
-
-    def _weigh(self, bullet: Bullet, sign: int) -> None:
-        tokens = sign * claim_of(bullet.content).tokens
-        self._count += sign
-        self._tokens += tokens
-        self._sections[bullet.section] = self._sections.get(bullet.section, 0) + tokens
+        return self._size.has_room(section, text, limits, leaving=leaving)
 
 
 def _keys(claim: Claim) -> tuple[_Key, ...]:

@@ -1,0 +1,149 @@
+"""Find the bullets that say the same, in time that grows with their number and not its square.
+
+Every bullet is compared with those before it that share two of its rarest terms, or a stretch of
+the signs of its vector, and with no others. Two suffice: of two lessons with the same wording one
+has all terms of the other and at most a fifth more, so the rarest two of the smaller one are
+always among the first few of the larger one (prefix filtering; Chaudhuri, Ganti and Kaushik,
+"A primitive operator for similarity joins", 2006).
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+from core.domain.refine.judging import SAME_TERMS, same_meaning, same_wording
+from core.domain.refine.lesson import Lesson, read
+from core.domain.refine.record import helpful_share
+from core.domain.refine.semantic import Signs, nearness, signs_of
+from core.domain.vectors import Vector
+from schemas.bullet import Bullet
+
+MOST_CANDIDATES = 128
+"""Bullets that one bullet is compared with at most by its words, and again by its vector."""
+
+SAME_MEANING = 0.94
+"""Cosine from which two vectors may stand for one meaning."""
+
+_Files: TypeAlias = defaultdict[Hashable, list[Bullet]]
+
+
+class Cluster(NamedTuple):
+    """Bullets that say the same: the one that stays, and those that go into it."""
+
+    survivor: Bullet
+    sources: list[Bullet]
+    reason: str
+
+
+class _Kept:
+    """The bullets that stay so far, and where to find them."""
+
+    def __init__(self, vectors: Mapping[str, Vector]) -> None:
+        self._vectors = vectors
+        self._by_text: dict[str, Bullet] = {}
+        self._by_core: _Files = defaultdict(list)
+        self._by_pair: _Files = defaultdict(list)
+        self._by_band: _Files = defaultdict(list)
+
+    def like(self, bullet: Bullet, lesson: Lesson, keys: "_Keys") -> tuple[Bullet, str] | None:
+        """The first bullet that says the same, with the reason; None if none does."""
+        same = self._by_text.get(lesson.plain)
+        if same is not None:
+            return same, "near_duplicate"
+        for other in _few(self._by_pair.get(key) for key in keys.core):
+            if same_wording(read(other.content), lesson):
+                return other, "near_duplicate"
+        for other in _few(self._by_core.get(key) for key in keys.pairs):
+            if same_wording(read(other.content), lesson):
+                return other, "near_duplicate"
+        for other in _few(self._by_band.get(key) for key in keys.bands):
+            near = nearness(self._vectors[other.id], self._vectors[bullet.id])
+            if near >= SAME_MEANING and same_meaning(read(other.content), lesson):
+                return other, "same_meaning"
+        return None
+
+    def add(self, bullet: Bullet, lesson: Lesson, keys: "_Keys") -> None:
+        """File a bullet that stays."""
+        if lesson.plain:
+            self._by_text.setdefault(lesson.plain, bullet)
+        for files, names in (
+            (self._by_core, keys.core),
+            (self._by_pair, keys.pairs),
+            (self._by_band, keys.bands),
+        ):
+            for name in names:
+                files[name].append(bullet)
+
+
+def _few(files: Iterable[list[Bullet] | None]) -> Iterator[Bullet]:
+    """The bullets of some files, each once, at most MOST_CANDIDATES."""
+    seen: set[str] = set()
+    for bullets in files:
+        for bullet in bullets or ():
+            if bullet.id not in seen:
+                seen.add(bullet.id)
+                yield bullet
+                if len(seen) >= MOST_CANDIDATES:
+                    return
+
+
+class _Keys(NamedTuple):
+    """Where a bullet is filed, so that those like it are found."""
+
+    core: list[Hashable]
+    """The two rarest terms, as of the smaller one of a pair."""
+    pairs: list[Hashable]
+    """Pairs of terms of which one is the core of any smaller one."""
+    bands: list[Hashable]
+
+
+def clusters(bullets: Sequence[Bullet], vectors: Mapping[str, Vector]) -> list[Cluster]:
+    """The bullets that say the same as another, by the bullet that stays.
+
+    Pinned bullets stay, then those with the better record, then older ones. `vectors` are by id;
+    a bullet without one is compared by its words alone.
+    """
+    lessons = {bullet.id: read(bullet.content) for bullet in bullets}
+    frequency = Counter(term for lesson in lessons.values() for term in lesson.terms)
+    signs = signs_of({bullet.id: vectors[bullet.id] for bullet in bullets if bullet.id in vectors})
+    kept = _Kept(vectors)
+    found: dict[str, Cluster] = {}
+    for bullet in _by_precedence(bullets):
+        lesson = lessons[bullet.id]
+        keys = _keys(lesson, frequency, signs.get(bullet.id, ()))
+        like = None if bullet.pinned else kept.like(bullet, lesson, keys)
+        if like is None:
+            kept.add(bullet, lesson, keys)
+            continue
+        survivor, reason = like
+        cluster = found.setdefault(survivor.id, Cluster(survivor, [], reason))
+        cluster.sources.append(bullet)
+    return list(found.values())
+
+
+def _by_precedence(bullets: Sequence[Bullet]) -> list[Bullet]:
+    def rank(position: int) -> tuple[bool, float, int]:
+        bullet = bullets[position]
+        share = helpful_share(bullet)
+        return not bullet.pinned, share.spread - share.mean, position
+
+    return [bullets[position] for position in sorted(range(len(bullets)), key=rank)]
+
+
+def _keys(lesson: Lesson, frequency: Mapping[str, int], bands: Signs) -> _Keys:
+    """Where to file a lesson. Numbers and denials are always equal, so they are part of it."""
+    if not lesson.plain or not lesson.terms:
+        return _Keys([], [], [])
+    terms = sorted(lesson.terms, key=lambda term: (frequency[term], term))
+    beside = len(terms) - math.ceil(SAME_TERMS * len(terms))
+    # A lesson of one term has no pair; it is filed under the term alone.
+    few = terms[: beside + 2]
+    pairs: list[tuple[str, ...]] = [*combinations(few, 2)] if len(few) > 1 else [(few[0],)]
+    fixed = (lesson.numbers, lesson.denials)
+    return _Keys(
+        core=[(fixed, pairs[0])],
+        pairs=[(fixed, pair) for pair in pairs],
+        bands=[(fixed, band) for band in bands],
+    )
