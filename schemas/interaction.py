@@ -41,6 +41,11 @@ class ToolResult(Value):
     name: str
     result: str
     is_error: bool = False
+    whole: str | None = Field(
+        default=None,
+        exclude_if=lambda whole: whole is None,
+        description="All of a result that the model saw cut. Never goes into a prompt.",
+    )
 
 
 class Outcome(StrEnum):

@@ -20,6 +20,7 @@ from core.errors import (
     ConflictError,
     InputError,
     InputTooLargeError,
+    MemoryBypassedError,
     ModelError,
     ModelUnavailable,
     NotFoundError,
@@ -45,6 +46,8 @@ _STATUS: Final[tuple[tuple[type[AccAceError], int], ...]] = (
     (ModelUnavailable, 503),
     (ModelError, 502),
     (ConfigError, 500),
+    # Nothing a client could mend: the app puts agents where memory cannot bound them.
+    (MemoryBypassedError, 500),
 )
 """The first matching class wins, so subclasses stand before their bases."""
 
@@ -100,6 +103,9 @@ def problem_response(value: Problem, *, headers: Mapping[str, str] | None = None
 
 def problem_of(error: BaseException, *, instance: str, data_dir: Path) -> Problem:
     """Translate any error; one that is not ours becomes a 500 that tells nothing."""
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, AccAceError):
+        # ADK wraps what a plugin raises.
+        error = error.__cause__
     if isinstance(error, AccAceError):
         return problem(
             status_of(error), error.code, _without_paths(str(error), data_dir), instance=instance

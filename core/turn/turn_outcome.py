@@ -72,7 +72,7 @@ def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -
 
 def tool_values(results: Sequence[ToolResult]) -> list[dict[str, object]]:
     """Tool results as prompts show them."""
-    return [result.model_dump(mode="json") for result in results]
+    return [result.model_dump(mode="json", exclude={"whole"}) for result in results]
 
 
 def _bullet_values(playbook: Playbook, ids: Sequence[str]) -> list[dict[str, object]]:

@@ -46,6 +46,7 @@ def test_statuses_say_who_can_mend_it() -> None:
         errors.CorruptStoreError: 503,
         errors.ModelUnavailable: 503,
         errors.ModelRefused: 502,
+        errors.MemoryBypassedError: 500,
     }
     assert {kind: status_of(kind()) for kind in expected} == expected
 
@@ -87,3 +88,10 @@ async def test_not_json_is_400_and_wrong_fields_are_422(tmp_path: Path) -> None:
     assert (broken.status_code, broken.json()["code"]) == (400, "invalid_json")
     assert (wrong.status_code, wrong.json()["errors"][0]["loc"]) == (422, ["body", "a"])
     assert (missing.status_code, missing.headers["content-type"]) == (404, MEDIA_TYPE)
+
+
+def test_what_a_plugin_raised_is_told_although_adk_wraps_it(tmp_path: Path) -> None:
+    wrapped = RuntimeError("Error in plugin 'bounded_memory'")
+    wrapped.__cause__ = errors.MemoryBypassedError("use run_async")
+    told = problem_of(wrapped, instance="/run", data_dir=tmp_path)
+    assert (told.status, told.code, told.detail) == (500, "memory_bypassed", "use run_async")

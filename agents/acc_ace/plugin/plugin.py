@@ -19,24 +19,24 @@ from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.plugin.open_turn import OpenTurn, run_name
-from acc_ace.plugin.request import put_memory
+from acc_ace.plugin.request import bound_results, put_memory
 from acc_ace.plugin.saying import is_evidence
 from acc_ace.plugin.turn_memory import TurnMemory
 from acc_ace.plugin.turns import Turns
 from acc_ace.reply_facts import reply_facts
 from acc_ace.stages.answer import answer_metadata
-from acc_ace.stages.tool_loop import is_failure, note_result, result_text
+from acc_ace.stages.tool_loop import is_failure, note_result, result_text, tool_result
 from acc_ace.turn_record import Listener, StageUse
 from config import Role
 from core.bootstrap import process_container
 from core.container import Container
 from core.domain.prompt import load_prompt
-from core.domain.tokens import clip_tokens
 from core.errors import MemoryBypassedError
 from core.models.labels import note_on
 from core.models.resilient import ResilientLlm
@@ -110,6 +110,9 @@ class BoundedMemoryPlugin(BasePlugin):
         """Put memory into the request, which holds nothing of earlier turns."""
         turn = self._turns.need(callback_context)
         turn.runs[run_name(callback_context)].check()
+        for tool in llm_request.tools_dict.values():
+            _refuse_without_plugin(tool)
+        bound_results(llm_request, self._container.settings.limits.tool_result_tokens)
         put_memory(
             llm_request,
             callback_context.get_invocation_context(),
@@ -138,6 +141,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Let an agent that is called as a tool find the turn it works for."""
+        _refuse_without_plugin(tool)
         self._turns.calling(self._turns.need(tool_context))
         return None
 
@@ -149,7 +153,7 @@ class BoundedMemoryPlugin(BasePlugin):
         tool_context: ToolContext,
         result: dict[str, Any],
     ) -> dict[str, Any] | None:
-        """Keep a tool's result as evidence; what the agent sees of it is not touched."""
+        """Keep a tool's result as evidence; the agent's callbacks and events have it whole."""
         self._note(tool, tool_context, result_text(result), is_error=is_failure(result))
         return None
 
@@ -203,8 +207,11 @@ class BoundedMemoryPlugin(BasePlugin):
         turn = self._turns.find(context)
         if turn is None or not is_evidence(tool.name):
             return
-        bounded = clip_tokens(text, self._container.settings.limits.tool_result_tokens)
-        note_result(turn.record, tool, context, bounded, is_error=is_error)
+        limit = self._container.settings.limits.tool_result_tokens
+        result = tool_result(
+            tool.name, context.function_call_id, text, is_error=is_error, max_tokens=limit
+        )
+        note_result(turn.record, result)
 
 
 def _protect(turn: OpenTurn, event: Event) -> None:
@@ -229,6 +236,14 @@ def _label(turn: OpenTurn, event: Event) -> None:
 
 def _is_root(turn: OpenTurn, agent: BaseAgent, context: CallbackContext) -> bool:
     return turn.name == run_name(context) and turn.root == agent.name
+
+
+def _refuse_without_plugin(tool: BaseTool) -> None:
+    if isinstance(tool, AgentTool) and not tool.include_plugins:
+        raise MemoryBypassedError(
+            f"tool '{tool.name}' is an AgentTool with include_plugins=False: its agent would run "
+            "without bounded memory. Leave include_plugins out, or make it a sub-agent"
+        )
 
 
 def _refuse_live(ctx: InvocationContext) -> None:

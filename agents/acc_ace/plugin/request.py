@@ -7,6 +7,7 @@ from google.genai import types
 from acc_ace.plugin.saying import spoken
 from acc_ace.stages.memory_view import memory_view
 from acc_ace.stages.needs import needed
+from acc_ace.stages.tool_loop import cut_response, result_text
 from acc_ace.turn_record import TurnRecord
 from core.domain.prompt import Prompt
 from core.turn.prompt_values import input_value
@@ -38,6 +39,28 @@ def put_memory(
     else:
         memory = types.Content(role="user", parts=[types.Part(text=text)])
         request.contents.insert(0, memory)
+
+
+def bound_results(request: LlmRequest, max_tokens: int) -> None:
+    """Cut the tool results of a request that are too long, each with a mark.
+
+    The request shares its parts with the session's events, so a part is replaced, not changed.
+    """
+    for at, content in enumerate(request.contents):
+        parts = [_bounded(part, max_tokens) for part in content.parts or []]
+        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
+            request.contents[at] = content.model_copy(update={"parts": parts})
+
+
+def _bounded(part: types.Part, max_tokens: int) -> types.Part:
+    response = part.function_response
+    if response is None:
+        return part
+    cut = cut_response(result_text(response.response), max_tokens)
+    if cut is None:
+        return part
+    shown = response.model_copy(update={"response": cut})
+    return part.model_copy(update={"function_response": shown})
 
 
 def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:

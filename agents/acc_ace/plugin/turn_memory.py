@@ -19,11 +19,10 @@ from acc_ace.stages.qualifier import Qualifier
 from acc_ace.stages.recaller import Recaller
 from acc_ace.stages.reflector import ReflectorModel, TagBullet
 from acc_ace.stages.stage import ContentlessStage, State
-from acc_ace.stages.tool_loop import is_failure, result_text
+from acc_ace.stages.tool_loop import is_failure, result_text, tool_result
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from config import Role
 from core.container import Container
-from core.domain.tokens import clip_tokens
 from core.models.factory import build_model
 from core.ports.completion import Completion
 from schemas import state as keys
@@ -62,7 +61,9 @@ class TurnMemory:
         prompts, records = load_prompts(), TurnRecords()
         digests = prompts.digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
-        self._initializer = StateInitializer(container, records, name_attachments=True)
+        self._initializer = StateInitializer(
+            container, records, name_attachments=True, memory="acc"
+        )
         self._before: tuple[ContentlessStage, ...] = (
             Recaller(container, records),
             Qualifier(
@@ -147,11 +148,12 @@ class TurnMemory:
 def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
     """Keep the tool loop of the runs before the pause as evidence of this turn."""
     results: Sequence[ToolResult] = [
-        ToolResult(
-            tool_call_id=response.id or "",
-            name=response.name or "",
-            result=clip_tokens(result_text(response.response), max_tokens),
+        tool_result(
+            response.name or "",
+            response.id,
+            result_text(response.response),
             is_error=is_failure(response.response),
+            max_tokens=max_tokens,
         )
         for event in turn_events(turn.ctx)
         for response in event.get_function_responses()

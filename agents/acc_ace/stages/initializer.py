@@ -27,15 +27,24 @@ class StateInitializer(ContentlessStage):
     """Opens the turn."""
 
     _name_attachments: bool = PrivateAttr()
+    _only_memory: MemoryName | None = PrivateAttr()
 
     def __init__(
-        self, container: Container, records: TurnRecords, *, name_attachments: bool = False
+        self,
+        container: Container,
+        records: TurnRecords,
+        *,
+        name_attachments: bool = False,
+        memory: MemoryName | None = None,
     ) -> None:
-        """With `name_attachments` a binary part is named in x_t instead of refused."""
+        """With `name_attachments` a binary part is named in x_t instead of refused.
+
+        `memory` is the one that the stages after this one have, whatever is chosen elsewhere.
+        """
         super().__init__(
             container, records, name="state_initializer", description="Opens the turn."
         )
-        self._name_attachments = name_attachments
+        self._name_attachments, self._only_memory = name_attachments, memory
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Take x_t, open the state. Raises InputError for an x_t that cannot be taken."""
@@ -47,7 +56,7 @@ class StateInitializer(ContentlessStage):
         taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
         record.turn_input = take_input(taken.text, authority, self._container.settings.limits)
-        record.memory = _memory(ctx, self._container.settings.memory)
+        record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
         record.session = await self._container.directory.open(
             record.key, at=self._container.clock.now(), memory=record.memory
         )

@@ -23,6 +23,9 @@ from schemas.turn_event import ToolFinished
 
 logger = logging.getLogger(__name__)
 
+WHOLE_CHARS = 1_000_000
+"""Characters of a cut result that are kept as evidence."""
+
 _SPARE_CALLS = 3
 """Model calls beside one for each allowed tool and repair: the answer, and two that are vain."""
 
@@ -79,18 +82,16 @@ class ToolLoop:
         tool_response: object,
     ) -> dict[str, Any] | None:
         """Keep the result as evidence, and bound what the model sees of it."""
-        text = result_text(tool_response)
-        bounded = clip_tokens(text, self._limits.tool_result_tokens)
-        note_result(
-            self._record(tool_context),
-            tool,
-            tool_context,
-            bounded,
+        text, limit = result_text(tool_response), self._limits.tool_result_tokens
+        result = tool_result(
+            tool.name,
+            tool_context.function_call_id,
+            text,
             is_error=is_failure(tool_response),
+            max_tokens=limit,
         )
-        if bounded == text:
-            return None
-        return {"result": bounded, "truncated": True}
+        note_result(self._record(tool_context), result)
+        return cut_response(text, limit)
 
     def on_tool_error(
         self,
@@ -102,9 +103,16 @@ class ToolLoop:
         """Tell the model what failed instead of ending the turn."""
         logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
         detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
-        message = clip_tokens(f"{tool.name} failed: {detail}", self._limits.tool_result_tokens)
-        note_result(self._record(tool_context), tool, tool_context, message, is_error=True)
-        return {"error": message}
+        limit = self._limits.tool_result_tokens
+        result = tool_result(
+            tool.name,
+            tool_context.function_call_id,
+            f"{tool.name} failed: {detail}",
+            is_error=True,
+            max_tokens=limit,
+        )
+        note_result(self._record(tool_context), result)
+        return {"error": result.result}
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
         turn_input = record.turn_input
@@ -121,19 +129,30 @@ class ToolLoop:
         return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
 
 
-def note_result(
-    record: TurnRecord, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool
-) -> None:
-    """Keep a tool's result as evidence of the turn; `text` is bounded by the caller."""
-    record.tool_results.append(
-        ToolResult(
-            tool_call_id=context.function_call_id or "",
-            name=tool.name,
-            result=text,
-            is_error=is_error,
-        )
+def tool_result(
+    name: str, call_id: str | None, text: str, *, is_error: bool, max_tokens: int
+) -> ToolResult:
+    """A tool's result as evidence: what fits in front, and all of it behind when it was cut."""
+    bounded = clip_tokens(text, max_tokens)
+    return ToolResult(
+        tool_call_id=call_id or "",
+        name=name,
+        result=bounded,
+        is_error=is_error,
+        whole=None if bounded == text else text[:WHOLE_CHARS],
     )
-    record.tell(ToolFinished(name=tool.name, is_error=is_error))
+
+
+def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
+    """What a model is shown of a result that is too long, marked as cut; None when it fits."""
+    bounded = clip_tokens(text, max_tokens)
+    return None if bounded == text else {"result": bounded, "truncated": True}
+
+
+def note_result(record: TurnRecord, result: ToolResult) -> None:
+    """Keep a tool's result as evidence of the turn."""
+    record.tool_results.append(result)
+    record.tell(ToolFinished(name=result.name, is_error=result.is_error))
 
 
 def is_failure(response: object) -> bool:
