@@ -158,6 +158,7 @@ def _received(model: str, method: str, body: Json, headers: Mapping[str, str]) -
         role=_role(body),
         model=model,
         stream=method == "streamGenerateContent",
+        counts=method == "countTokens",
         body=body,
         headers=dict(headers),
     )
@@ -187,7 +188,14 @@ def _objection(received: Received) -> HttpReply | None:
     return None
 
 
+def counts(tokens: int) -> HttpReply:
+    """A reply to countTokens."""
+    return HttpReply(body={"totalTokens": tokens})
+
+
 def _default(received: Received) -> HttpReply:
+    if received.counts:
+        return counts(estimate_tokens(wire_text(received.body)))
     return says_json(default_reply(received.role, wire_text(received.body)))
 
 

@@ -40,6 +40,8 @@ class Received:
     stream: bool
     body: Json
     headers: Mapping[str, str]
+    counts: bool = False
+    """Whether only the tokens of a text are asked for."""
 
     @property
     def text(self) -> str:
