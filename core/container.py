@@ -7,6 +7,7 @@ from config import Settings
 from core.domain.pressure import Pressure
 from core.ports.artifact_store import ArtifactStore
 from core.ports.clock import Clock
+from core.ports.embedder import Embedder
 from core.ports.evidence_store import EvidenceStore
 from core.ports.job_store import JobStore
 from core.ports.journal import Journal
@@ -14,6 +15,7 @@ from core.ports.learning_queue import LearningQueue
 from core.ports.playbook_store import PlaybookStore
 from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
+from core.ports.user_erasure import UserErasure
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,12 @@ class Container:
     lock: SessionLock
     directory: SessionDirectory
     jobs: JobStore
+    erasure: UserErasure
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""
     learning: LearningQueue | None = None
     """Jobs of `learning=background`; None while nothing can be learnt in the background."""
     pressure: Pressure = field(default_factory=Pressure)
     """How busy this process is with answering."""
+    embedder: Embedder | None = None
+    """What turns texts into vectors, if the settings ask for one."""

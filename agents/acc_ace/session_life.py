@@ -12,11 +12,10 @@ from acc_ace.exporting import Record, export_user
 from acc_ace.housekeeping import Housekeeper, Reason
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.sqlite_residue import scan_residue
 from core.container import Container
 from core.errors import StoreError
 from core.turn.forgetting import forget_session
-from schemas.job import JobKind
+from schemas.job import Job, JobKind
 from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
@@ -70,8 +69,9 @@ class SessionLife:
         process. Raises StoreError when something of the user is left, with where it is.
         """
         await self.rest(self._container.settings.limits.shutdown_grace_s)
-        await self._keeper.ask(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
+        job = await self._keeper.ask(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
         erased = await self._erase(tenant)
+        await self._container.jobs.finish(job.id)
         left = await self.residue(tenant)
         if left:
             places = ", ".join(f"{name} {count}" for name, count in left.items())
@@ -82,9 +82,8 @@ class SessionLife:
         return erased
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
-        """Rows that name a user, by database and table; empty when nothing is held."""
-        settings = self._container.settings
-        return await scan_residue(settings.data_dir, tenant) if settings.store == "sqlite" else {}
+        """Rows that name the user, by place; empty when nothing is held."""
+        return await self._container.erasure.residue(tenant)
 
     def export(self, tenant: Tenant) -> AsyncIterator[Record]:
         """All that is held about a user, record by record, each with its `kind`."""
@@ -147,21 +146,27 @@ class SessionLife:
         )
 
     async def _erase(self, tenant: Tenant) -> dict[str, int]:
-        stores = self._container
-        # Sessions late: deleting one also deletes, uncounted, what the stores keep of it. Jobs
-        # last: the erasure is one of them, and is only forgotten when it is done.
+        """Erase; the job that says so stays, for whoever must finish this, and is finished last."""
+        job = Job.of(
+            JobKind.ERASE,
+            SessionKey(tenant.app, tenant.user, ""),
+            at=self._container.clock.now(),
+        )
+        # Sessions may be in a file of their own. Should this process die in between, the job
+        # lets the next one erase the rest; where all is in one database nothing is in between.
+        sessions = await self._erase_sessions(tenant)
+        erased = await self._container.erasure.erase(tenant, job=job)
         return {
-            "journal": await stores.journal.erase(tenant),
-            "evidence": await stores.evidence.erase(tenant),
-            "artifacts": await stores.artifacts.erase(tenant),
-            "playbook": await stores.playbooks.erase(tenant),
-            "directory": await stores.directory.erase(tenant),
-            "sessions": await self._erase_sessions(tenant),
-            "jobs": max(0, await stores.jobs.erase(tenant) - 1),
+            **erased,
+            "sessions": sessions + erased.get("sessions", 0),
+            # The erasure itself is one of them.
+            "jobs": max(0, erased["jobs"] - 1),
         }
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
         if isinstance(self._sessions, BoundedSessions):
+            if self._sessions.beside_the_stores:
+                return 0
             return await self._sessions.erase(tenant.app, tenant.user)
         found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
         for session in found.sessions:

@@ -28,6 +28,9 @@ NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 class BoundedSessions(BaseSessionService):
     """An ADK session service whose cost for a turn does not grow with the history."""
 
+    beside_the_stores: bool = False
+    """Whether sessions are in the database of the stores, and erased in the same transaction."""
+
     @abstractmethod
     async def erase(self, app_name: str, user_id: str) -> int:
         """Delete all sessions of a user, state included; how many."""

@@ -9,6 +9,7 @@ try:
     from core.adapters.postgres_artifacts import PostgresArtifactStore
     from core.adapters.postgres_database import PostgresDatabase
     from core.adapters.postgres_directory import PostgresSessionDirectory
+    from core.adapters.postgres_erasure import PostgresErasure
     from core.adapters.postgres_evidence import PostgresEvidenceStore
     from core.adapters.postgres_jobs import PostgresJobStore
     from core.adapters.postgres_journal import PostgresJournal
@@ -46,6 +47,7 @@ def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -
         lock=lock,
         directory=PostgresSessionDirectory(database),
         jobs=PostgresJobStore(database),
+        erasure=PostgresErasure(database),
         close=close,
     )
 

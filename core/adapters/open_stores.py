@@ -11,6 +11,7 @@ from core.adapters.in_memory_sessions import InMemoryJobStore, InMemorySessionDi
 from core.adapters.session_lock import InProcessSessionLock
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
+from core.adapters.sqlite_erasure import SqliteErasure
 from core.adapters.sqlite_evidence import SqliteEvidenceStore
 from core.adapters.sqlite_jobs import SqliteJobStore
 from core.adapters.sqlite_journal import SqliteJournal
@@ -85,6 +86,7 @@ def _in_sqlite(settings: Settings, clock: Clock, embedder: Embedder | None) -> S
         directory=SqliteSessionDirectory(database),
         jobs=SqliteJobStore(database),
         database=database,
+        erasure=SqliteErasure(database),
         close=close,
     )
 

@@ -46,7 +46,7 @@ class PostgresDatabase:
 
         Does no I/O. Raises ConfigError for a URL that cannot be read.
         """
-        self._url = url
+        self.url = url
         self.server = _named(url)
         self._connections = connections
         self._patience_s = patience_s
@@ -87,7 +87,7 @@ class PostgresDatabase:
         Blocks for at most five seconds. Raises psycopg.Error and StoreError.
         """
         connection = psycopg.connect(
-            self._url,
+            self.url,
             autocommit=True,
             connect_timeout=_CONNECT_S,
             application_name="acc-ace",

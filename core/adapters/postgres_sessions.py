@@ -65,6 +65,8 @@ class _Delta(NamedTuple):
 class PostgresSessionService(BoundedSessions):
     """ADK's sessions in a PostgresDatabase. Raises StoreError when it cannot be used."""
 
+    beside_the_stores = True
+
     def __init__(
         self,
         database: PostgresDatabase,

@@ -11,6 +11,7 @@ from core.ports.journal import Journal
 from core.ports.playbook_store import PlaybookStore
 from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
+from core.ports.user_erasure import UserErasure
 
 
 async def _nothing_to_close() -> None:
@@ -29,5 +30,7 @@ class Stores:
     directory: SessionDirectory
     jobs: JobStore
     database: SqliteDatabase | None = None
+    erasure: UserErasure | None = None
+    """Erases from all of them in one transaction, where they share a database."""
     close: Callable[[], Awaitable[None]] = _nothing_to_close
     """Closes the database, if there is one."""

@@ -1,0 +1,60 @@
+"""Prove that nothing is left of an erased user in our schema of a PostgreSQL database."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from core.adapters.postgres_schema import SCHEMA, Connection
+from core.adapters.residue import Dialect, Parent, Table, places, values
+from schemas.tenancy import Tenant
+
+_DIALECT: Final = Dialect(
+    value=lambda name: f"%({name})s",
+    contains=lambda column, value: f"position({value}::text IN {column}::text) > 0",
+)
+_COLUMNS = """
+    SELECT columns.table_name, column_name, data_type
+      FROM information_schema.columns JOIN information_schema.tables
+           USING (table_schema, table_name)
+     WHERE table_schema = %s AND table_type = 'BASE TABLE' ORDER BY 1, ordinal_position
+"""
+_KEYS = """
+    SELECT child.relname, mine.attname, parent.relname, theirs.attname
+      FROM pg_constraint AS keys
+      JOIN pg_class AS child ON child.oid = keys.conrelid
+      JOIN pg_class AS parent ON parent.oid = keys.confrelid
+      JOIN pg_attribute AS mine ON mine.attrelid = child.oid AND mine.attnum = keys.conkey[1]
+      JOIN pg_attribute AS theirs
+           ON theirs.attrelid = parent.oid AND theirs.attnum = keys.confkey[1]
+     WHERE keys.contype = 'f' AND keys.connamespace = %s::regnamespace
+       AND array_length(keys.conkey, 1) = 1
+"""
+_TEXTS = frozenset({"text", "character varying", "json", "jsonb"})
+
+
+def scan_residue(connection: Connection, tenant: Tenant) -> dict[str, int]:
+    """Rows that name the user, by table of our schema."""
+    found: dict[str, int] = {}
+    for place in places(_tables(connection), tenant, _DIALECT):
+        query = f'SELECT count(*) FROM "{place.table}" WHERE {place.condition}'  # noqa: S608 - names of the schema
+        row = connection.execute(query.encode(), values(tenant)).fetchone()
+        if row and row[0]:
+            found[f"{SCHEMA}.{place.table}"] = row[0]
+    return found
+
+
+def _tables(connection: Connection) -> Mapping[str, Table]:
+    columns: dict[str, dict[str, str]] = {}
+    for table, column, kind in connection.execute(_COLUMNS, (SCHEMA,)).fetchall():
+        columns.setdefault(table, {})[column] = kind
+    parents: dict[str, list[Parent]] = {}
+    for table, column, parent, references in connection.execute(_KEYS, (SCHEMA,)).fetchall():
+        parents.setdefault(table, []).append(Parent(column, parent, references))
+    return {
+        name: Table(
+            name,
+            columns=frozenset(kinds),
+            texts=tuple(column for column, kind in kinds.items() if kind in _TEXTS),
+            parents=tuple(parents.get(name, ())),
+        )
+        for name, kinds in columns.items()
+    }
