@@ -60,6 +60,7 @@ def chat(
     memory = None if options.memory is None else memory_name(options.memory)
     settings = load_settings()
     with asyncio.Runner() as runner, _started(settings, runner) as app:
+        app.turns.start_learning()
         # With --json, stdout belongs to the program that reads it.
         people = stderr_console() if options.as_json else stdout_console()
         screen = _screen(options, people, scripted=script is not None)
@@ -113,7 +114,21 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
     try:
         yield app
     finally:
-        runner.run(app.turns.close())
+        try:
+            _tell_left(runner.run(app.turns.stop_learning()))
+        finally:
+            runner.run(app.turns.close())
+
+
+def _tell_left(jobs: int) -> None:
+    """Say what is still to be learned; on stderr, since stdout may belong to a program."""
+    if jobs:
+        what = "what is still to be learned" if jobs < 0 else f"{jobs} to be learned from"
+        stderr_console().print(
+            f"{what}: kept, and done at the next start (acc-ace jobs list)",
+            style="dim",
+            soft_wrap=True,
+        )
 
 
 def _screen(options: ChatOptions, people: Console, *, scripted: bool) -> Screen:

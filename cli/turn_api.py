@@ -60,6 +60,14 @@ class TurnApi(Protocol):
         """The current playbook."""
         ...
 
+    def start_learning(self) -> None:
+        """Go on with what is to be learned in the background, if anything is."""
+        ...
+
+    async def stop_learning(self) -> int:
+        """End it; jobs left for the next start, -1 where that is unknown."""
+        ...
+
     async def close(self) -> None:
         """Let go of stores and connections."""
         ...

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from config import Settings, settings
 from core.adapters.clock import SystemClock
+from core.adapters.open_learning import open_learning_queue
 from core.adapters.open_stores import open_stores
-from core.adapters.separate_erasure import SeparateErasure
 from core.container import Container
 from core.models.factory import register_models
 from core.ports.clock import Clock
@@ -14,11 +14,19 @@ from core.ports.clock import Clock
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     """Open the stores of `chosen` and make our model names known to ADK.
 
-    Raises StoreError when the data directory cannot be used.
+    Raises StoreError when the data directory cannot be used, ConfigError when something that the
+    settings ask for is not installed.
     """
     register_models()
     time = clock or SystemClock()
     stores = open_stores(chosen, time)
+    learning = open_learning_queue(chosen) if chosen.learning == "background" else None
+
+    async def close() -> None:
+        if learning is not None:
+            await learning.close()
+        await stores.close()
+
     return Container(
         settings=chosen,
         clock=time,
@@ -29,8 +37,8 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         lock=stores.lock,
         directory=stores.directory,
         jobs=stores.jobs,
-        erasure=stores.erasure or SeparateErasure(stores),
-        close=stores.close,
+        close=close,
+        learning=learning,
     )
 
 

@@ -15,6 +15,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
+from acc_ace.background import BackgroundLearning
 from acc_ace.feedback import FeedbackLearner
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
@@ -157,6 +158,7 @@ class Conversation:
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open."""
+        self.start_learning()
         return self._life.keeping_house(every_s=every_s)
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
@@ -215,6 +217,15 @@ class Conversation:
         check_key(key)
         return await self._feedback.take(key, turn, judgement, given_id=given_id)
 
+    def start_learning(self) -> None:
+        """With learning in the background: do the jobs that wait, those of before included."""
+        if (learning := self._learning) is not None:
+            learning.start()
+
+    async def stop_learning(self) -> int:
+        """End learning in the background; jobs left for the next start, -1 if that is unknown."""
+        return await learning.stop() if (learning := self._learning) is not None else 0
+
     async def drain(self, grace_s: float) -> None:
         """Take no more turns; let the running ones finish, then cancel and undo the rest."""
         await self._running.drain(grace_s)
@@ -224,6 +235,7 @@ class Conversation:
 
         Background work gets the time of a shutdown; what is left is done by the next process.
         """
+        await self.stop_learning()
         await self._life.close()
         await self._feedback.close()
         await self._runner.close()
@@ -232,6 +244,11 @@ class Conversation:
         if isinstance(self._sessions, BoundedSessions):
             await self._sessions.close()
         await self._container.close()
+
+    @property
+    def _learning(self) -> BackgroundLearning | None:
+        root = self._app.root_agent
+        return root.learning if isinstance(root, BoundedTurn) else None
 
     async def _run(
         self,

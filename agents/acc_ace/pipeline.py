@@ -13,6 +13,7 @@ from google.adk.models import BaseLlm
 from pydantic import BaseModel
 
 from acc_ace.adk_completion import StructuredAgent
+from acc_ace.background import BackgroundLearning
 from acc_ace.prompts import Prompts, load_prompts
 from acc_ace.stages.compressor import Compressor
 from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
@@ -22,12 +23,14 @@ from acc_ace.stages.initializer import StateInitializer
 from acc_ace.stages.qualifier import Qualifier
 from acc_ace.stages.recaller import Recaller
 from acc_ace.stages.reflector import ReflectorModel, TagBullet
+from acc_ace.stages.scheduler import Scheduler
 from acc_ace.tools import build_tools
 from acc_ace.turn import BoundedTurn
 from acc_ace.turn_record import TurnRecords
 from config import ROLES, Role
 from core.container import Container
 from core.models.factory import build_model
+from core.models.resilient import ResilientLlm
 from core.models.token_counting import token_counter
 from schemas.ccs import CompressedCognitiveState
 from schemas.delta import DeltaBatch
@@ -56,6 +59,8 @@ def build_pipeline(
     chosen = {
         role: (models or {}).get(role) or build_model(role, container.settings) for role in ROLES
     }
+    for role in ("qualifier", "compressor", "generator"):
+        _tell_pressure(container, chosen[role])
     prompts, records = load_prompts(), TurnRecords()
 
     def structured(role: Role) -> StructuredAgent:
@@ -90,8 +95,12 @@ def build_pipeline(
                 PlaybookUpdater(container, records),
             ),
         ]
+    learning: BackgroundLearning | None = None
+    if container.settings.learning == "background":
+        learning = BackgroundLearning(container, models=models)
+        stages.append(Scheduler(container, records, learning))
     pipeline = sequence("pipeline", *stages, description="One bounded turn.")
-    return BoundedTurn(container, records, pipeline, chosen.values())
+    return BoundedTurn(container, records, pipeline, chosen.values(), learning=learning)
 
 
 def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:
@@ -112,3 +121,9 @@ def _generator(
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
     )
+
+
+def _tell_pressure(container: Container, model: BaseLlm) -> None:
+    """Let background learning know when a model that answers is asked too often."""
+    if isinstance(model, ResilientLlm):
+        model.on_rate_limit(lambda: container.pressure.rate_limited(container.clock.now()))

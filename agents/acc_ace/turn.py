@@ -10,6 +10,7 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.background import BackgroundLearning
 from acc_ace.context import session_key
 from acc_ace.report import turn_report
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -34,6 +35,7 @@ class BoundedTurn(BaseAgent):
     _records: TurnRecords = PrivateAttr()
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
+    _learning: BackgroundLearning | None = PrivateAttr()
 
     def __init__(
         self,
@@ -41,6 +43,8 @@ class BoundedTurn(BaseAgent):
         records: TurnRecords,
         pipeline: BaseAgent,
         models: Iterable[BaseLlm],
+        *,
+        learning: BackgroundLearning | None = None,
     ) -> None:
         super().__init__(
             name="acc_ace",
@@ -49,11 +53,17 @@ class BoundedTurn(BaseAgent):
         )
         self._container, self._records, self._pipeline = container, records, pipeline
         self._models = tuple(models)
+        self._learning = learning
 
     @property
     def records(self) -> TurnRecords:
         """The turns running in this process."""
         return self._records
+
+    @property
+    def learning(self) -> BackgroundLearning | None:
+        """What learns from the turns after their answers, where that is asked for."""
+        return self._learning
 
     async def close(self) -> None:
         """Close the connections of the models that keep some."""
@@ -67,8 +77,9 @@ class BoundedTurn(BaseAgent):
         async with self._container.lock.hold(key, wait_s=limits.turn_wait_s):
             record = self._records.begin(key, ctx.invocation_id)
             try:
-                async for event in self._pipeline.run_async(ctx):
-                    yield event
+                with self._container.pressure.turn():
+                    async for event in self._pipeline.run_async(ctx):
+                        yield event
             except AccAceError as error:
                 if not record.answered:
                     raise

@@ -1,11 +1,19 @@
 """What learning may cost: so many tokens in any hour."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from schemas.learning_job import Attempt
 
 HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Meter:
+    """Tokens of the model calls so far, also of those that came to nothing."""
+
+    tokens: int = 0
 
 
 def tokens_spent(attempts: Iterable[Attempt], now: datetime) -> int:

@@ -21,6 +21,9 @@ from core.errors import AccAceError, ModelError, ModelOutputError, ModelRefused,
 RETRIED_STATUS = frozenset({408, 429, 500, 502, 503, 504, 529})
 """HTTP statuses that another try may mend."""
 
+RATE_LIMITS = frozenset({429, 529})
+"""HTTP statuses that mean: asked too often."""
+
 REFUSALS = frozenset(
     {
         types.FinishReason.SAFETY,
@@ -124,6 +127,11 @@ def status_of(error: BaseException | None) -> int | None:
         if isinstance(status, int):
             return status
     return None
+
+
+def is_rate_limit(error: BaseException) -> bool:
+    """Whether a server said, itself or as the cause of an error of ours: asked too often."""
+    return any(status_of(told) in RATE_LIMITS for told in (error, error.__cause__))
 
 
 def retry_after_s(error: BaseException | None) -> float | None:

@@ -22,7 +22,14 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from config import AgentSettings, Role
 from core.errors import ModelError, ModelOutputError
-from core.models.failures import Failure, NoAnswer, failure_of, has_answer, problem_of
+from core.models.failures import (
+    Failure,
+    NoAnswer,
+    failure_of,
+    has_answer,
+    is_rate_limit,
+    problem_of,
+)
 from core.models.reply_bounds import max_reply_chars, reply_chars, writable
 
 MAX_WAIT_S = 30.0
@@ -70,6 +77,7 @@ class ResilientLlm(BaseLlm):
     rng: random.Random = Field(default_factory=random.SystemRandom, exclude=True)
 
     _models: tuple[BaseLlm, ...] = PrivateAttr()
+    _rate_limited: Callable[[], None] | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object, /) -> None:
         """Line up the models in the order they are asked."""
@@ -106,6 +114,10 @@ class ResilientLlm(BaseLlm):
                 async for response in opened.rest:
                     yield _labelled(response, model, told)
             return
+
+    def on_rate_limit(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever a server says that it is asked too often."""
+        self._rate_limited = listener
 
     async def aclose(self) -> None:
         """Close the connections that the models hold on the running event loop."""
@@ -173,6 +185,8 @@ class ResilientLlm(BaseLlm):
                 raise error.failure.error from error.__cause__
             raise
         except Exception as error:
+            if self._rate_limited is not None and is_rate_limit(error):
+                self._rate_limited()
             failure = failure_of(error, model=model.model, role=self.role)
             if started:
                 raise failure.error from error

@@ -1,10 +1,17 @@
 """Learning as durable jobs: submitted by a turn, done later, seen and run again by a person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from schemas.learning_job import JobState, LearningJob, QueuedLearning
+from core.domain.learning_budget import Meter
+from schemas.learning_job import JobState, LearningJob, LearningOutcome, QueuedLearning
 from schemas.tenancy import Tenant
+
+Learn = Callable[[LearningJob, Meter], Awaitable[LearningOutcome]]
+"""Does a job, and counts what its model calls cost. Raises AccAceError; nothing has changed then.
+
+It may be called again for a job that it has done, and then changes nothing.
+"""
 
 
 class LearningQueue(Protocol):
@@ -40,7 +47,7 @@ class LearningQueue(Protocol):
         ...
 
     async def drop(self, job_id: str) -> None:
-        """Forget a job; one that is running is not applied. Raises NotFoundError."""
+        """Forget a job. Raises NotFoundError, or InputError while it is running."""
         ...
 
     async def counts(self) -> Mapping[JobState, int]:
@@ -55,6 +62,22 @@ class LearningQueue(Protocol):
         """Rows that name the user, by table; empty when nothing is held."""
         ...
 
+    async def exists(self) -> bool:
+        """Whether any job was ever kept here; makes no tables."""
+        ...
+
     async def close(self) -> None:
         """Close the connections."""
+        ...
+
+
+class LearningWorker(Protocol):
+    """Does the jobs of a queue in this process, beside its turns."""
+
+    def start(self) -> None:
+        """Begin, unless it has begun; returns at once. Raises ConfigError."""
+        ...
+
+    async def stop(self, grace_s: float) -> None:
+        """Begin no more jobs; let the running ones finish, then give them back to the queue."""
         ...

@@ -102,7 +102,8 @@ async def learn(
 ) -> Lesson:
     """The whole cycle for one turn: reflect, tag, propose, apply; one commit, or none.
 
-    With `once` the commit bears a job's name, and is left out when the log has it already.
+    With `once` the commit bears a job's name, and is left out when the log has it already,
+    or when the turn is gone.
     A Reflector that fails leaves everything as it is; with a Curator that fails the tags count.
     Raises ConflictError or StoreError, with nothing changed.
     """
@@ -245,7 +246,7 @@ async def _commit(
 ) -> Learned:
     for attempt in range(_COMMIT_TRIES):
         current = await store.load(scope)
-        if once is not None and await once.stands(store, scope):
+        if once is not None and await once.settled(store, scope):
             return Learned(current, Curated(current.playbook, [], []), changed=False)
         curated = change(current.playbook)
         records: Sequence[DeltaRecord] = curated.records

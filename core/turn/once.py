@@ -6,7 +6,7 @@ playbook was loaded, and committed by compare-and-swap on what was loaded, so tw
 same job cannot both commit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from core.ports.playbook_store import PlaybookStore
@@ -22,6 +22,14 @@ class Once:
 
     job: str
     since: int
+    gone: Callable[[], Awaitable[bool]] | None = None
+    """Whether what the job is about was taken back or erased while the models were asked."""
+
+    async def settled(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
+        """Whether there is nothing left to commit. Raises StoreError."""
+        if await self.stands(store, scope):
+            return True
+        return self.gone is not None and await self.gone()
 
     async def stands(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
         """Whether the log holds a record of the job. Reads no further back than `since`."""

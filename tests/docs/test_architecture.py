@@ -97,6 +97,7 @@ def test_settings_know_only_errors_and_schemas() -> None:
     ours = {name for name in imported if (ROOT / name.split(".")[0]).exists()}
     assert ours == {
         "core.errors",
+        "schemas.background",
         "schemas.limits",
         "schemas.memory_name",
         "schemas.recall_weights",

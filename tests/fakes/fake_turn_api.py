@@ -31,6 +31,7 @@ class FakeTurnApi:
         self.memories: list[MemoryName | None] = []
         self.hanging = asyncio.Event()
         self.closed = False
+        self.learning = False
 
     async def stream(
         self,
@@ -91,6 +92,13 @@ class FakeTurnApi:
     async def playbook(self) -> StoredPlaybook:
         playbook = Playbook().add_bullet("strategies", "Check [disk] first.").playbook
         return StoredPlaybook(version=1, digest="0" * 64, playbook=playbook)
+
+    def start_learning(self) -> None:
+        self.learning = True
+
+    async def stop_learning(self) -> int:
+        self.learning = False
+        return 0
 
     async def close(self) -> None:
         self.closed = True

@@ -1,0 +1,175 @@
+"""Where DBOS keeps its tables, what it writes there, and what its errors mean here.
+
+Imported only when there is background learning: DBOS is an extra, and importing it takes half a
+second.
+"""
+
+import json
+import logging
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+from dbos import DBOS, DBOSClient
+from dbos import Serializer as DbosSerializer
+from dbos import error as dbos_error
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from config import Settings
+from core.adapters.sqlite_database import make_directory
+from core.errors import AccAceError, ConfigError, StoreError
+
+T = TypeVar("T")
+
+APP = "acc-ace"
+"""DBOS's name of the application that owns the rows."""
+
+SCHEMA = "acc_ace_jobs"
+"""PostgreSQL schema of its tables."""
+
+JOBS_FILE = "jobs.db"
+
+_ERROR = "error"
+_BUSY_S = 30.0
+_CONNECT_S = 5
+
+
+@dataclass(frozen=True)
+class DbosDatabase:
+    """A database of DBOS's tables: a SQLite file, or a schema in PostgreSQL."""
+
+    url: str
+    name: str
+    """For messages; holds no password."""
+    file: Path | None = None
+
+    def exists(self) -> bool:
+        """Whether there are tables. Blocks, and makes nothing. Raises StoreError."""
+        if self.file is not None:
+            return self.file.exists()
+        return self.run(self._has_schema)
+
+    def _has_schema(self) -> bool:
+        url = make_url(self.url).set(drivername="postgresql")
+        with psycopg.connect(
+            url.render_as_string(hide_password=False), connect_timeout=_CONNECT_S
+        ) as connection:
+            row = connection.execute("SELECT to_regnamespace(%s)", (SCHEMA,)).fetchone()
+        return bool(row and row[0])
+
+    def migrate(self) -> None:
+        """Make or update the tables. Blocks. Raises StoreError."""
+        if self.file is not None:
+            make_directory(self.file.parent)
+            self._each("PRAGMA journal_mode = WAL")
+        self.run(lambda: DBOS.migrate(self.url, schema=SCHEMA))
+
+    def client(self) -> DBOSClient:
+        """A client that gives up on a server that is away. Blocks. Raises StoreError."""
+        return self.run(
+            lambda: DBOSClient(
+                system_database_url=self.url,
+                dbos_system_schema=SCHEMA,
+                serializer=JsonSerializer(),
+                system_database_pool_size=2,
+                application_name=APP,
+                retry_connection_errors=False,
+            )
+        )
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do what may fail in the database. Raises StoreError that names it."""
+        try:
+            return work()
+        except (SQLAlchemyError, sqlite3.Error, psycopg.Error) as error:
+            reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+            raise StoreError(
+                f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
+                "answers go on, and jobs that are kept are done when it is back"
+            ) from error
+
+    def scrub(self) -> None:
+        """Rewrite a SQLite file, so that no deleted text is left in free pages. StoreError."""
+        if self.file is not None:
+            self._each("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _each(self, *statements: str) -> None:
+        def work() -> None:
+            with closing(sqlite3.connect(str(self.file), timeout=_BUSY_S)) as connection:
+                for statement in statements:
+                    connection.execute(statement).fetchall()
+
+        self.run(work)
+
+
+class JsonSerializer(DbosSerializer):
+    """Writes JSON where DBOS would pickle: to be read by people, and never run."""
+
+    def serialize(self, data: object) -> str:
+        """JSON of a value; of an exception, its name and message."""
+        if isinstance(data, BaseException):
+            data = {_ERROR: [type(data).__name__, str(data)[:500]]}
+        return json.dumps(data, ensure_ascii=True)
+
+    def deserialize(self, serialized_data: str) -> object:
+        """The value, or an exception that says what the stored one said."""
+        value = json.loads(serialized_data)
+        if isinstance(value, dict) and set(value) == {_ERROR}:
+            name, message = value[_ERROR]
+            return StoredError(f"{name}: {message}")
+        return value
+
+    def name(self) -> str:
+        """What rows are marked with."""
+        return "acc_ace_json"
+
+
+class StoredError(Exception):
+    """What an earlier run of a job failed with, as its row tells it."""
+
+
+def dbos_database(settings: Settings) -> DbosDatabase:
+    """The database that goes with the stores. Does no I/O.
+
+    Raises ConfigError where jobs cannot be kept.
+    """
+    if settings.store == "memory":
+        raise ConfigError(
+            "ACC_ACE_LEARNING=background keeps jobs, which ACC_ACE_STORE=memory cannot: "
+            "use sqlite or postgres, or ACC_ACE_LEARNING=inline"
+        )
+    if settings.store == "postgres":
+        return _in_postgres(settings)
+    file = (settings.data_dir / JOBS_FILE).resolve()
+    return DbosDatabase(
+        URL.create("sqlite", database=str(file)).render_as_string(), str(file), file
+    )
+
+
+def _in_postgres(settings: Settings) -> DbosDatabase:
+    if settings.database_url is None:
+        raise ConfigError("ACC_ACE_STORE=postgres needs ACC_ACE_DATABASE_URL")
+    try:
+        url = make_url(settings.database_url.get_secret_value())
+    except ArgumentError as error:
+        raise ConfigError(
+            "ACC_ACE_LEARNING=background needs ACC_ACE_DATABASE_URL as a URL: "
+            "postgresql://user:password@host:5432/database"
+        ) from error
+    named = f"schema {SCHEMA} of database {url.database} at {url.host or 'the default host'}"
+    text = url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+    return DbosDatabase(text, named)
+
+
+class OwnErrorsOut(logging.Filter):
+    """Keeps failures of jobs out of DBOS's log: they are logged by us, in one line each."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """False for what DBOS says of an error that is ours, or of its own retries of one."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, AccAceError | dbos_error.DBOSMaxStepRetriesExceeded)

@@ -1,0 +1,330 @@
+"""Does learning jobs as DBOS workflows, on a thread with an event loop of its own.
+
+DBOS hands each job to one worker, tries it again with growing waits, and keeps what came of it.
+What it leaves open (without its paid service) is who takes over from a worker that died: here
+every worker holds a lock in its own name, among all processes of the stores, and whoever gets the
+lock of another one knows that it is gone. Being wrong about that costs tokens, nothing else: a
+lesson is committed once, whoever else works on it.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from dbos import DBOS, DBOSConfig, StepOptions
+
+from core.adapters.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, OwnErrorsOut
+from core.adapters.dbos_queue import JOB_VERSION, QUEUE, WORKFLOW, DbosLearningQueue
+from core.domain.learning_budget import HOUR, Meter, budget_wait_s
+from core.domain.pressure import Pressure
+from core.errors import (
+    AccAceError,
+    ConfigError,
+    CorruptStoreError,
+    ModelOutputError,
+    ModelUnavailable,
+    SessionBusyError,
+    StoreError,
+)
+from core.ports.clock import Clock
+from core.ports.learning_queue import Learn
+from core.ports.session_lock import SessionLock
+from schemas.background import BackgroundLimits
+from schemas.learning_job import Attempt, LearningJob
+from schemas.tenancy import SessionKey
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.5
+"""Time between two looks whether a job may begin."""
+
+_BUDGET_S = 2.0
+"""How long the tokens spent in an hour are taken as known."""
+
+_KEEP_S = 10.0
+"""Time between two looks for jobs of workers that died."""
+
+_LEAVE_S = 15.0
+"""Time that DBOS's own threads get to end."""
+
+_SHOWN = 500
+
+_one_per_process = threading.Lock()
+"""DBOS is one object in a process, so there can be one worker."""
+
+
+class _Engine(DBOS):
+    """DBOS as started by us: tells whether this process has started one before."""
+
+
+class DbosWorker:
+    """A LearningWorker."""
+
+    def __init__(
+        self,
+        queue: DbosLearningQueue,
+        database: DbosDatabase,
+        limits: BackgroundLimits,
+        *,
+        learn: Learn,
+        lock: SessionLock,
+        pressure: Pressure,
+        clock: Clock,
+        on_stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`on_stop` is awaited on the worker's loop when it ends, to close what `learn` uses."""
+        self._queue, self._database, self._limits = queue, database, limits
+        self._learn, self._on_stop = learn, on_stop
+        self._lock, self._pressure, self._clock = lock, pressure, clock
+        self._name = uuid.uuid4().hex
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending = asyncio.Event()
+        self._ready = threading.Event()
+        self._grace_s = 0.0
+        self._jobs: dict[asyncio.Task[Any], str] = {}
+        self._spent: Sequence[Attempt] = ()
+        self._spent_at = float("-inf")
+
+    def start(self) -> None:
+        """Begin; raises ConfigError when another worker runs in this process."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        if not _one_per_process.acquire(blocking=False):
+            raise ConfigError("background learning runs in this process already, for another app")
+        self._ending = asyncio.Event()
+        self._ready.clear()
+        self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
+        self._thread.start()
+
+    async def stop(self, grace_s: float) -> None:
+        """End; jobs that are not done in `grace_s` seconds wait again."""
+        thread, self._grace_s = self._thread, grace_s
+        if thread is None:
+            return
+        await asyncio.to_thread(self._end, thread)
+        if thread.is_alive():
+            logger.warning("learning_worker_late")
+        self._thread = None
+
+    def _end(self, thread: threading.Thread) -> None:
+        if self._ready.wait(_LEAVE_S) and self._loop is not None:
+            with suppress(RuntimeError):  # Its loop has ended, and the thread with it.
+                self._loop.call_soon_threadsafe(self._ending.set)
+        thread.join(self._grace_s + 2 * _LEAVE_S)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._work())
+        except Exception:
+            # Nobody waits for this thread; jobs stay, and are done by the next worker.
+            logger.exception("learning_worker_died")
+        finally:
+            _one_per_process.release()
+
+    async def _work(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ready.set()
+        try:
+            while not self._ending.is_set():
+                try:
+                    async with self._lock.hold(_place(self._name), wait_s=0):
+                        await self._serve()
+                except (StoreError, SessionBusyError) as error:
+                    logger.warning("learning_waits code=%s", error.code)
+                    await self._pause(_KEEP_S)
+        finally:
+            await self._on_stop()
+
+    async def _serve(self) -> None:
+        """Do jobs until the end. Raises StoreError while the database is away."""
+        await self._queue.counts()  # Connects, and brings the tables up to date.
+        pool = ThreadPoolExecutor(1, thread_name_prefix="learning-engine")
+        try:
+            await self._launch()
+            await self._keep()
+        finally:
+            await self._leave()
+            # On a thread of its own: the loop must go on to turn late jobs away.
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(pool, _destroy)
+            pool.shutdown(wait=False)
+            # DBOS had put its own one here, which has ended with it.
+            loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="learning"))
+
+    async def _launch(self) -> None:
+        """Start DBOS; its jobs run on this loop."""
+        log = logging.getLogger("dbos")
+        if not log.handlers:  # Else it would print, beside the log of the process.
+            log.addHandler(logging.NullHandler())
+        log.addFilter(OwnErrorsOut())
+        engine = _Engine(config=self._config())
+        if not isinstance(engine, _Engine):
+            raise ConfigError(
+                "this process uses DBOS for something else, which ACC_ACE_LEARNING=background "
+                "cannot share: use inline, or another process"
+            )
+
+        @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=self._limits.tries)
+        async def learn(job: dict[str, Any]) -> dict[str, Any]:
+            return await self._job(job)
+
+        self._database.run(DBOS.launch)
+        await DBOS.register_queue_async(
+            QUEUE,
+            worker_concurrency=self._limits.workers,
+            polling_interval_sec=self._limits.poll_s,
+            on_conflict="always_update",
+        )
+
+    def _config(self) -> DBOSConfig:
+        return {
+            "name": APP,
+            "system_database_url": self._database.url,
+            "dbos_system_schema": SCHEMA,
+            "application_version": JOB_VERSION,
+            "executor_id": self._name,
+            "serializer": JsonSerializer(),
+            "sys_db_pool_size": self._limits.workers + 2,
+            "max_executor_threads": self._limits.workers + 6,
+            "log_level": "WARNING",
+            "run_migrations": False,
+            "use_listen_notify": False,
+        }
+
+    async def _keep(self) -> None:
+        """Take over from workers that died, and tidy up, until the end."""
+        while not self._ending.is_set():
+            try:
+                await self._take_over()
+                await self._queue.tidy(self._clock.now())
+            except StoreError as error:
+                logger.warning("learning_not_kept code=%s", error.code)
+            await self._pause(_KEEP_S)
+
+    async def _take_over(self) -> None:
+        for other in await self._queue.running_by() - {self._name}:
+            with suppress(SessionBusyError):
+                async with self._lock.hold(_place(other), wait_s=0):
+                    # DBOS's own recovery for executors known to be dead. It has no public name;
+                    # the public ones forget how often a job was begun.
+                    found = await asyncio.to_thread(DBOS._recover_pending_workflows, [other])
+                    logger.info("learning_taken_over jobs=%d", len(found))
+
+    async def _leave(self) -> None:
+        """Let running jobs finish, and give back those that take too long."""
+        if self._jobs:
+            await asyncio.wait(list(self._jobs), timeout=self._grace_s)
+        unfinished = dict(self._jobs)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(list(unfinished), timeout=_LEAVE_S)
+        try:
+            await self._queue.give_back(list(unfinished.values()))
+        except StoreError as error:
+            # Another worker will see that this one is gone.
+            logger.warning("learning_not_given_back code=%s", error.code)
+
+    async def _job(self, value: dict[str, Any]) -> dict[str, Any]:
+        """One job from its begin to its end: the workflow."""
+        task = asyncio.current_task()
+        job = LearningJob.model_validate(value)
+        if task is not None:
+            self._jobs[task] = job.id
+        try:
+            made = list((await self._queue.get(job.id)).attempts)
+            await self._room()
+
+            async def attempt() -> dict[str, Any]:
+                return await self._attempt(job, made)
+
+            return await DBOS.run_step_async(self._policy(), attempt)
+        finally:
+            if task is not None and not self._ending.is_set():
+                self._jobs.pop(task, None)
+
+    def _policy(self) -> StepOptions:
+        return {
+            "name": WORKFLOW,
+            "retries_allowed": True,
+            "max_attempts": self._limits.tries,
+            "interval_seconds": self._limits.backoff_s,
+            "backoff_rate": 2.0,
+            "should_retry": _may_pass,
+        }
+
+    async def _attempt(self, job: LearningJob, made: list[Attempt]) -> dict[str, Any]:
+        if made:
+            await self._room()
+        meter, error = Meter(), ""
+        try:
+            return (await self._learn(job, meter)).model_dump(mode="json")
+        except AccAceError as failure:
+            error = str(failure)[:_SHOWN] or failure.code
+            logger.warning(
+                "learning_failed job=%s code=%s try=%d", job.id, failure.code, len(made) + 1
+            )
+            raise
+        finally:
+            made.append(Attempt(at=self._clock.now(), tokens=meter.tokens, error=error))
+            self._spent_at = float("-inf")
+            await self._note(job.id, made)
+
+    async def _note(self, job_id: str, made: list[Attempt]) -> None:
+        try:
+            await self._queue.note(job_id, made)
+        except StoreError as error:
+            # What it cost is lost to the budget; what was learnt is not.
+            logger.warning("learning_not_noted job=%s code=%s", job_id, error.code)
+
+    async def _room(self) -> None:
+        """Wait until answers leave room for learning, and the hour's tokens are not used up."""
+        while True:
+            if self._ending.is_set():
+                raise asyncio.CancelledError
+            wait_s = await self._wait_s()
+            if wait_s <= 0:
+                return
+            await self._pause(min(wait_s, _LOOK_S))
+
+    async def _wait_s(self) -> float:
+        limits, now = self._limits, self._clock.now()
+        busy = self._pressure.wait_s(now, most_turns=limits.most_turns, quiet_s=limits.quiet_s)
+        if busy or not limits.tokens_per_hour:
+            return busy
+        if time.monotonic() - self._spent_at > _BUDGET_S:
+            try:
+                self._spent = await self._queue.spent(now - HOUR)
+            except StoreError as error:
+                logger.warning("learning_budget_unknown code=%s", error.code)
+                return _LOOK_S
+            self._spent_at = time.monotonic()
+        return budget_wait_s(self._spent, now, tokens_per_hour=limits.tokens_per_hour)
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not into the end."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), timeout=seconds)
+
+
+def _place(worker: str) -> SessionKey:
+    """What a worker holds while it lives; no user is called ''."""
+    return SessionKey(APP, "", f"learning/{worker}")
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether another try can help; else a person must look at it."""
+    if isinstance(error, CorruptStoreError):
+        return False
+    return isinstance(error, ModelUnavailable | ModelOutputError | StoreError)
+
+
+def _destroy() -> None:
+    DBOS.destroy(destroy_registry=True)

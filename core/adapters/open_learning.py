@@ -1,0 +1,78 @@
+"""Open what background learning needs. DBOS is an extra and is imported only when asked for."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from config import Settings
+from core.errors import ConfigError
+from core.ports.learning_queue import Learn, LearningQueue, LearningWorker
+
+if TYPE_CHECKING:
+    from core.container import Container
+
+JOBS_FILE = "jobs.db"
+"""Name of the SQLite file in the data directory."""
+
+_MISSING = (
+    "ACC_ACE_LEARNING=background needs the extra 'background': pip install 'acc-ace[background]'"
+)
+
+
+def open_learning_queue(settings: Settings) -> LearningQueue:
+    """The jobs that go with the stores. Does no I/O.
+
+    Raises ConfigError when DBOS is not installed, or where jobs cannot be kept.
+    """
+    try:
+        from core.adapters.dbos_database import dbos_database  # noqa: PLC0415 — an extra
+        from core.adapters.dbos_queue import DbosLearningQueue  # noqa: PLC0415 — an extra
+    except ImportError as error:
+        raise ConfigError(f"{_MISSING} ({error})") from error
+    return DbosLearningQueue(dbos_database(settings), settings.background)
+
+
+def open_learning_worker(
+    container: "Container", learn: Learn, *, on_stop: Callable[[], Awaitable[None]]
+) -> LearningWorker:
+    """A worker for the jobs of the container. Raises ConfigError when it has none."""
+    try:
+        from core.adapters.dbos_database import dbos_database  # noqa: PLC0415 — an extra
+        from core.adapters.dbos_queue import DbosLearningQueue  # noqa: PLC0415 — an extra
+        from core.adapters.dbos_worker import DbosWorker  # noqa: PLC0415 — an extra
+    except ImportError as error:
+        raise ConfigError(f"{_MISSING} ({error})") from error
+    queue, settings = container.learning, container.settings
+    if not isinstance(queue, DbosLearningQueue):
+        raise ConfigError("background learning needs ACC_ACE_LEARNING=background")
+    return DbosWorker(
+        queue,
+        dbos_database(settings),
+        settings.background,
+        learn=learn,
+        lock=container.lock,
+        pressure=container.pressure,
+        clock=container.clock,
+        on_stop=on_stop,
+    )
+
+
+async def kept_jobs(container: "Container") -> LearningQueue | None:
+    """The jobs there are, also those left from when learning was in the background; or None.
+
+    The caller closes what is not the container's own. Raises StoreError, or ConfigError when jobs
+    are left and DBOS is not installed any more.
+    """
+    if container.learning is not None:
+        return container.learning
+    settings = container.settings
+    if settings.store == "memory":
+        return None
+    if settings.store == "sqlite" and not (settings.data_dir / JOBS_FILE).exists():
+        return None
+    try:
+        queue = open_learning_queue(settings)
+    except ConfigError:
+        if settings.store == "postgres":
+            return None  # Without DBOS nothing can have kept jobs there from here.
+        raise
+    return queue if await queue.exists() else None
