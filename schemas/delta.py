@@ -138,14 +138,22 @@ class DeltaBatch(Value):
     @classmethod
     def _set_unreadable_apart(cls, value: object) -> object:
         """One operation of no known form must not cost the batch its good ones."""
-        if not isinstance(value, dict) or not isinstance(value.get("operations"), list):
+        if not isinstance(value, dict):
             return value
-        operations = [(item, _read(item)) for item in value["operations"]]
+        reasoning, given = value.get("reasoning"), value.get("operations")
+        # One operation may come without a list around it; null is none.
+        given = [given] if isinstance(given, dict) else [] if given is None else given
+        if not isinstance(given, list):
+            return value
+        operations = [(item, _read(item)) for item in given]
         unreadable = [_shown(item) for item, operation in operations if operation is None]
+        known = value.get("unreadable")
+        known = [item for item in known if isinstance(item, str)] if isinstance(known, list) else []
         return {
             **value,
+            "reasoning": "" if reasoning is None else reasoning,
             "operations": [operation for _, operation in operations if operation is not None],
-            "unreadable": [*value.get("unreadable", []), *unreadable],
+            "unreadable": [*known, *unreadable],
         }
 
 

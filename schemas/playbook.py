@@ -289,8 +289,14 @@ class StoredPlaybook(Value):
     playbook: Playbook
 
     def to_state(self) -> dict[str, Any]:
-        """The JSON-safe dict kept in session.state['app:playbook']."""
-        return {"version": self.version, "digest": self.digest, **self.playbook.to_dict()}
+        """The JSON-safe dict kept in session.state['app:playbook'].
+
+        Without the origins of bullets: every session of the app holds this, and who taught a
+        lesson is for nobody to read there.
+        """
+        unsaid = {"bullets": {"__all__": {"origin"}}}
+        playbook = self.playbook.model_dump(mode="json", exclude=unsaid)
+        return {"version": self.version, "digest": self.digest, **playbook}
 
 
 class DeltaRecord(Value):

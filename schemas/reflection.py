@@ -2,9 +2,12 @@
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from schemas.base import Value
+
+MOST_TAGS = 1_024
+"""Tags of one reflection that are read; no turn uses as many bullets."""
 
 Tag = Literal["helpful", "harmful", "neutral"]
 
@@ -12,7 +15,7 @@ Tag = Literal["helpful", "harmful", "neutral"]
 class BulletTag(Value):
     """Whether one used bullet helped, harmed or neither."""
 
-    id: str = Field(description="Id of a bullet that the Generator used.")
+    id: str = Field(max_length=256, description="Id of a bullet that the Generator used.")
     tag: Tag
 
     @field_validator("tag", mode="before")
@@ -37,3 +40,43 @@ class Reflection(Value):
         default_factory=list,
         description="Tags of bullets that the corrected answer used; empty without a correction.",
     )
+
+    @field_validator(
+        "reasoning",
+        "error_identification",
+        "root_cause_analysis",
+        "correct_approach",
+        "key_insight",
+        mode="before",
+    )
+    @classmethod
+    def _no_text(cls, value: object) -> object:
+        """Null is nothing; several texts are one."""
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return " ".join(value)
+        return "" if value is None else value
+
+    @field_validator("corrects_previous", mode="before")
+    @classmethod
+    def _no_verdict(cls, value: object) -> object:
+        return False if value is None else value
+
+    @field_validator("bullet_tags", "previous_bullet_tags", mode="before")
+    @classmethod
+    def _readable_tags(cls, value: object) -> object:
+        """A tag of no known form must not cost the reflection; it counts for nothing."""
+        if value is None:
+            return []
+        if isinstance(value, dict):
+            value = [{"id": key, "tag": tag} for key, tag in value.items()]
+        if not isinstance(value, list):
+            return value
+        read = (_read(item) for item in value[:MOST_TAGS])
+        return [tag for tag in read if tag is not None]
+
+
+def _read(item: object) -> BulletTag | None:
+    try:
+        return BulletTag.model_validate(item)
+    except ValidationError:
+        return None

@@ -74,6 +74,9 @@ def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> C
     ledger.refuse_rest(batch.operations[limit + MOST_REFUSED :], too_many)
     for text in batch.unreadable[:limit]:
         ledger.refuse_unreadable(text, rejected("unreadable"))
+    if len(batch.unreadable) > limit:
+        more = f"{len(batch.unreadable) - limit} more operations"
+        ledger.refuse_unreadable(more, rejected("unreadable"))
     return ledger.curated()
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.domain.bullet_screening import objection
 from core.domain.curation_ledger import Ledger
 from core.domain.curation_record import OK, CurationContext, Verdict, applied, held, rejected
+from core.domain.language.normal import visible
 from core.domain.sharing_gate import Generalised, generalise
 from core.errors import PlaybookError
 from schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
@@ -209,10 +210,11 @@ class Judge:
 
     def _text(self, operation: DeltaOperation, *, required: bool = True) -> _Text:
         """Content and section of an operation, generalised where they are shared, and judged."""
-        content, verdict = one_line(operation.content or ""), OK
+        # What a renderer leaves out must not split a name or a secret in two.
+        content, verdict = one_line(visible(operation.content or "")), OK
         if required:
             content, verdict = self._screened(content)
-        section = clean_section(operation.section)
+        section = clean_section(visible(operation.section))
         if _stands(verdict) and section:
             # A heading stands in the prompt as the text does, so it is screened as the text is.
             section, heading = self._screened(section)

@@ -10,8 +10,9 @@ from core.domain.curation_record import (
     record_of,
     result_of,
 )
+from core.domain.language.normal import skeleton, visible
 from core.domain.lesson_index import LessonIndex
-from core.domain.redaction import redact
+from core.domain.redaction import find_sensitive, redact
 from core.domain.sharing_gate import mask_names
 from core.domain.tokens import clip_tokens
 from schemas.bullet import Bullet, clean_id, clean_section, is_bullet_id, one_line
@@ -131,7 +132,7 @@ class Ledger:
             after=known,
             proposed=self._shown(operation.content),
             operation=(
-                self._redacted(operation, named) if verdict.status is DeltaStatus.HELD else None
+                self._kept(operation, named) if verdict.status is DeltaStatus.HELD else None
             ),
         )
 
@@ -198,7 +199,7 @@ class Ledger:
             )
         )
 
-    def _redacted(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
+    def _kept(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
         """A held operation, fit for the log."""
         source_ids = [clean_id(source) for source in operation.source_ids[:MOST_SOURCES]]
         return DeltaOperation(
@@ -213,7 +214,14 @@ class Ledger:
         """What was proposed, fit for a log: one line, redacted, bounded."""
         if text is None:
             return None
-        shown = redact(one_line(text))
+        shown = _redacted(one_line(visible(text)))
         if self._context.shared:
             shown = mask_names(shown, self._context.entities, user=self._context.user)
         return clip_tokens(shown, 2 * self._context.limits.bullet_tokens)
+
+
+def _redacted(text: str) -> str:
+    """The text without secrets and personal details, in disguise too."""
+    seen = skeleton(text)
+    disguised = seen != text and len(find_sensitive(seen)) > len(find_sensitive(text))
+    return redact(seen if disguised else text)

@@ -8,6 +8,7 @@ and commits tags and deltas together.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 
 from core.domain.curation import Curated, CurationContext, curate, tag
 from core.domain.prompt import Prompt
@@ -180,11 +181,18 @@ async def apply_batch(
 
 
 def curation_context(
-    outcome: TurnOutcome, limits: Limits, *, at: datetime, user: str, session: str
+    outcome: TurnOutcome,
+    limits: Limits,
+    *,
+    at: datetime,
+    user: str,
+    session: str,
+    shared: bool = True,
 ) -> CurationContext:
     """Who taught it, when, and whether it rests on more than tool or document text.
 
     Feedback counts as more: a person's verdict, a ground truth or an environment's reward.
+    `shared` is False for the user's own playbook; what goes into any other passes the gate.
     """
     return CurationContext(
         limits=limits,
@@ -193,6 +201,9 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(outcome.feedback),
+        quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
+        shared=shared,
+        entities=tuple(outcome.state.ccs.focal_entities),
     )
 
 
