@@ -117,12 +117,15 @@ def playbook_show(as_json: _Json = False) -> None:
 def bench_recall(
     data: Annotated[Path, typer.Option(metavar="FILE", help="LoCoMo or JSQuAD, as JSON.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dialogue.")] = None,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Measure recall with an embedder, too.")
+    ] = False,
     as_json: _Json = False,
 ) -> None:
     """Measure how much evidence recall finds, beside ADK's two memory services."""
     from cli.bench import run_recall  # noqa: PLC0415 — keeps --help quick
 
-    run_recall(data, limit=limit, as_json=as_json)
+    run_recall(data, limit=limit, as_json=as_json, embed=embed)
 
 
 _Whose = Annotated[str, typer.Option("--user", help="Whose memory it is.")]
@@ -189,6 +192,34 @@ def memory_remove(
     from cli.documents import remove_stored  # noqa: PLC0415 — keeps --help quick
 
     remove_stored(name, user=user, as_json=as_json)
+
+
+@app.command()
+def learn(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="JSON lines with question or context, target.")
+    ],
+    *,
+    epochs: Annotated[int, typer.Option(min=1, max=100, help="Times to go over the data.")] = 1,
+    heldout: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share kept apart to score versions on.")
+    ] = 0.2,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split and of the order.")] = 0,
+    feedback: Annotated[
+        str,
+        typer.Option(help="What the Reflector is told: truth, reward (how right), or none."),
+    ] = "truth",
+    limit: Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with this run.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin this run anew.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Learn from a data set; held-out samples decide which version becomes current."""
+    from cli.learn import LearnOptions, checked_feedback, run_learn  # noqa: PLC0415 — quick --help
+
+    mode = checked_feedback(feedback)
+    options = LearnOptions(epochs, heldout, seed, mode, limit, resume, restart, as_json)
+    raise typer.Exit(run_learn(data, options))
 
 
 @memory.command("erase")

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from core.container import Container
 from core.errors import InputError, NotFoundError
 from core.turn.learning import Lesson, Roles, curation_context, learn
+from core.turn.once import Once
 from core.turn.turn_outcome import outcome_of, with_feedback
 from schemas.commit import CommittedState
 from schemas.feedback import MAX_FEEDBACK, Feedback, Judgement
 from schemas.interaction import Interaction, Outcome
+from schemas.learning_job import LearningJob, LearningKind
 from schemas.tenancy import PlaybookScope, SessionKey
 
 _TRIES_OF_A_TURN = 50
@@ -90,10 +92,25 @@ async def learn_from_feedback(
             session=key.session,
         ),
         max_rounds=settings.reflector_max_rounds,
+        once=Once(feedback_job(key, interaction, feedback).id, interaction.playbook_version),
     )
     if lesson.reflected.value is not None:
         await _mark_learned(container, key, turn, given_id)
     return lesson
+
+
+def feedback_job(key: SessionKey, interaction: Interaction, feedback: Feedback) -> LearningJob:
+    """The work of learning from a piece of feedback, by the name under which it is done once."""
+    return LearningJob(
+        kind=LearningKind.FEEDBACK,
+        app=key.app,
+        user=key.user,
+        session=key.session,
+        turn=interaction.turn,
+        invocation_id=interaction.invocation_id,
+        base_version=interaction.playbook_version,
+        detail=feedback.id,
+    )
 
 
 async def answered_turn(container: Container, key: SessionKey, turn: int) -> Interaction:

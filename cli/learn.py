@@ -1,0 +1,142 @@
+"""`acc-ace learn`: offline learning over a data set."""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO, cast, get_args
+
+from acc_ace.pipeline import APP_NAME
+from acc_ace.students import STUDENTS, Classroom
+from cli.failure import ExitCode
+from cli.streams import json_line
+from config import load_settings
+from core.bootstrap import build_container
+from core.container import Container
+from core.errors import InputError
+from lab.learning.dataset import read_samples
+from lab.learning.run import begin, carry_on
+from schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState
+
+
+@dataclass(frozen=True)
+class LearnOptions:
+    """What was asked for on the command line."""
+
+    epochs: int
+    heldout: float
+    seed: int
+    feedback: FeedbackMode
+    limit: int | None
+    resume: bool
+    restart: bool
+    as_json: bool
+
+
+def checked_feedback(name: str) -> FeedbackMode:
+    """The mode of that name; raises InputError for another."""
+    for mode in get_args(FeedbackMode):
+        if mode == name:
+            return cast(FeedbackMode, mode)
+    raise InputError(f"--feedback '{name}' is none; use {', '.join(get_args(FeedbackMode))}")
+
+
+def run_learn(data: Path, options: LearnOptions) -> ExitCode:
+    """Learn, and print what came of it.
+
+    Raises InputError for data or options that do not fit, ModelUnavailable when the model is
+    away for long, StoreError; a run that ends so can be resumed.
+    """
+    settings = load_settings()
+    samples = read_samples(data, limit=options.limit)
+    container = build_container(settings)
+    run = RunOptions(
+        epochs=options.epochs,
+        heldout=options.heldout,
+        seed=options.seed,
+        feedback=options.feedback,
+        app=APP_NAME,
+    )
+
+    async def learn() -> RunState:
+        try:
+            async with Classroom(container) as students:
+                begun = await begin(
+                    container, samples, run, resume=options.resume, restart=options.restart
+                )
+                _tell_models(container, sys.stderr)
+                progress = Progress(sys.stderr)
+                return await carry_on(container, begun, students, progress=progress.tell)
+        finally:
+            await container.close()
+
+    state = asyncio.run(learn())
+    if options.as_json:
+        print(json_line(state.model_dump(mode="json")))
+    else:
+        print(summary(state))
+    return ExitCode.FAILED if state.outcome == "conflict" else ExitCode.OK
+
+
+class Progress:
+    """Tells how far a run has come: in place on a terminal, else at each end of an epoch."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._live = out, out.isatty()
+
+    def tell(self, state: RunState) -> None:
+        """One step further."""
+        done = state.position == 0
+        if self._live:
+            end = "\n" if done else ""
+            print(f"\r\033[K{position(state)}", end=end, file=self._out, flush=True)
+        elif done:
+            print(position(state), file=self._out, flush=True)
+
+
+def position(state: RunState) -> str:
+    """One line: where the run is, and how it does."""
+    told = f"epoch {min(state.epoch + 1, state.options.epochs)}/{state.options.epochs}"
+    told += f", sample {state.position}/{state.train}"
+    if state.scored:
+        told += f", training score {state.score_sum / state.scored:.3f}"
+    if state.scores:
+        told += f", held-out {state.scores[-1].score:.3f} after epoch {state.scores[-1].epoch}"
+    return f"{told}, {state.calls} model calls, {state.failures} failures"
+
+
+def summary(state: RunState) -> str:
+    """What came of a run, in a few lines."""
+    lines = [_score_line(score) for score in state.scores if score.samples]
+    lines.append(_OUTCOMES[state.outcome].format(state=state))
+    lines.append(
+        f"{state.calls} model calls, about {state.tokens:,} tokens, {state.failures} failures"
+        + (f"; the last one: {state.last_error}" if state.last_error else "")
+    )
+    return "\n".join(lines)
+
+
+_OUTCOMES = {
+    "": "The run is not finished.",
+    "promoted": "Version {state.promoted_version} is the playbook now: what branch "
+    "{state.branch} had learnt answers better.",
+    "kept": "The playbook stays at version {state.base_version}: nothing that was learnt answers "
+    "better. What was learnt is on branch {state.branch}.",
+    "undecided": "The playbook stays at version {state.base_version}: there is no held-out score "
+    "to decide by. What was learnt is on branch {state.branch}.",
+    "conflict": "The playbook was changed by others meanwhile, so nothing was promoted. What was "
+    "learnt is on branch {state.branch}.",
+}
+
+
+def _score_line(score: HeldoutScore) -> str:
+    name = "before" if score.epoch == 0 else f"after epoch {score.epoch}"
+    unanswered = score.samples - score.answered
+    note = f", {unanswered} unanswered" if unanswered else ""
+    return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
+
+
+def _tell_models(container: Container, out: TextIO) -> None:
+    settings = container.settings
+    roles = ("generator", "reflector", "curator")
+    print(", ".join(f"{role} {settings.model_name(role)}" for role in roles), file=out, flush=True)

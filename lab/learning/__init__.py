@@ -1,0 +1,1 @@
+"""Learn offline from a data set, and say whether it helped."""
