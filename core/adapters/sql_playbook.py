@@ -118,6 +118,9 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
             if (earlier := self._earlier(rows, target, head, key)) is not None:
                 return earlier
             check_room(target, count_branches(rows, target), exists=head.id != 0)
+            if not parent.id:
+                # The main branch of an app that has learnt nothing yet has no row.
+                parent = table.create_head(rows, scope, None)
             source = self._at(rows, scope, parent, parent.version if version is None else version)
             head = table.create_head(rows, target, parent._replace(version=source.version))
             place = _Place(rows, target, head, EMPTY)
