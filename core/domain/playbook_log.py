@@ -22,7 +22,8 @@ def held_in(log: Sequence[DeltaRecord]) -> list[DeltaRecord]:
 def archived_in(log: Sequence[DeltaRecord]) -> list[DeltaRecord]:
     """The records that archived a bullet which did not come back."""
     last = {record.bullet_id: record for record in log if _applied(record)}
-    return [record for record in last.values() if archives(record)]
+    found = [record for record in last.values() if archives(record)]
+    return sorted(found, key=lambda record: record.seq)
 
 
 def archives(record: DeltaRecord) -> bool:

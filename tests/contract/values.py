@@ -76,6 +76,7 @@ def record(
     before: Bullet | None = None,
     after: Bullet | None = None,
     status: DeltaStatus = DeltaStatus.APPLIED,
+    reason: str = "ok",
     **more: Any,
 ) -> DeltaRecord:
     bullet = after or before
@@ -83,7 +84,7 @@ def record(
         kind=DeltaKind(kind),
         bullet_id=bullet.id if bullet else None,
         status=status,
-        reason="ok",
+        reason=reason,
         before=before,
         after=after,
         created_at=START,
