@@ -23,7 +23,7 @@ from core.ports.clock import Clock
 from core.ports.embedder import Embedder
 from schemas.recall_weights import RecallWeights
 
-__all__ = ["Stores", "open_stores"]
+__all__ = ["Stores", "open_stores", "sqlite_artifacts"]
 
 
 def open_stores(settings: Settings, clock: Clock, embedder: Embedder | None = None) -> Stores:

@@ -93,6 +93,10 @@ class SqliteArtifactStore:
         if self._dense is not None:
             await self._dense.filler.close()
 
+    async def fill(self) -> int:
+        """Embed now what has no vectors yet; how many artifacts. Raises EmbedderError."""
+        return await self._dense.filler.fill() if self._dense is not None else 0
+
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
         rows = [_Row(item, index_terms(item.content), encode(item)) for item in artifacts]

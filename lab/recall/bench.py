@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from core.ports.embedder import Embedder
 from lab.recall.contenders import contenders
 from lab.recall.reading import read_corpora
 from lab.recall.scoring import Score, score
@@ -10,13 +11,18 @@ from schemas.recall_weights import RecallWeights
 
 
 async def bench_recall(
-    data: Path, *, limit: int | None = None, weights: RecallWeights | None = None
+    data: Path,
+    *,
+    limit: int | None = None,
+    weights: RecallWeights | None = None,
+    embedder: Embedder | None = None,
 ) -> list[Score]:
     """Score every contender on a data file, ours first, with at most `limit` questions a corpus.
 
-    Raises InputError when the file cannot be read.
+    With an embedder our store is measured twice, by words alone and fused. Raises InputError when
+    the file cannot be read, EmbedderError when the embedder fails.
     """
     corpora = read_corpora(data, limit=limit)
     with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
-        async with contenders(Path(folder), weights or RecallWeights()) as measured:
+        async with contenders(Path(folder), weights or RecallWeights(), embedder) as measured:
             return [await score(contender, corpora) for contender in measured]

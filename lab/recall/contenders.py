@@ -1,7 +1,7 @@
 """Who is measured: our store, and ADK's own memory services on the same texts."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -10,20 +10,25 @@ from google.adk.memory import BaseMemoryService, InMemoryMemoryService
 from google.adk.memory._sqlite_memory_service import SqliteMemoryService
 from google.genai import types
 
+from core.adapters.open_stores import sqlite_artifacts
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
+from core.ports.embedder import Embedder
 from lab.recall.corpus import Corpus, Passage
 from schemas.artifact import Artifact, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
 OURS = "acc-ace"
+FUSED = "acc-ace-fused"
+"""Ours with an embedder."""
 
 _APP = "bench"
 _ASKING = "bench:asking"
 """A session in which nothing was said, so that no previous turn takes a place."""
 
 _NO_LIMIT = 1_000_000
+_INDEX_MB = 128
 
 
 class Contender(Protocol):
@@ -43,13 +48,14 @@ class Contender(Protocol):
 class OurStore:
     """The SQLite artifact store, each corpus a tenant of its own."""
 
-    def __init__(self, database: SqliteDatabase, weights: RecallWeights, name: str = OURS) -> None:
+    def __init__(self, store: SqliteArtifactStore, name: str = OURS) -> None:
         self.name = name
-        self._store = SqliteArtifactStore(database, weights=weights)
+        self._store = store
 
     async def learn(self, corpus: Corpus) -> None:
-        """Store all passages of a corpus."""
+        """Store all passages of a corpus, and embed them where there is an embedder."""
         await self._store.add([_artifact(corpus, passage) for passage in corpus.passages])
+        await self._store.fill()
 
     async def find(self, corpus: Corpus, question: str, limit: int) -> list[str]:
         """Ids of at most `limit` passages."""
@@ -93,19 +99,31 @@ class AdkMemory:
 
 
 @asynccontextmanager
-async def contenders(folder: Path, weights: RecallWeights) -> AsyncIterator[Sequence[Contender]]:
-    """All contenders, with their files in `folder`."""
-    database = SqliteDatabase(folder / DATABASE_FILE)
-    adk_sqlite = SqliteMemoryService(folder / "adk.db")
-    try:
+async def contenders(
+    folder: Path, weights: RecallWeights, embedder: Embedder | None = None
+) -> AsyncIterator[Sequence[Contender]]:
+    """All contenders, with their files in `folder`; ours a second time with an embedder."""
+    async with AsyncExitStack() as opened:
+        adk_sqlite = SqliteMemoryService(folder / "adk.db")
+        opened.push_async_callback(adk_sqlite.close)
+        ours = [OurStore(_open(opened, folder / "words", weights, None))]
+        if embedder is not None:
+            ours.append(OurStore(_open(opened, folder / "fused", weights, embedder), FUSED))
         yield [
-            OurStore(database, weights),
+            *ours,
             AdkMemory("adk-in-memory", InMemoryMemoryService()),
             AdkMemory("adk-sqlite", adk_sqlite),
         ]
-    finally:
-        await adk_sqlite.close()
-        await database.close()
+
+
+def _open(
+    opened: AsyncExitStack, folder: Path, weights: RecallWeights, embedder: Embedder | None
+) -> SqliteArtifactStore:
+    database = SqliteDatabase(folder / DATABASE_FILE)
+    opened.push_async_callback(database.close)
+    store = sqlite_artifacts(database, weights, embedder, memory_mb=_INDEX_MB)
+    opened.push_async_callback(store.close)
+    return store
 
 
 def _artifact(corpus: Corpus, passage: Passage) -> Artifact:
