@@ -6,6 +6,7 @@ from config import Settings, settings
 from core.adapters.clock import SystemClock
 from core.adapters.open_learning import open_learning_queue
 from core.adapters.open_stores import open_stores
+from core.adapters.separate_erasure import SeparateErasure
 from core.container import Container
 from core.models.factory import register_models
 from core.ports.clock import Clock
@@ -37,6 +38,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         lock=stores.lock,
         directory=stores.directory,
         jobs=stores.jobs,
+        erasure=stores.erasure or SeparateErasure(stores),
         close=close,
         learning=learning,
     )
