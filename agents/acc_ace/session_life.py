@@ -12,9 +12,11 @@ from acc_ace.exporting import Record, export_user
 from acc_ace.housekeeping import Housekeeper, Reason
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.open_learning import kept_jobs
 from core.container import Container
 from core.errors import StoreError
-from core.turn.forgetting import forget_session
+from core.ports.learning_queue import LearningQueue
+from core.turn.forgetting import forget_session, forget_undone
 from schemas.job import Job, JobKind
 from schemas.tenancy import SessionKey, Tenant
 
@@ -50,7 +52,11 @@ class SessionLife:
             self.wake()
 
     async def was_restored(self, key: SessionKey, turn: int) -> None:
-        """Bring the messages of before a reset back when the session went back across it."""
+        """Forget what is known from undone turns; bring back the messages of before a reset.
+
+        The latter when the session went back across it.
+        """
+        await forget_undone(self._container, key, turn)
         record = await self._container.directory.find(key)
         if record is not None and turn < record.history_from:
             await self._container.directory.reset(key, turn=0)
@@ -83,7 +89,9 @@ class SessionLife:
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, by place; empty when nothing is held."""
-        return await self._container.erasure.residue(tenant)
+        rows = await self._container.erasure.residue(tenant)
+        async with self._learning_jobs() as jobs:
+            return {**rows, **(await jobs.residue(tenant) if jobs else {})}
 
     def export(self, tenant: Tenant) -> AsyncIterator[Record]:
         """All that is held about a user, record by record, each with its `kind`."""
@@ -152,6 +160,9 @@ class SessionLife:
             SessionKey(tenant.app, tenant.user, ""),
             at=self._container.clock.now(),
         )
+        # What is still to be learned goes first: a lesson on its way finds its turn gone.
+        async with self._learning_jobs() as jobs:
+            learning = await jobs.erase(tenant) if jobs else 0
         # Sessions may be in a file of their own. Should this process die in between, the job
         # lets the next one erase the rest; where all is in one database nothing is in between.
         sessions = await self._erase_sessions(tenant)
@@ -160,8 +171,18 @@ class SessionLife:
             **erased,
             "sessions": sessions + erased.get("sessions", 0),
             # The erasure itself is one of them.
-            "jobs": max(0, erased["jobs"] - 1),
+            "jobs": max(0, erased["jobs"] - 1) + learning,
         }
+
+    @asynccontextmanager
+    async def _learning_jobs(self) -> AsyncIterator[LearningQueue | None]:
+        """The jobs of background learning, also those of a time when it was on."""
+        jobs = await kept_jobs(self._container)
+        try:
+            yield jobs
+        finally:
+            if jobs is not None and jobs is not self._container.learning:
+                await jobs.close()
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
         if isinstance(self._sessions, BoundedSessions):
