@@ -183,12 +183,31 @@ class Settings(BaseSettings):
         description="Reflect and curate at the end of each turn; or after it, as durable jobs "
         "(needs the extra 'background'); or not at all.",
     )
+    playbook_scope: Literal["app", "user"] = Field(
+        default="app",
+        description="Whose playbook a turn reads and teaches: the app's, which all users share and "
+        "what is personal is kept out of, or the user's own.",
+    )
     reflector_max_rounds: int = Field(
         default=1,
         ge=1,
         le=5,
         description="Model calls in which the Reflector may refine its reflection of a turn; it "
         "ends early when nothing changes.",
+    )
+    refine_interval: int = Field(
+        default=20,
+        ge=0,
+        le=100_000,
+        description="Turns after which the playbook is refined: duplicates merged, stale and "
+        "harmful bullets archived; 0 = only when it is full.",
+    )
+    stale_days: float = Field(
+        default=90,
+        ge=0,
+        le=36_500,
+        description="Days without use after which a bullet that was judged and is not proven is "
+        "archived; 0 = never.",
     )
     host: str = Field(default="127.0.0.1", description="Address to bind.")
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to bind; 0 = a free one.")

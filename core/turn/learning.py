@@ -7,7 +7,7 @@ and commits tags and deltas together.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 from core.domain.curation import Curated, CurationContext, curate, tag
@@ -20,6 +20,7 @@ from core.turn.asking import Asked, ask
 from core.turn.once import Once
 from core.turn.parsing import parser
 from core.turn.prompt_values import input_value
+from core.turn.refining import room_maker
 from core.turn.reflecting import reflect
 from core.turn.turn_outcome import TurnOutcome, tool_values
 from schemas.delta import DeltaBatch
@@ -188,11 +189,13 @@ def curation_context(
     user: str,
     session: str,
     shared: bool = True,
+    stale_after: timedelta | None = None,
 ) -> CurationContext:
     """Who taught it, when, and whether it rests on more than tool or document text.
 
     Feedback counts as more: a person's verdict, a ground truth or an environment's reward.
     `shared` is False for the user's own playbook; what goes into any other passes the gate.
+    A playbook that is full is refined first; `stale_after` as in `refine`.
     """
     return CurationContext(
         limits=limits,
@@ -204,6 +207,7 @@ def curation_context(
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
+        refine=room_maker(stale_after),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from core.domain.curation_record import CurationContext, Verdict, record_of
 from core.domain.playbook_size import exceeded_budgets
-from core.domain.refine.budgets import victims
+from core.domain.refine.budgets import spare, victims
 from core.domain.refine.clustering import Cluster, clusters
 from core.domain.refine.retiring import retirement
 from core.domain.vectors import Vector
@@ -18,6 +18,7 @@ from schemas.playbook_draft import PlaybookDraft
 from schemas.refinement import RefineStep
 
 OVER_BUDGET: Final = "over_budget"
+MAKES_ROOM: Final = "makes_room"
 NO_VECTORS: Final[Mapping[str, Vector]] = {}
 
 
@@ -50,6 +51,21 @@ def refine(
     # Every round but the last takes a bullet out, so there is a last one.
     while work.merge() + work.retire() + work.fit():
         pass
+    return work.refined()
+
+
+def make_room(
+    playbook: Playbook, context: CurationContext, *, stale_after: timedelta | None = None
+) -> Refined:
+    """Refine a playbook that is full, so that a batch of new bullets has room in it.
+
+    Beyond what `refine` does, bullets that were judged and are not proven leave until there is
+    room for `limits.delta_operations` bullets. Proven ones and those never judged stay for it.
+    """
+    work = _Work(playbook, context, NO_VECTORS, stale_after)
+    while work.merge() + work.retire() + work.fit():
+        pass
+    work.free()
     return work.refined()
 
 
@@ -95,6 +111,11 @@ class _Work:
         for bullet in leaving:
             self._archive(bullet, OVER_BUDGET)
         return len(leaving)
+
+    def free(self) -> None:
+        """Archive unproven bullets for the sake of new ones."""
+        for bullet in spare(self._draft.bullets, self._context.limits):
+            self._archive(bullet, MAKES_ROOM)
 
     def refined(self) -> Refined:
         """Everything that was done."""
