@@ -8,6 +8,7 @@ from core.adapters.open_learning import open_learning_queue
 from core.adapters.open_stores import open_stores
 from core.adapters.separate_erasure import SeparateErasure
 from core.container import Container
+from core.models.embedder_factory import build_embedder
 from core.models.factory import register_models
 from core.ports.clock import Clock
 
@@ -20,13 +21,16 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     """
     register_models()
     time = clock or SystemClock()
-    stores = open_stores(chosen, time)
+    embedder = build_embedder(chosen)
+    stores = open_stores(chosen, time, embedder)
     learning = open_learning_queue(chosen) if chosen.learning == "background" else None
 
     async def close() -> None:
         if learning is not None:
             await learning.close()
         await stores.close()
+        if embedder is not None:
+            await embedder.close()
 
     return Container(
         settings=chosen,
@@ -41,6 +45,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         erasure=stores.erasure or SeparateErasure(stores),
         close=close,
         learning=learning,
+        embedder=embedder,
     )
 
 
