@@ -17,12 +17,29 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def stores(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
-) -> AsyncIterator[Stores]:
+def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Where the stores are, empty."""
     where: dict[str, Any] = {"data_dir": tmp_path / "data"}
     if request.param == "postgres":
         where = {"database_url": request.getfixturevalue("postgres").clean_database()}
-    opened = open_stores(Settings(store=request.param, **where), clock)
+    return Settings(store=request.param, **where)
+
+
+@pytest.fixture
+async def stores(store_settings: Settings, clock: FixedClock) -> AsyncIterator[Stores]:
+    opened = open_stores(store_settings, clock)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def other(
+    stores: Stores, store_settings: Settings, clock: FixedClock
+) -> AsyncIterator[Stores]:
+    """The same stores as another process sees them; in memory there is no other."""
+    if store_settings.store == "memory":
+        yield stores
+        return
+    opened = open_stores(store_settings, clock)
     yield opened
     await opened.close()
