@@ -2,7 +2,9 @@
 
 import re
 
+from core.domain.language.exfiltration import exfiltration
 from core.domain.language.normal import skeleton
+from core.domain.language.obfuscation import decoded, spelled_out
 
 _WHAT = (
     r"(?:(?:previous|prior|earlier|above|preceding|existing|former|system|safety|your|these"
@@ -35,6 +37,16 @@ _PATTERNS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+_RUN_TOGETHER = re.compile(
+    r"(?:ignore|disregard|forget|override|overrule|bypass)(?:all|any|every|the|of|my|our|your"
+    r"|previous|prior|earlier|above|preceding|existing|these|those|system|safety)*"
+    r"(?:instruction|rule|constraint|prompt|polic|guideline|directive|restriction|guardrail|ban)"
+    r"|youarenow(?:an?|the|in|free|called|dan|nolonger)|(?:reveal|print|show|repeat|leak)(?:me)?"
+    r"(?:your|the)(?:system)?(?:prompt|instructions)",
+    re.IGNORECASE,
+)
+"""The plainest orders, of letters that no blank parts into words any more."""
+
 _NEGATED_BEFORE = re.compile(
     r"(?:\b(?:do|must|may|should|shall|can)\s+not|\b(?:don't|mustn't|shouldn't|can't|cannot)"
     r"|\bnever|\b(?:nobody|no\s+one)\s+(?:may|can|must|should|shall)|\bnot\s+allowed\s+to)"
@@ -57,18 +69,42 @@ _REACH = 40
 
 
 def instruction_like(text: str) -> str | None:
-    """The first phrase that orders the reader to drop its rules or change its role, or None.
+    """The first phrase that orders the reader to drop its rules, change its role or hand out
+    secrets, or None.
 
     Ordinary imperatives ("restart the service") are not such phrases, nor are those that uphold
-    the rules ("do not bypass the ban"). Width, zero-width and lookalike tricks are folded; the
-    phrase is returned as folded. Looks at MAX_ANALYSED characters.
+    the rules ("do not bypass the ban"). Width, zero-width and lookalike tricks are folded, spaced
+    letters joined, base64 and hexadecimal read; the phrase is returned as it reads then. Looks at
+    MAX_ANALYSED characters.
     """
     folded = skeleton(text)
+    return _commands(folded) or _spelled(folded) or _encoded(folded)
+
+
+def _spelled(folded: str) -> str | None:
+    spelled = spelled_out(folded)
+    if spelled is None:
+        return None
+    together = filter(None, map(_RUN_TOGETHER.search, spelled.runs))
+    return _commands(spelled.text) or next((found.group() for found in together), None)
+
+
+def _encoded(folded: str) -> str | None:
+    for said in decoded(folded):
+        seen = skeleton(said)
+        # What is encoded twice was so on purpose, too.
+        found = _commands(seen) or next(filter(None, map(_commands, decoded(seen))), None)
+        if found:
+            return found
+    return None
+
+
+def _commands(folded: str) -> str | None:
     found = _PATTERNS.search(folded)
     while found and _upholds(found, folded):
         # From its second character on, for an order that the harmless phrase may hold.
         found = _PATTERNS.search(folded, found.start() + 1)
-    return found.group().strip() if found else None
+    return found.group().strip() if found else exfiltration(folded)
 
 
 def _upholds(found: re.Match[str], text: str) -> bool:
