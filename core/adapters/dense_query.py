@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from core.domain.ranking import Document
 from core.domain.vectors import Vector
 from core.errors import EmbedderError
 from core.ports.embedder import Embedder
@@ -18,6 +19,14 @@ class Asked(NamedTuple):
 
     vector: Vector | None = None
     warning: str = ""
+
+
+class DensePool(NamedTuple):
+    """What is near in meaning: documents by id, cosines by id, and what to tell the user."""
+
+    documents: Mapping[str, Document]
+    cosines: Mapping[str, float]
+    warnings: list[str]
 
 
 @asynccontextmanager

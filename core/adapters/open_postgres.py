@@ -8,6 +8,7 @@ from core.ports.embedder import Embedder
 try:
     from core.adapters.postgres_artifacts import PostgresArtifactStore
     from core.adapters.postgres_database import PostgresDatabase
+    from core.adapters.postgres_dense import PostgresDense
     from core.adapters.postgres_directory import PostgresSessionDirectory
     from core.adapters.postgres_erasure import PostgresErasure
     from core.adapters.postgres_evidence import PostgresEvidenceStore
@@ -32,7 +33,11 @@ def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -
     database = open_database(settings)
     lock = PostgresSessionLock(database, patience_s=settings.database_wait_s)
 
-    artifacts = PostgresArtifactStore(database, weights=settings.recall, embedder=embedder)
+    artifacts = PostgresArtifactStore(
+        database,
+        weights=settings.recall,
+        dense=PostgresDense(database, embedder) if embedder is not None else None,
+    )
 
     async def close() -> None:
         await artifacts.close()
@@ -63,4 +68,5 @@ def open_database(settings: Settings) -> PostgresDatabase:
         settings.database_url.get_secret_value(),
         connections=settings.database_connections,
         patience_s=settings.database_wait_s,
+        vectors=bool(settings.embedder.model),
     )

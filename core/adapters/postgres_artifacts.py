@@ -7,8 +7,10 @@ ones are loaded. Writers of one tenant take turns at the tenant's row, which hol
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from core.adapters.dense_query import Asked, asking
 from core.adapters.json_codec import decode, encode
 from core.adapters.postgres_database import PostgresDatabase, page_size
+from core.adapters.postgres_dense import PostgresDense
 from core.adapters.postgres_pool import (
     TenantTotals,
     TermFrequencies,
@@ -31,7 +33,6 @@ from core.domain.ranking import (
     shortlist,
 )
 from core.domain.search_terms import index_terms
-from core.ports.embedder import Embedder
 from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
@@ -50,6 +51,20 @@ _INSERT = """
 """
 
 
+class _Found(NamedTuple):
+    """What the words found: the tenant, how rare they are, and a bounded pool."""
+
+    tenant: TenantTotals
+    frequencies: dict[str, int]
+    documents: dict[str, Document]
+
+
+class _Chosen(NamedTuple):
+    ranked: list[Ranked]
+    bodies: dict[str, str]
+    warnings: list[str]
+
+
 class _Row(NamedTuple):
     artifact: Artifact
     terms: str
@@ -65,16 +80,18 @@ class PostgresArtifactStore:
         database: PostgresDatabase,
         *,
         weights: RecallWeights = DEFAULT_WEIGHTS,
-        embedder: Embedder | None = None,
+        dense: PostgresDense | None = None,
     ) -> None:
-        """Search by words, and by meaning too where there is an embedder."""
+        """Search by words, and by meaning too where there is `dense`."""
         self._database = database
-        self._embedder = embedder
+        self._dense = dense if weights.dense else None
         self._weights = weights
         self._frequencies = TermFrequencies()
 
     async def close(self) -> None:
         """End the work in the background; the database stays open."""
+        if self._dense is not None:
+            await self._dense.filler.close()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
@@ -92,6 +109,7 @@ class PostgresArtifactStore:
 
         if by_tenant:
             await self._database.write(work)
+            self._fill()
 
     async def get(self, tenant: Tenant, artifact_id: str) -> Artifact | None:
         """The artifact, or None."""
@@ -119,28 +137,22 @@ class PostgresArtifactStore:
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
-
-        def work(connection: Connection) -> tuple[list[Ranked], dict[str, str]]:
-            tenant = tenant_totals(connection, query.key.tenant)
-            if tenant is None:
-                return [], {}
-            frequencies = self._frequencies.of(connection, tenant, terms.terms)
-            chosen = shortlist(
-                rank(
-                    _pools(connection, tenant, query, terms, frequencies),
-                    terms,
-                    statistics(tenant, frequencies),
-                    weights=self._weights,
-                ),
-                _previous_turn(connection, tenant.id, query),
-                limit=query.limit,
-                max_tokens=query.max_tokens,
+        self._fill()
+        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+            found = await self._database.read(
+                lambda connection: self._find(connection, query, terms)
             )
-            return chosen, _bodies(connection, tenant.id, [item.artifact_id for item in chosen])
-
-        chosen, bodies = await self._database.read(work)
-        artifacts = {name: _artifact(name, body) for name, body in bodies.items()}
-        return Recall(candidates=fit(chosen, artifacts, max_tokens=query.max_tokens))
+            if found is None:
+                return Recall()
+            asked = await vector
+        chosen = await self._database.read(
+            lambda connection: self._choose(connection, query, terms, found, asked)
+        )
+        artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
+        return Recall(
+            candidates=fit(chosen.ranked, artifacts, max_tokens=query.max_tokens),
+            warnings=[text for text in (asked.warning, *chosen.warnings) if text],
+        )
 
     async def retire(self, key: SessionKey, after_turn: int) -> int:
         """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
@@ -150,10 +162,14 @@ class PostgresArtifactStore:
             rows = connection.execute(
                 "UPDATE artifacts SET retired = true "
                 "WHERE tenant = %s AND session = %s AND turn > %s AND NOT retired "
-                "RETURNING length",
+                "RETURNING length, id",
                 (number, key.session, after_turn),
             ).fetchall()
-            _add_totals(connection, number, documents=-len(rows), terms=-sum(n for (n,) in rows))
+            connection.execute(
+                "DELETE FROM artifact_embeddings WHERE artifact = ANY(%s)",
+                ([row for _, row in rows],),
+            )
+            _add_totals(connection, number, documents=-len(rows), terms=-sum(n for n, _ in rows))
             return len(rows)
 
         return await self._database.write(work)
@@ -189,6 +205,50 @@ class PostgresArtifactStore:
 
         return await self._database.write(work)
 
+    def _fill(self) -> None:
+        if self._dense is not None:
+            self._dense.filler.wake()
+
+    def _find(
+        self, connection: Connection, query: RecallQuery, terms: SearchQuery
+    ) -> _Found | None:
+        tenant = tenant_totals(connection, query.key.tenant)
+        if tenant is None:
+            return None
+        frequencies = self._frequencies.of(connection, tenant, terms.terms)
+        documents = _pools(connection, tenant, query, terms, frequencies)
+        return _Found(tenant, frequencies, documents)
+
+    def _choose(
+        self,
+        connection: Connection,
+        query: RecallQuery,
+        terms: SearchQuery,
+        found: _Found,
+        asked: Asked,
+    ) -> _Chosen:
+        documents, cosines, warnings = found.documents, {}, []
+        if self._dense is not None and asked.vector is not None:
+            near = self._dense.pool(
+                connection, found.tenant, asked.vector, documents, before=query.before
+            )
+            documents = {**documents, **near.documents}
+            cosines, warnings = near.cosines, near.warnings
+        chosen = shortlist(
+            rank(
+                documents.values(),
+                terms,
+                statistics(found.tenant, found.frequencies),
+                weights=self._weights,
+                cosines=cosines,
+            ),
+            _previous_turn(connection, found.tenant.id, query),
+            limit=query.limit,
+            max_tokens=query.max_tokens,
+        )
+        names = [item.artifact_id for item in chosen]
+        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), warnings)
+
 
 class _Deleted(NamedTuple):
     """What was deleted: rows, and how many of them were visible with how many terms."""
@@ -216,6 +276,11 @@ def _insert(connection: Connection, tenant: Tenant, rows: dict[str, _Row]) -> No
     )
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, [_values(number or 0, row) for row in rows.values()])
+    connection.execute(
+        "INSERT INTO artifact_embeddings (artifact, tenant) "
+        "SELECT id, tenant FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
+        (number, list(rows)),
+    )
     _add_totals(
         connection,
         number,
@@ -267,8 +332,8 @@ def _pools(
     query: RecallQuery,
     terms: SearchQuery,
     frequencies: dict[str, int],
-) -> list[Document]:
-    """Documents that match x_t or the state, and what stands beside the best; each one once."""
+) -> dict[str, Document]:
+    """Documents that match x_t or the state, and what stands beside the best, by id."""
     found: dict[str, Document] = {}
     for wanted in (terms.text, terms.state):
         matches = pool(
@@ -281,7 +346,7 @@ def _pools(
         )
         beside = neighbours(connection, tenant, matches, before=query.before)
         found.update((document.artifact_id, document) for document in (*matches, *beside))
-    return list(found.values())
+    return found
 
 
 def _previous_turn(connection: Connection, tenant: int, query: RecallQuery) -> Document | None:

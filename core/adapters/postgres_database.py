@@ -20,7 +20,13 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from core.adapters.postgres_errors import is_lost, is_raced, store_error
-from core.adapters.postgres_schema import SESSION, Connection, check_server, migrate
+from core.adapters.postgres_schema import (
+    SESSION,
+    Connection,
+    check_server,
+    migrate,
+    require_vectors,
+)
 from core.errors import ConfigError, InputError, StoreError
 
 _log = logging.getLogger(__name__)
@@ -41,8 +47,17 @@ _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 class PostgresDatabase:
     """A database, connected at first use and migrated to the newest schema."""
 
-    def __init__(self, url: str, *, connections: int = 8, patience_s: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = 8,
+        patience_s: float = 10.0,
+        vectors: bool = False,
+    ) -> None:
         """Use at most `connections`; wait up to `patience_s` for a server that is away.
+
+        With `vectors` a server without pgvector is refused.
 
         Does no I/O. Raises ConfigError for a URL that cannot be read.
         """
@@ -50,6 +65,7 @@ class PostgresDatabase:
         self.server = _named(url)
         self._connections = connections
         self._patience_s = patience_s
+        self._vectors = vectors
         self._executor: ThreadPoolExecutor | None = None
         self._idle: list[Connection] = []
         self._mutex = threading.Lock()
@@ -187,6 +203,8 @@ class PostgresDatabase:
             if not self._migrated:
                 check_server(connection, self.server)
                 migrate(connection, self.server)
+                if self._vectors:
+                    require_vectors(connection, self.server)
                 self._migrated = True
 
 

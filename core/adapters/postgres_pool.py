@@ -63,6 +63,11 @@ _NEIGHBOURS = """
          ORDER BY id DESC LIMIT %(most)s) AS beside
 """
 
+_BY_ID = """
+    SELECT artifact_id, created_at, terms, session, turn, speaker FROM artifacts
+     WHERE tenant = %s AND artifact_id = ANY(%s) AND NOT retired
+"""
+
 
 class TenantTotals(NamedTuple):
     """The row of a tenant: its number, and what its visible artifacts add up to."""
@@ -159,6 +164,15 @@ def pool(
         },
     ).fetchall()
     return [_document(row) for row in rows]
+
+
+def documents(
+    connection: Connection, tenant: TenantTotals, artifact_ids: Sequence[str]
+) -> list[Document]:
+    """The visible documents of these ids, in this order."""
+    rows = connection.execute(_BY_ID, (tenant.id, list(artifact_ids))).fetchall()
+    found = {document.artifact_id: document for document in map(_document, rows)}
+    return [found[name] for name in artifact_ids if name in found]
 
 
 def neighbours(

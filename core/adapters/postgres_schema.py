@@ -12,6 +12,9 @@ SCHEMA = "acc_ace"
 
 OLDEST_SERVER = 130_000
 
+OLDEST_PGVECTOR = (0, 8)
+"""The first that goes on through its index until enough rows are one tenant's."""
+
 _MIGRATION_LOCK = 0x_ACC_ACE
 """Advisory lock of those who migrate; those of sessions are 64-bit hashes."""
 
@@ -73,6 +76,38 @@ def migrate(connection: Connection, server: str) -> None:
         if not connection.closed:
             connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
             connection.execute(SESSION.encode())
+
+
+def require_vectors(connection: Connection, server: str) -> None:
+    """Make sure that pgvector can be used; raises StoreError that says what to do."""
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.Error as error:
+        raise StoreError(
+            f"{server} cannot search vectors, as an embedder needs ({_first_line(error)}); install "
+            "pgvector there and let its owner run CREATE EXTENSION vector, or unset "
+            "ACC_ACE_EMBEDDER__MODEL"
+        ) from error
+    (version,) = _one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if tuple(map(int, str(version).split(".")[:2])) < OLDEST_PGVECTOR:
+        raise StoreError(
+            f"{server} has pgvector {version}; 0.8 or newer is needed: install it and run "
+            "ALTER EXTENSION vector UPDATE"
+        )
+
+
+def vector_path(connection: Connection) -> None:
+    """Make pgvector's types known in this transaction, whichever schema they are in."""
+    connection.execute(
+        "SELECT set_config('search_path', %s || ', ' || quote_ident(nspname), true) "
+        "FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace "
+        "WHERE extname = 'vector'",
+        (SCHEMA,),
+    )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _upgrade(connection: Connection, known: list[tuple[int, str]], server: str) -> None:

