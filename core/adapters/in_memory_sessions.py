@@ -1,6 +1,6 @@
 """The session directory and jobs in memory, for tests and for `store=memory`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from core.domain import session_record as rules
@@ -63,6 +63,11 @@ class InMemorySessionDirectory:
         """Note that the history went to long-term memory."""
         if key in self._records:
             self._records[key] = rules.offloaded(self._records[key], at, notes)
+
+    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
+        """No longer know some of the session's notes."""
+        if key in self._records:
+            self._records[key] = rules.without_notes(self._records[key], notes)
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
         """Delete the record, or all of it but the ids of its notes."""

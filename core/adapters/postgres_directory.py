@@ -1,6 +1,6 @@
 """The session directory in PostgreSQL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from core.adapters.json_codec import decode, encode
@@ -88,6 +88,10 @@ class PostgresSessionDirectory:
     async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
         """Note that the history went to long-term memory."""
         await self._change(key, lambda record: rules.offloaded(record, at, notes))
+
+    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
+        """No longer know some of the session's notes."""
+        await self._change(key, lambda record: rules.without_notes(record, notes))
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
         """Delete the record, or all of it but the ids of its notes."""

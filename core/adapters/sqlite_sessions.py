@@ -1,7 +1,7 @@
 """The session directory in SQLite."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from core.adapters.json_codec import decode, encode
@@ -82,6 +82,10 @@ class SqliteSessionDirectory:
     async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
         """Note that the history went to long-term memory."""
         await self._change(key, lambda record: rules.offloaded(record, at, notes))
+
+    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
+        """No longer know some of the session's notes."""
+        await self._change(key, lambda record: rules.without_notes(record, notes))
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
         """Delete the record, or all of it but the ids of its notes."""

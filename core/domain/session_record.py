@@ -1,6 +1,6 @@
 """How a session's record changes. Every store applies the same rules."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from schemas.memory import Summary
@@ -48,6 +48,11 @@ def offloaded(record: SessionRecord, at: datetime, notes: Sequence[str]) -> Sess
     """The record after its history went to long-term memory."""
     known = list(dict.fromkeys([*record.notes, *notes]))[-NOTES_KEPT:]
     return record.model_copy(update={"offloaded_at": at, "notes": known})
+
+
+def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecord:
+    """The record after some of its notes turned out to rest on turns that were undone."""
+    return record.model_copy(update={"notes": [note for note in record.notes if note not in notes]})
 
 
 def deleted(record: SessionRecord, at: datetime) -> SessionRecord:

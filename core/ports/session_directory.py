@@ -1,6 +1,6 @@
 """Which sessions there are, and what became of each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -46,6 +46,10 @@ class SessionDirectory(Protocol):
 
     async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
         """Note that the history went to long-term memory, and what came of it."""
+        ...
+
+    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
+        """No longer know some of the session's notes."""
         ...
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:

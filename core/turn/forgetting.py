@@ -1,7 +1,24 @@
-"""Delete what the stores keep of a session."""
+"""Delete what the stores keep of a session, or of turns that were undone."""
 
 from core.container import Container
 from schemas.tenancy import SessionKey
+
+
+async def forget_undone(container: Container, key: SessionKey, turn: int) -> None:
+    """Forget the notes that rest on turns later than `turn`, which were undone.
+
+    A new session of the user no longer begins with them, and recall no longer finds them. Raises
+    StoreError.
+    """
+    record = await container.directory.find(key)
+    undone: list[str] = []
+    for name in record.notes if record else ():
+        note = await container.artifacts.get(key.tenant, name)
+        if note is not None and note.session == key.session and (note.turn or 0) > turn:
+            undone.append(name)
+    if undone:
+        await container.directory.forget_notes(key, undone)
+    await container.artifacts.retire(key, turn)
 
 
 async def forget_session(

@@ -162,3 +162,14 @@ async def test_a_finished_job_is_gone_and_a_failed_one_says_why(stores: Containe
         "lost": True,
     }
     assert await stores.jobs.enqueue(job("lost")), "a job that was given up can be tried anew"
+
+
+async def test_notes_that_are_forgotten_are_no_longer_known(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2", "n3"])
+    await stores.directory.forget_notes(KEY, ["n2", "unknown"])
+    record = await stores.directory.find(KEY)
+    assert record is not None
+    assert record.notes == ["n1", "n3"]
+    await stores.directory.forget_notes(OTHER_USER, ["n1"])
+    assert await stores.directory.find(OTHER_USER) is None

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from schemas.artifact import ArtifactKind
 from schemas.authority import Authority
 from schemas.job import Job, JobKind
 from schemas.memory_name import MemoryName
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
@@ -38,11 +39,14 @@ class BackgroundLlm(BaseLlm):
     hangs: bool = False
     error: Exception | None = None
     asked: int = 0
+    before: Callable[[], Awaitable[None]] | None = None
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.asked += 1
+        if self.before is not None:
+            await self.before()
         if self.hangs:
             await asyncio.Event().wait()
         if self.error is not None:
@@ -81,6 +85,15 @@ class Life:
             for name in (record.notes if record else [])
         ]
         return [note.content for note in found if note]
+
+    async def notes_kept(self, key: SessionKey = KEY) -> list[str]:
+        """Notes of a session that was deleted with consent."""
+        names = [name for each in await self._records(key) for name in each.notes]
+        found = [await self.container.artifacts.get(key.tenant, name) for name in names]
+        return [note.content for note in found if note]
+
+    async def _records(self, key: SessionKey) -> Sequence[SessionRecord]:
+        return await self.container.directory.list(key.tenant)
 
     async def exported(self) -> list[dict[str, Any]]:
         return [record async for record in self.conversation.export(KEY.tenant)]
@@ -291,6 +304,57 @@ async def test_an_erasure_that_was_cut_short_is_finished_by_the_next_process(
     second.clock.advance(seconds=60)
     await second.conversation.housekeep()
     assert await scan_residue(tmp_path, KEY.tenant) == {}
+    await second.conversation.close()
+
+
+async def test_notes_of_an_undone_turn_are_not_known_in_a_new_session(life: Life) -> None:
+    await life.say("Hello.")
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert await life.notes() == [f"preference: {LIKES}"]
+    await life.conversation.undo(KEY)
+    await life.say("Something else.")
+    assert await life.notes() == []
+    await life.say("Good morning.", NEXT)
+    assert LIKES not in seen(life.llm.requests_of("compressor")[-1])
+
+
+async def test_a_turn_undone_while_its_session_is_offloaded_leaves_no_note(life: Life) -> None:
+    await life.say("Hello.")
+    await life.say(LIKES)
+    life.clock.advance(hours=1)
+    reading, go_on = asyncio.Event(), asyncio.Event()
+    life.background.before = lambda: _wait(reading, go_on)
+    work = asyncio.create_task(life.conversation.housekeep())
+    await reading.wait()
+    await life.conversation.undo(KEY)
+    go_on.set()
+    await work
+    assert await life.notes() == []
+
+
+async def _wait(reading: asyncio.Event, go_on: asyncio.Event) -> None:
+    reading.set()
+    await go_on.wait()
+
+
+async def test_a_deletion_that_was_cut_short_waits_for_the_turn_that_runs(tmp_path: Path) -> None:
+    limits = {"turn_wait_s": 0.05}
+    first = Life(tmp_path, limits=limits)
+    await first.say(LIKES)
+    await first.conversation.close()
+    second = Life(tmp_path, limits=limits)
+    # As a process leaves it that dies after its intent was kept.
+    await second.container.jobs.enqueue(Job.of(JobKind.DELETE, KEY, at=second.clock.now()))
+    second.clock.advance(seconds=60)
+    async with second.container.lock.hold(KEY, wait_s=1):
+        assert await second.conversation.housekeep() == 0
+        assert await second.conversation.state(KEY) is not None
+    second.clock.advance(hours=1)
+    await second.conversation.housekeep()
+    assert await second.conversation.state(KEY) is None
+    assert await second.notes_kept() == [f"preference: {LIKES}"]
     await second.conversation.close()
 
 
