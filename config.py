@@ -188,6 +188,11 @@ class Settings(BaseSettings):
         description="Whose playbook a turn reads and teaches: the app's, which all users share and "
         "what is personal is kept out of, or the user's own.",
     )
+    playbook_scope: Literal["app", "user"] = Field(
+        default="app",
+        description="Whose playbook a turn reads and teaches: the app's, which all users share and "
+        "what is personal is kept out of, or the user's own.",
+    )
     reflector_max_rounds: int = Field(
         default=1,
         ge=1,

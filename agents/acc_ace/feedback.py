@@ -16,7 +16,7 @@ from schemas.delta import DeltaBatch
 from schemas.feedback import Judgement
 from schemas.reflection import Reflection
 from schemas.report import FeedbackReport, ReportedDelta
-from schemas.tenancy import PlaybookScope, SessionKey
+from schemas.tenancy import SessionKey
 
 
 class FeedbackLearner:
@@ -48,7 +48,8 @@ class FeedbackLearner:
             lesson = await learn_from_feedback(
                 self._container, key, turn, kept.feedback.id, roles=self._roles
             )
-        stored = await self._container.playbooks.load(PlaybookScope(key.app))
+        scope = self._container.playbook_scope(key.app, key.user)
+        stored = await self._container.playbooks.load(scope)
         learned = kept.feedback.learned or bool(lesson and lesson.reflected.value is not None)
         return FeedbackReport(
             id=kept.feedback.id,

@@ -20,7 +20,7 @@ from schemas.playbook import StoredPlaybook
 from schemas.qualification import Qualification, QualificationVerdict
 from schemas.reflection import Reflection
 from schemas.session import SessionRecord
-from schemas.tenancy import SessionKey
+from schemas.tenancy import PlaybookScope, SessionKey
 from schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
 
 Listener = Callable[[TurnEvent], None]
@@ -59,6 +59,8 @@ class TurnRecord:
     previous: CommittedState = field(default_factory=CommittedState)
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None
+    playbook_scope: PlaybookScope | None = None
+    """Whose playbook it is; None before it was loaded."""
     known: tuple[QualificationVerdict, ...] = ()
     """At the begin of a session: the gate's word on the notes of earlier ones."""
     recalled: Recall = field(default_factory=Recall)

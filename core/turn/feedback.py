@@ -14,7 +14,7 @@ from schemas.commit import CommittedState
 from schemas.feedback import MAX_FEEDBACK, Feedback, Judgement
 from schemas.interaction import Interaction, Outcome
 from schemas.learning_job import LearningJob, LearningKind
-from schemas.tenancy import PlaybookScope, SessionKey
+from schemas.tenancy import SessionKey
 
 _TRIES_OF_A_TURN = 50
 """Interactions looked through for the answered one: a turn may have failed or been undone."""
@@ -79,10 +79,11 @@ async def learn_from_feedback(
         return None
     settings = container.settings
     told = with_feedback(outcome, feedback)
+    scope = container.playbook_scope(key.app, key.user)
     lesson = await learn(
         told,
         store=container.playbooks,
-        scope=PlaybookScope(key.app),
+        scope=scope,
         roles=roles,
         context=curation_context(
             told,
@@ -90,6 +91,7 @@ async def learn_from_feedback(
             at=container.clock.now(),
             user=key.user,
             session=key.session,
+            shared=scope.user is None,
         ),
         max_rounds=settings.reflector_max_rounds,
         once=Once(feedback_job(key, interaction, feedback).id, interaction.playbook_version),

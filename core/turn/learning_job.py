@@ -13,7 +13,7 @@ from core.turn.turn_outcome import TurnOutcome, outcome_of
 from schemas.delta import DeltaStatus
 from schemas.interaction import Interaction, Outcome
 from schemas.learning_job import LearningJob, LearningOutcome
-from schemas.tenancy import PlaybookScope, SessionKey
+from schemas.tenancy import SessionKey
 
 KNOWN = LearningOutcome(outcome="known")
 """An earlier run of the job committed already."""
@@ -38,7 +38,7 @@ class Learner:
         learn from, and StoreError; nothing has changed then.
         """
         container, settings = self._container, self._container.settings
-        store, scope = container.playbooks, PlaybookScope(job.app)
+        store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
         once = Once(job.id, job.base_version, lambda: self._is_gone(job))
         if await once.stands(store, scope):
             return KNOWN
@@ -57,6 +57,7 @@ class Learner:
                     at=container.clock.now(),
                     user=job.user,
                     session=job.session,
+                    shared=scope.user is None,
                 ),
                 max_rounds=settings.reflector_max_rounds,
                 once=once,

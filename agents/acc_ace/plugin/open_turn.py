@@ -12,6 +12,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from acc_ace.context import session_key
 from acc_ace.plugin.saying import Saying
 from acc_ace.plugin.transcript import Transcript
+from acc_ace.stages.learning import playbook_projection
 from acc_ace.stages.stage import State
 from acc_ace.turn_record import Listener, TurnRecord
 from schemas import state as keys
@@ -61,10 +62,10 @@ class OpenTurn:
 
     def projection(self) -> State:
         """Our persisted keys as the authorities hold them in this turn."""
-        committed, playbook = self.record.committed, self.record.playbook
+        committed = self.record.committed
         return {
             **({keys.CCS: committed.state.to_state()} if committed else {}),
-            **({keys.PLAYBOOK: playbook.to_state()} if playbook else {}),
+            **playbook_projection(self.record),
         }
 
     def watch(

@@ -8,6 +8,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
 from acc_ace.context import hand_on
+from acc_ace.stages.learning import playbook_projection
 from acc_ace.stages.stage import ContentlessStage, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from acc_ace.user_content import content_text
@@ -20,7 +21,6 @@ from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
 from schemas.memory_name import MEMORIES, MemoryName
-from schemas.tenancy import PlaybookScope
 
 
 class StateInitializer(ContentlessStage):
@@ -67,7 +67,8 @@ class StateInitializer(ContentlessStage):
             begun = await bootstrap(self._container, record.key)
             record.previous, record.known = begun.state, begun.verdicts
         record.previous_turn = await self._container.evidence.last(record.key)
-        record.playbook = await self._container.playbooks.load(PlaybookScope(record.key.app))
+        scope = self._container.playbook_scope(record.key.app, record.key.user)
+        record.playbook, record.playbook_scope = await self._container.playbooks.load(scope), scope
         _warn_of_other_memory(record)
         hand_on(ctx, keys.TURN_INPUT, record.turn_input)
         hand_on(ctx, keys.PREVIOUS, record.previous.to_state())
@@ -108,9 +109,9 @@ async def _mended_projection(ctx: InvocationContext, record: TurnRecord, journal
         mended[keys.CCS] = record.previous.to_state()
         if not await _was_true_once(held, record, journal):
             record.warn("session.state['ccs'] was altered; it was restored from the journal")
-    stored = record.playbook
-    if stored is not None and ctx.session.state.get(keys.PLAYBOOK) != stored.to_state():
-        mended[keys.PLAYBOOK] = stored.to_state()
+    for key, value in playbook_projection(record).items():
+        if ctx.session.state.get(key) != value:
+            mended[key] = value
     return mended
 
 

@@ -6,6 +6,7 @@ from core.container import Container
 from core.domain.curation import CurationContext
 from core.turn.learning import Learned, TurnOutcome, curation_context
 from schemas import state as keys
+from schemas.tenancy import PlaybookScope
 
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:
@@ -28,9 +29,27 @@ def learning_context(container: Container, record: TurnRecord) -> CurationContex
         at=container.clock.now(),
         user=record.key.user,
         session=record.key.session,
+        shared=taught_scope(record).user is None,
     )
 
 
-def projection(learned: Learned) -> dict[str, object]:
-    """The playbook as session.state shows it, if it changed."""
-    return {keys.PLAYBOOK: learned.stored.to_state()} if learned.changed else {}
+def taught_scope(record: TurnRecord) -> PlaybookScope:
+    """Whose playbook the turn teaches: the one that it was answered with."""
+    return needed(record.playbook_scope, "playbook_scope", "learning")
+
+
+def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
+    """Go on with the playbook as it is now; what of session.state changes with it."""
+    record.playbook = learned.stored
+    return playbook_projection(record) if learned.changed else {}
+
+
+def playbook_projection(record: TurnRecord) -> dict[str, object]:
+    """The playbook as session.state shows it.
+
+    Every session of the app sees that key, so a user's own playbook is not shown there.
+    """
+    stored, scope = record.playbook, record.playbook_scope
+    if stored is None or scope is None or scope.user is not None:
+        return {}
+    return {keys.PLAYBOOK: stored.to_state()}

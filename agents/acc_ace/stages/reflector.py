@@ -3,7 +3,7 @@
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.context import hand_on
-from acc_ace.stages.learning import learning_context, projection, turn_outcome
+from acc_ace.stages.learning import learning_context, take_learned, taught_scope, turn_outcome
 from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ContentlessStage, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -11,7 +11,6 @@ from core.container import Container
 from core.domain.prompt import Prompt
 from core.turn.learning import apply_tags, reflect
 from schemas import state as keys
-from schemas.tenancy import PlaybookScope
 
 
 class ReflectorModel(ModelStage):
@@ -61,10 +60,9 @@ class TagBullet(ContentlessStage):
         with record.timed("reflector"):
             learned = await apply_tags(
                 self._container.playbooks,
-                PlaybookScope(record.key.app),
+                taught_scope(record),
                 reflection,
                 turn_outcome(record),
                 learning_context(self._container, record),
             )
-            record.playbook = learned.stored
-        return projection(learned)
+        return take_learned(record, learned)
