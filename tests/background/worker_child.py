@@ -1,0 +1,113 @@
+"""A process that does learning jobs over the stores of its environment, until it is killed.
+
+    python -m tests.background.worker_child
+
+It prints the id of each job that it begins, and `idle` when none is left. ADK is not imported,
+so that a test can start and kill many of them.
+"""
+
+import asyncio
+import json
+
+from acc_ace.prompts import load_prompts
+from config import load_settings
+from core.adapters.clock import SystemClock
+from core.adapters.open_learning import open_learning_queue, open_learning_worker
+from core.adapters.open_stores import open_stores
+from core.adapters.separate_erasure import SeparateErasure
+from core.container import Container
+from core.domain.learning_budget import Meter
+from core.domain.prompt import Prompt
+from core.ports.completion import Reply
+from core.turn.learning import Roles
+from core.turn.learning_job import Learner
+from schemas.learning_job import JobState, LearningJob, LearningOutcome
+from tests.fakes.default_replies import read_tagged
+
+_THINKS_S = 0.02
+
+
+class Reflector:
+    """Has one insight, after a while."""
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """It names x_t."""
+        await asyncio.sleep(_THINKS_S)
+        return _reply({"key_insight": _said(user_text)})
+
+
+class Curator:
+    """Adds a lesson that names x_t."""
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """One ADD."""
+        await asyncio.sleep(_THINKS_S)
+        content = f"Remember what was said about {_said(user_text)}"
+        return _reply({"operations": [{"type": "ADD", "section": "lessons", "content": content}]})
+
+
+def container() -> Container:
+    """The stores of the environment, without any model."""
+    settings, clock = load_settings(), SystemClock()
+    stores = open_stores(settings, clock)
+    return Container(
+        settings=settings,
+        clock=clock,
+        artifacts=stores.artifacts,
+        evidence=stores.evidence,
+        journal=stores.journal,
+        playbooks=stores.playbooks,
+        lock=stores.lock,
+        directory=stores.directory,
+        jobs=stores.jobs,
+        erasure=stores.erasure or SeparateErasure(stores),
+        close=stores.close,
+        learning=open_learning_queue(settings),
+    )
+
+
+async def work() -> None:
+    """Do what there is to do."""
+    opened, prompts = container(), load_prompts()
+    learner = Learner(
+        opened,
+        Roles(
+            reflector=Reflector(),
+            reflector_prompt=prompts.reflector,
+            curator=Curator(),
+            curator_prompt=prompts.curator,
+        ),
+    )
+
+    async def learn(job: LearningJob, meter: Meter) -> LearningOutcome:
+        print(job.id, flush=True)
+        return await learner.learn(job, meter)
+
+    async def nothing() -> None:
+        return None
+
+    queue = opened.learning
+    assert queue is not None
+    worker = open_learning_worker(opened, learn, on_stop=nothing)
+    worker.start()
+    while True:
+        counts = await queue.counts()
+        if not counts[JobState.WAITING] + counts[JobState.RUNNING]:
+            break
+        await asyncio.sleep(0.1)
+    print("idle", flush=True)
+    await worker.stop(5.0)
+    await queue.close()
+    await opened.close()
+
+
+def _said(user_text: str) -> str:
+    return str(read_tagged(user_text)["current_input"]["text"])
+
+
+def _reply(value: object) -> Reply:
+    return Reply(text=json.dumps(value), model="scripted", tokens_in=10, tokens_out=5)
+
+
+if __name__ == "__main__":
+    asyncio.run(work())
