@@ -138,5 +138,5 @@ def _score_line(score: HeldoutScore) -> str:
 
 def _tell_models(container: Container, out: TextIO) -> None:
     settings = container.settings
-    roles = ("generator", "reflector", "curator")
-    print(", ".join(f"{role} {settings.model_name(role)}" for role in roles), file=out, flush=True)
+    told = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
+    print(told, file=out, flush=True)

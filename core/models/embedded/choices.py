@@ -31,6 +31,9 @@ _LESSON_WORDS = 12
 _LESSON_WEIGHT = 2.0
 """A lesson that fits wholly counts twice what a name that fits wholly does."""
 
+_HALF = 0.5
+"""A lesson speaks only where it fits by half: most words come up in questions of many kinds."""
+
 _MAX_QUESTIONS = 50
 
 
@@ -94,7 +97,7 @@ def choose(task: Task, bullets: Sequence[BulletView]) -> list[Chosen]:
         best: dict[str, tuple[float, str]] = {}
         for lesson in lessons:
             likeness = _likeness(lesson.terms, question.terms, rare_words)
-            if likeness > best.get(lesson.option, (0.0, ""))[0]:
+            if likeness >= _HALF and likeness > best.get(lesson.option, (0.0, ""))[0]:
                 best[lesson.option] = (likeness, lesson.bullet_id)
         total = {
             option: fit[option] + _LESSON_WEIGHT * best.get(option, (0.0, ""))[0] for option in fit
