@@ -49,6 +49,10 @@ class InMemoryArtifactStore:
         self._entries: dict[Tenant, dict[str, _Entry]] = {}
         self._retired: dict[Tenant, set[str]] = {}
 
+    async def fill(self) -> int:
+        """Embed now what has no vectors yet; how many artifacts. Raises EmbedderError."""
+        return await self._dense.filler.fill() if self._dense is not None else 0
+
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
         for entry in [_entry(next(self._rows), artifact) for artifact in artifacts]:
@@ -74,7 +78,7 @@ class InMemoryArtifactStore:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
         self._fill()
-        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+        async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
             asked = await vector
         visible = self._visible(query.key.tenant)
         matching = [

@@ -7,7 +7,7 @@ ones are loaded. Writers of one tenant take turns at the tenant's row, which hol
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from core.adapters.dense_query import Asked, asking
+from core.adapters.dense_query import Asked, DensePool, asking
 from core.adapters.json_codec import decode, encode
 from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_dense import PostgresDense
@@ -93,6 +93,10 @@ class PostgresArtifactStore:
         if self._dense is not None:
             await self._dense.filler.close()
 
+    async def fill(self) -> int:
+        """Embed now what has no vectors yet; how many artifacts. Raises EmbedderError."""
+        return await self._dense.filler.fill() if self._dense is not None else 0
+
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
         by_tenant: dict[Tenant, dict[str, _Row]] = {}
@@ -138,7 +142,7 @@ class PostgresArtifactStore:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
         self._fill()
-        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+        async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
             found = await self._database.read(
                 lambda connection: self._find(connection, query, terms)
             )
@@ -219,6 +223,15 @@ class PostgresArtifactStore:
         documents = _pools(connection, tenant, query, terms, frequencies)
         return _Found(tenant, frequencies, documents)
 
+    def _near(
+        self, connection: Connection, query: RecallQuery, found: _Found, asked: Asked
+    ) -> DensePool:
+        if self._dense is None or asked.vector is None:
+            return DensePool({}, {}, [])
+        return self._dense.pool(
+            connection, found.tenant, asked.vector, found.documents, before=query.before
+        )
+
     def _choose(
         self,
         connection: Connection,
@@ -227,27 +240,22 @@ class PostgresArtifactStore:
         found: _Found,
         asked: Asked,
     ) -> _Chosen:
-        documents, cosines, warnings = found.documents, {}, []
-        if self._dense is not None and asked.vector is not None:
-            near = self._dense.pool(
-                connection, found.tenant, asked.vector, documents, before=query.before
-            )
-            documents = {**documents, **near.documents}
-            cosines, warnings = near.cosines, near.warnings
+        near = self._near(connection, query, found, asked)
+        documents = {**found.documents, **near.documents}
         chosen = shortlist(
             rank(
                 documents.values(),
                 terms,
                 statistics(found.tenant, found.frequencies),
                 weights=self._weights,
-                cosines=cosines,
+                cosines=near.cosines,
             ),
             _previous_turn(connection, found.tenant.id, query),
             limit=query.limit,
             max_tokens=query.max_tokens,
         )
         names = [item.artifact_id for item in chosen]
-        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), warnings)
+        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), near.warnings)
 
 
 class _Deleted(NamedTuple):

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.adapters.dense_query import Asked, asking
+from core.adapters.dense_query import Asked, DensePool, asking
 from core.adapters.fts_pool import (
     TenantTotals,
     TermFrequencies,
@@ -122,7 +122,7 @@ class SqliteArtifactStore:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         terms = search_query(query)
         self._fill()
-        async with asking(self._dense and self._dense.embedder, query.text) as vector:
+        async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
             found = await self._database.read(
                 lambda connection: self._find(connection, query, terms)
             )
@@ -212,6 +212,15 @@ class SqliteArtifactStore:
         documents = _pools(connection, tenant, query, terms, frequencies)
         return _Found(tenant, frequencies, documents)
 
+    def _near(
+        self, connection: sqlite3.Connection, query: RecallQuery, found: _Found, asked: Asked
+    ) -> DensePool:
+        if self._dense is None or asked.vector is None:
+            return DensePool({}, {}, [])
+        return self._dense.pool(
+            connection, found.tenant, asked.vector, found.documents, before=query.before
+        )
+
     def _choose(
         self,
         connection: sqlite3.Connection,
@@ -220,13 +229,8 @@ class SqliteArtifactStore:
         found: _Found,
         asked: Asked,
     ) -> _Chosen:
-        documents, cosines, warnings = found.documents, {}, []
-        if self._dense is not None and asked.vector is not None:
-            near = self._dense.pool(
-                connection, found.tenant, asked.vector, documents, before=query.before
-            )
-            documents = {**documents, **near.documents}
-            cosines, warnings = near.cosines, near.warnings
+        near = self._near(connection, query, found, asked)
+        documents = {**found.documents, **near.documents}
         chosen = shortlist(
             rank(
                 documents.values(),
@@ -234,14 +238,14 @@ class SqliteArtifactStore:
                 statistics(found.tenant, found.frequencies),
                 weights=self._weights,
                 limit=query.limit,
-                cosines=cosines,
+                cosines=near.cosines,
             ),
             _previous_turn(connection, found.tenant.id, query),
             limit=query.limit,
             max_tokens=query.max_tokens,
         )
         names = [item.artifact_id for item in chosen]
-        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), warnings)
+        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), near.warnings)
 
 
 def _insert(connection: sqlite3.Connection, row: _Row) -> None:

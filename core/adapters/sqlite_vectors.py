@@ -52,7 +52,7 @@ class Near(NamedTuple):
 
 
 class _Loaded(NamedTuple):
-    index: SignIndex
+    signs: SignIndex
     last: int
     """The newest vector that was read."""
     sampled: int
@@ -115,7 +115,7 @@ class SqliteVectors:
     ) -> list[Near]:
         """The tenant's artifacts nearest to the query, best first. On the database's thread."""
         loaded = self._refreshed(connection, tenant, model, len(query))
-        rows = loaded.index.nearest(floats(query), _RESCORED)
+        rows = loaded.signs.nearest(floats(query), _RESCORED)
         found = connection.execute(
             "SELECT artifact_id, vector FROM artifact_vectors "
             "JOIN artifacts ON artifacts.id = artifact_vectors.artifact "
@@ -123,7 +123,7 @@ class SqliteVectors:
             "AND NOT retired AND created_at < ?",
             (json.dumps(rows), model, _FAR_FUTURE if before is None else before),
         ).fetchall()
-        near = _best(found, query, loaded.index.mean)
+        near = _best(found, query, loaded.signs.mean)
         return sorted(near.values(), key=lambda item: (-item.cosine, item.artifact_id))[:limit]
 
     def cosines(
@@ -142,7 +142,7 @@ class SqliteVectors:
             "AND model = ?",
             (tenant, json.dumps(artifact_ids), model),
         ).fetchall()
-        mean = self._loaded[tenant, model].index.mean
+        mean = self._loaded[tenant, model].signs.mean
         return {name: near.cosine for name, near in _best(found, query, mean).items()}
 
     def forget(self, tenant: int) -> None:
@@ -160,7 +160,7 @@ class SqliteVectors:
         if loaded is None or self._is_outgrown(loaded, count):
             loaded = self._begun(connection, tenant, model, dimension)
         loaded = self._read_on(connection, tenant, model, loaded)
-        if loaded.index.size - count > max(_LEAST_STALE, _STALE_SHARE * count):
+        if loaded.signs.size - count > max(_LEAST_STALE, _STALE_SHARE * count):
             loaded = self._begun(connection, tenant, model, dimension)
             loaded = self._read_on(connection, tenant, model, loaded)
         self._loaded[key] = loaded
@@ -171,8 +171,8 @@ class SqliteVectors:
     def _is_outgrown(self, loaded: _Loaded, count: int) -> bool:
         """Whether the centre is the mean of few vectors of now many, or the budget is spent."""
         young = loaded.sampled < _SAMPLE and count >= 2 * loaded.sampled
-        room = self._memory // bytes_per_vector(loaded.index.dimension)
-        return young or loaded.index.size > room + room // 8
+        room = self._memory // bytes_per_vector(loaded.signs.dimension)
+        return young or loaded.signs.size > room + room // 8
 
     def _begun(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
@@ -203,8 +203,8 @@ class SqliteVectors:
         )
         while batch := rows.fetchmany(_READ_AT_ONCE):
             owners = np.array([artifact for _, artifact, _ in batch], dtype=np.int64)
-            vectors = unpacked([blob for _, _, blob in batch], loaded.index.dimension)
-            loaded.index.add(owners, vectors)
+            vectors = unpacked([blob for _, _, blob in batch], loaded.signs.dimension)
+            loaded.signs.add(owners, vectors)
             loaded = loaded._replace(last=batch[-1][0])
         return loaded
 
@@ -212,7 +212,7 @@ class SqliteVectors:
         """Forget the tenants asked for longest ago; the last one stays, being within the budget."""
         while (
             len(self._loaded) > 1
-            and sum(item.index.nbytes for item in self._loaded.values()) > self._memory
+            and sum(item.signs.nbytes for item in self._loaded.values()) > self._memory
         ):
             self._loaded.popitem(last=False)
 

@@ -50,10 +50,15 @@ class VectorFiller:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def fill(self) -> int:
-        """Embed until nothing is missing; how many artifacts.
+        """Embed until nothing is missing; how many artifacts, those begun before not counted.
 
         Raises EmbedderError and StoreError; what was done until then is kept.
         """
+        if self._task is not None and self._is_running():
+            await asyncio.wait([self._task])
+        return await self._fill()
+
+    async def _fill(self) -> int:
         done = 0
         while batch := await self._store.unembedded(
             self._embedder.model, self._embedder.dimension, limit=_BATCH
@@ -84,7 +89,7 @@ class VectorFiller:
         try:
             while self._asked_again:
                 self._asked_again = False
-                await self.fill()
+                await self._fill()
         except AccAceError as error:
             # Nobody waits for this: recall goes on by words, and says so when it asks in vain.
             self._rest_until = self._seconds() + _REST_S

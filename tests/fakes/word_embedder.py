@@ -1,0 +1,55 @@
+"""An embedder for tests: texts about the same thing are near, whatever words they use."""
+
+from collections.abc import Sequence
+
+from core.domain.vectors import Vector, unit_vector
+from core.errors import EmbedderError
+
+TOPICS = (
+    ("cat", "kitten", "feline", "猫", "子猫"),
+    ("car", "vehicle", "automobile", "自動車"),
+    ("rain", "weather", "storm", "天気"),
+    ("money", "salary", "wage", "給料"),
+)
+"""Words of one line mean the same to this embedder; it knows no others."""
+
+
+class TopicEmbedder:
+    """An Embedder whose numbers are how often each topic is spoken of."""
+
+    def __init__(self, *, model: str = "test/topics", dimension: int = 64) -> None:
+        self.model = model
+        self.dimension: int | None = None
+        self.broken = ""
+        """Why it fails; '' while it works."""
+        self.refuses = ""
+        """Texts that hold this are refused."""
+        self.asked: list[str] = []
+        self.embedded: list[str] = []
+        self._size = dimension
+
+    async def query(self, text: str) -> Vector:
+        self.asked.append(text)
+        return self._vector(text)
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.embedded += texts
+        return [self._vector(text) for text in texts]
+
+    async def close(self) -> None:
+        self.broken = "closed"
+
+    def change_dimension(self, dimension: int) -> None:
+        """Give other vectors from now on, under the same name."""
+        self._size, self.dimension = dimension, None
+
+    def _vector(self, text: str) -> Vector:
+        if self.broken:
+            raise EmbedderError(f"embedder {self.model} is {self.broken}")
+        if self.refuses and self.refuses in text:
+            raise EmbedderError(f"embedder {self.model} refuses this text")
+        self.dimension = self._size
+        numbers = [0.05] * self._size
+        for at, words in enumerate(TOPICS):
+            numbers[at] += sum(text.lower().count(word) for word in words)
+        return unit_vector(numbers)
