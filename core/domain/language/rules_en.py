@@ -112,6 +112,10 @@ _RELEASES = any_of(
     r"\b(?:lift|drop|remove|cancel|revoke|rescind|waive|scrap|release|forget|repeal"
     r"|abolish)\w* (?:\w+ ){0,6}"
     r"(?:rule|ban|freeze|restriction|constraint|limit|cap|embargo|policy|requirement|c-\d+)\b",
+    r"\b(?:rule|ban|freeze|restriction|constraint|limit|cap|embargo|policy|requirement|moratorium"
+    r"|lockdown|hold)s? (?:is|are) (?:now |soon |finally )?to be (?:lifted|dropped|removed"
+    r"|cancell?ed|revoked|rescinded|waived|scrapped|released|repealed|abolished|ended|withdrawn"
+    r"|suspended|relaxed)\b",
     r"\b(?:allowed|permitted|ok|okay|fine) again\b|\b(?:feel )?free to\b|\bdon't (?:need"
     r"|have) to\b",
 )

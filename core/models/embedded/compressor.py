@@ -10,7 +10,7 @@ from core.domain.language.detect import language_of
 from core.domain.language.goal_detection import detect_goal
 from core.domain.language.rule_changes import ChangeKind, detect_changes
 from core.domain.language.rule_detection import detect_rules
-from core.domain.language.sentences import split_sentences
+from core.domain.language.sentences import split_clauses, split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.conflicts import find_conflict
@@ -207,13 +207,31 @@ def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidenc
     if chosen and find_conflict(chosen, constraints):
         return None  # "Do the second option" does not show what it would do.
     announced, spoken = next_step(text), without_list(text)
-    for step in (*([announced] if announced else []), *orders(spoken)):
-        if find_conflict(step, constraints) is None:
+    done = _changed_rules(turn_input, previous)
+    for said in (*([announced] if announced else []), *orders(spoken)):
+        step = _still_to_do(said, done)
+        if step and find_conflict(step, constraints) is None:
             return clip_tokens(step, _CUE_TOKENS)
     for question in questions(spoken):
         if not (asks_permission(question) and find_conflict(question, constraints)):
             return clip_tokens(question, _CUE_TOKENS)
     return None
+
+
+def _changed_rules(turn_input: TurnInput, previous: StateView) -> list[str]:
+    """The words of x_t that release or amend a rule: the state that is written does so."""
+    if not turn_input.authority.may_rule:
+        return []
+    return [change.quote for change in detect_changes(turn_input.text, previous.pins)]
+
+
+def _still_to_do(step: str, done: Sequence[str]) -> str:
+    """The first clause of a step that changes no rule; '' when all of it does."""
+    if not any(quote in step or step in quote for quote in done):
+        return step
+    clauses = split_clauses(step)
+    left = (item for item in clauses if not any(item in quote or quote in item for quote in done))
+    return next(left, "")
 
 
 def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:

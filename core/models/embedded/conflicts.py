@@ -52,6 +52,26 @@ _NEGATED_REQUEST = re.compile(
     r"\b(?:don't|do not|never|without|instead of|not to|avoid)\b|しないで|せずに|禁止|控え",
     re.IGNORECASE,
 )
+_SECRET = re.compile(
+    r"\b(?:secrets?|credentials?|passwords?|passphrases?|tokens?|certificates?|cookies?|\.env"
+    r"|(?:api|access|private|ssh|signing|staging|prod(?:uction)?|deploy) ?-?keys?"
+    r"|keys?(?! (?:findings?|points?|results?|takeaways?|facts?|dates?|figures?|messages?"
+    r"|metrics?|people|customers?)))\b"
+    r"|秘密|機密|認証情報|資格情報|パスワード|トークン|鍵|キー|シークレット|証明書|クレデンシャル",
+    re.IGNORECASE,
+)
+"""Words for what is secret: a rule about one of them is about all of them."""
+
+_RECIPIENT = re.compile(r"\b(?:with|to|into|onto|in|on|out of|from)\b", re.IGNORECASE)
+"""Words between what is handed over and to whom."""
+
+_POINTS_BACK = re.compile(
+    r"\b(?:it|that|this|them|those|these|everything|all|contents?|whole|file)\b"
+    r"|それ|これ|あれ|全部|すべて|中身|内容",
+    re.IGNORECASE,
+)
+"""What may well mean a secret that was spoken of."""
+
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SCALE = {"k": 1_000.0, "M": 1_000_000.0, "万": 10_000.0, "億": 100_000_000.0}
 
@@ -111,7 +131,7 @@ def _same_act(request: str, clause: str) -> bool:
         if not _is_negated(part)
         for name in actions_in(part)
     )
-    if _other_things(request, clause):
+    if _other_things(request, clause) or _no_secret(request, core):
         return False
     if banned & asked:
         return True
@@ -134,6 +154,18 @@ def _other_things(request: str, clause: str) -> bool:
     kinds = {item.kind for item in banned} & {item.kind for item in asked}
     names = {item.name.casefold() for item in banned}
     return bool(kinds) and not any(item.name.casefold() in names for item in asked)
+
+
+def _no_secret(request: str, core: str) -> bool:
+    """Whether the act is banned for secrets alone, and the request names something else.
+
+    "Never post secrets" does not forbid the release notes. "Post it" may be one, and is banned.
+    """
+    banned = _RECIPIENT.split(core, maxsplit=1)[0]
+    if not _SECRET.search(banned) or _SECRET.search(request) or _POINTS_BACK.search(request):
+        return False
+    both = content_words(banned) & content_words(request)
+    return all(actions_in(word) for word in both)
 
 
 def _approval_given(request: str, clause: str) -> bool:

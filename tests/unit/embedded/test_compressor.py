@@ -123,10 +123,19 @@ async def test_the_next_step_is_never_one_that_a_constraint_forbids(rule: str, t
         ("Restart web-3 now.", "Restart web-3 now."),
         ("You may restart db-01 again. Restart db-01 now.", "Restart db-01 now."),
         ("Why was db-01 restarted?", "Why was db-01 restarted?"),
+        ("Release c-0001. Restart db-01 now.", "Restart db-01 now."),
+        ("Release c-0001, and restart db-01 now.", "restart db-01 now."),
     ],
 )
 async def test_the_next_step_is_what_is_asked_and_allowed(text: str, cue: str) -> None:
     assert cue in ((await compress(text, state(BAN))).predictive_cue or "")
+
+
+@pytest.mark.parametrize("text", ["Release c-0001.", "c-0001を解除してください。"])
+async def test_a_rule_that_this_turn_releases_is_no_next_step(text: str) -> None:
+    ccs = await compress(text, state(BAN))
+    assert ccs.constraints == []
+    assert ccs.predictive_cue is None
 
 
 async def test_references_carry_the_sentence_that_bears_on_the_input() -> None:

@@ -77,6 +77,39 @@ async def test_implicit_rules_are_kept_too(rule: str, request_text: str) -> None
     assert rule in await answer(request_text, state(rule))
 
 
+@pytest.mark.parametrize(
+    ("rule", "request_text"),
+    [
+        ("Never post secrets.", "Post the staging key in the channel."),
+        ("Never share credentials with vendors.", "Send the API token to the vendor."),
+        ("Keep passwords out of tickets.", "Paste the root password into the ticket."),
+        ("Never post secrets or customer names.", "Post the customer name."),
+        ("Never post secrets.", "Post it in the channel."),
+        ("秘密情報を投稿しないでください。", "ステージングの鍵をチャンネルに投稿して。"),
+        ("パスワードは共有禁止です。", "管理者のトークンを共有してください。"),
+    ],
+)
+async def test_a_rule_about_secrets_is_about_every_kind_of_them(
+    rule: str, request_text: str
+) -> None:
+    assert rule in await answer(request_text, state(rule))
+
+
+@pytest.mark.parametrize(
+    ("rule", "request_text"),
+    [
+        ("Never post secrets.", "Post the release notes."),
+        ("Never post secrets.", "Post the key findings."),
+        ("Never share credentials with vendors.", "Send the agenda to the vendor."),
+        ("秘密情報を投稿しないでください。", "議事録を投稿してください。"),
+    ],
+)
+async def test_a_rule_about_secrets_is_about_nothing_else(rule: str, request_text: str) -> None:
+    said = await answer(request_text, state(rule))
+    assert "stands in the way" not in said
+    assert "行えません" not in said
+
+
 async def test_the_named_approver_and_a_sum_below_the_cap_are_no_conflict() -> None:
     current = state("Only Aiko may approve a failover", "Budget cap is $500")
     assert "in the way" not in await answer("Aiko approved: fail over to db-02 now.", current)

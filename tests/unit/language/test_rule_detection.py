@@ -43,12 +43,28 @@ def test_an_implicit_or_polite_rule_is_found(text: str) -> None:
         "show me the logs",
         "db-01を再起動してください",
         "The restart ban is lifted.",
+        "The deployment freeze is to be lifted.",
+        "Both restrictions are to be dropped on Monday.",
+        "デプロイの凍結は解除される予定です。",
         "You may restart db-01 again.",
         "再起動禁止は解除します。",
     ],
 )
 def test_a_trap_is_no_rule(text: str) -> None:
     assert texts(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The deployment freeze is not to be lifted.",
+        "The freeze must never be lifted without approval.",
+        "Restarts are to be avoided.",
+        "All deploys are to be announced.",
+    ],
+)
+def test_a_duty_about_a_rule_or_a_deed_is_one(text: str) -> None:
+    assert texts(text) == [text]
 
 
 def test_two_rules_in_a_sentence_are_two_spans_of_it() -> None:
