@@ -18,8 +18,8 @@ _ACTIONS: dict[str, str] = {
     "change": r"\b(?:chang|modif|edit|alter|migrat|upgrad|patch|merg|updat)\w*"
     r"|変更|修正し|編集|改修|更新し|アップデート|移行|適用",
     "share": r"\b(?:shar(?:e|ing)|disclos|publish|post(?:s|ed|ing)?\b|announc|send|forward|e-?mail"
-    r"|paste|pasting|upload|hand(?:s|ed|ing)? over|tell|leak|mention|notif)\w*|口外|公開|投稿|掲載|貼り付"
-    r"|貼って|教え|渡し|渡す|共有|送信|送って|送る|伝え|知らせ|連絡し|開示|公表|漏",
+    r"|paste|pasting|upload|hand(?:s|ed|ing)? over|tell|leak|mention|notif)\w*|口外|公開|投稿|掲載"
+    r"|貼り付|貼って|教え|渡し|渡す|共有|送信|送って|送る|伝え|知らせ|連絡し|開示|公表|漏",
     "name": r"\bnames?\b|名前|顧客名|氏名|実名|お名前",
     "approve": r"\b(?:approv|sign(?:s|ed|ing)? off|authori[sz])\w*|承認|許可し|決裁",
     "spend": r"\b(?:spend|buy|purchas|order(?:s|ed|ing)? (?:a|the|more|new|\d)|pay)\w*|購入"
