@@ -1,0 +1,152 @@
+"""A session's turns as messages, and what of them a counter lets into a context."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from core.adapters.in_memory import InMemoryArtifactStore, InMemoryEvidenceStore
+from core.domain.message_tokens import EstimatedTokens
+from core.domain.transcript import messages_of
+from core.errors import InputTooLargeError
+from core.ports.token_counter import TokenCounter
+from core.turn.remembering import Past, remember
+from schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
+from schemas.limits import Limits
+from schemas.memory import CountedMessage, MemoryContext, Summary
+from schemas.memory_name import MemoryName
+from schemas.message import Message, MessageRole
+from tests.contract.values import KEY, interaction
+from tests.fakes.clock import START
+
+
+def with_tools(number: int) -> Interaction:
+    """A turn of two parallel calls, one of which fails, then one more call."""
+    return interaction(
+        number,
+        tool_calls=[
+            ToolCall(id="a", name="look", args={"q": "x"}, step=0),
+            ToolCall(id="b", name="look", args={"q": "y"}, step=0),
+            ToolCall(id="c", name="count", args={}, step=1),
+        ],
+        tool_results=[
+            # They come in the order in which they end, not in which they were asked for.
+            ToolResult(tool_call_id="b", name="look", result="no such thing", is_error=True),
+            ToolResult(tool_call_id="a", name="look", result="found"),
+            ToolResult(tool_call_id="c", name="count", result="2"),
+        ],
+    )
+
+
+def test_a_turn_is_messages_with_id_time_role_calls_and_results() -> None:
+    asked, called, answered, again, counted, said = messages_of([with_tools(3)])
+    assert [message.role for message in (asked, called, answered, again, counted, said)] == [
+        MessageRole.USER,
+        MessageRole.ASSISTANT,
+        MessageRole.TOOL,
+        MessageRole.ASSISTANT,
+        MessageRole.TOOL,
+        MessageRole.ASSISTANT,
+    ]
+    assert (asked.content, said.content) == ("hello", "answer 3")
+    assert [(call.id, call.name, call.args) for call in called.tool_calls] == [
+        ("a", "look", {"q": "x"}),
+        ("b", "look", {"q": "y"}),
+    ]
+    assert [(r.tool_call_id, r.result, r.is_error) for r in answered.tool_results] == [
+        ("a", "found", False),
+        ("b", "no such thing", True),
+    ]
+    assert asked.timestamp == START + timedelta(seconds=3)
+
+
+def test_ids_of_messages_are_unique_in_a_session_and_the_same_every_time() -> None:
+    turns = [with_tools(number) for number in range(1, 5)]
+    ids = [message.id for message in messages_of(turns)]
+    assert len(set(ids)) == len(ids) == 24
+    assert ids == [message.id for message in messages_of(turns)]
+
+
+def test_a_call_whose_result_was_lost_is_no_message() -> None:
+    whole = with_tools(1)
+    torn = whole.model_copy(update={"tool_results": whole.tool_results[:1]})
+    called = [call.id for message in messages_of([torn]) for call in message.tool_calls]
+    assert called == ["b"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.UNDONE])
+def test_only_answered_turns_are_messages(outcome: Outcome) -> None:
+    assert messages_of([with_tools(1).model_copy(update={"outcome": outcome})]) == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"role": "user", "tool_calls": [ToolCall(id="a", name="look")]},
+        {"role": "assistant", "content": "x", "tool_results": with_tools(1).tool_results},
+        {"role": "tool", "content": "x"},
+        {"role": "assistant"},
+        {"role": "narrator", "content": "x"},
+    ],
+)
+def test_parts_that_do_not_fit_their_role_are_refused(parts: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Message.model_validate({"id": "m", "timestamp": START, **parts})
+
+
+class Heavy:
+    """A TokenCounter of a model that reads every text as ten times what is estimated."""
+
+    async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
+        estimated = await EstimatedTokens().count(messages)
+        return [item._replace(tokens=10 * item.tokens) for item in estimated]
+
+
+async def remembered(
+    counter: TokenCounter, memory: MemoryName = "window", summary: Summary | None = None
+) -> MemoryContext:
+    """The context of turn 31 of a session."""
+    evidence = InMemoryEvidenceStore()
+    for number in range(1, 31):
+        await evidence.record(KEY, interaction(number, f"Note {number} about sensor {number}."))
+    past = Past(KEY, evidence, InMemoryArtifactStore(), summary)
+    found = await remember(
+        memory,
+        past,
+        TurnInput(text="What now?"),
+        system_prompt="You answer.",
+        counter=counter,
+        limits=Limits(history_tokens=400),
+        now=START,
+    )
+    return found.context
+
+
+async def test_the_count_of_the_model_decides_before_a_message_is_added() -> None:
+    by_estimate = await remembered(EstimatedTokens())
+    by_model = await remembered(Heavy())
+    assert by_model.tokens <= 400
+    assert by_estimate.tokens <= 400
+    assert len(by_model.messages) < len(by_estimate.messages)
+    assert by_model.messages[0].role is MessageRole.SYSTEM
+    assert by_model.messages[-1].content == "What now?"
+
+
+async def test_a_prompt_that_the_model_counts_over_the_budget_is_never_cut() -> None:
+    class Enormous(Heavy):
+        async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
+            return [CountedMessage(message, 10_000) for message in messages]
+
+    with pytest.raises(InputTooLargeError, match="ACC_ACE_LIMITS__HISTORY_TOKENS"):
+        await remembered(Enormous())
+
+
+async def test_a_summary_is_one_system_message_in_the_place_of_its_turns() -> None:
+    summary = Summary(content="Sensors were set up.", through_turn=28, created_at=START)
+    context = await remembered(EstimatedTokens(), "summary", summary)
+    prompt, standing, *rest = context.messages
+    assert prompt.content == "You answer."
+    assert standing.role is MessageRole.SYSTEM
+    assert "Sensors were set up." in (standing.content or "")
+    assert [message.turn for message in rest] == [29, 29, 30, 30, 0]
