@@ -49,7 +49,7 @@ async def _measure(path: Path, options: argparse.Namespace) -> Help:
             role: Settings().agent(role).model_copy(update={"model": options.model})
             for role in STUDENTS
         }
-        settings = Settings(store="memory", data_dir=Path(folder), **blocks)
+        settings = Settings.model_validate({"store": "memory", "data_dir": folder, **blocks})
         async with Classroom(build_container(settings)) as students:
             return await measure(
                 lambda: build_container(settings),

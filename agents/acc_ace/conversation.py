@@ -215,6 +215,7 @@ class Conversation:
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError.
         """
         check_key(key)
+        self.start_learning()
         return await self._feedback.take(key, turn, judgement, given_id=given_id)
 
     def start_learning(self) -> None:
