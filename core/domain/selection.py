@@ -1,110 +1,108 @@
 """Choose the bullets that go into a prompt.
 
 A playbook that fits goes in whole and in order, so that prompts share their prefix and caches
-work. One that does not is ranked: relevance to the text times how the bullet did so far. How it
-did is the lower end of what its counters allow (helpful against harmful, Beta(1, 1) prior, one
-standard deviation down), plus a bonus that fades with use, so that new lessons get their try and
-harmful ones sink.
+work. One that does not is ranked: pinned bullets first, then relevance to the turn times how
+each bullet did so far (see `confidence`).
 """
 
-import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
 
-from core.domain.tokens import estimate_tokens
-from schemas.bullet import Bullet, prompt_line
+from core.domain.bullet_tokens import heading_tokens
+from core.domain.selection_index import Ranked, SelectionIndex, confidence, term_weights
+from core.domain.selection_terms import terms_of
+from schemas.bullet import Bullet
 from schemas.playbook import Playbook
 
-EXPLORATION = 0.25
-"""Bonus of a bullet that was never used."""
+__all__ = ["confidence", "select_bullets"]
 
-BASE_RELEVANCE = 0.1
-"""Relevance of a bullet that shares no word with the text, on a scale to 1."""
+STATE_WEIGHT = 0.5
+"""What a term of the state counts beside one of x_t: the turn is about x_t."""
 
-QUERY_CHARACTERS = 20_000
-"""The part of the text that is read; the beginning says what it is about."""
+MOST_MISSES = 256
+"""Bullets that may be too large for what is left before the choice ends."""
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_RUN = re.compile(rf"[{_CJK}ー]+|[^\W_{_CJK}]+")
+_INDEXES_KEPT = 8
+_LARGE = 256
+"""Bullets from which an index is worth keeping."""
 
 
-def select_bullets(playbook: Playbook, text: str, *, max_tokens: int) -> tuple[Bullet, ...]:
-    """The bullets for a prompt about `text`, in playbook order, within `max_tokens`.
+def select_bullets(
+    playbook: Playbook, text: str, *, max_tokens: int, state: str = ""
+) -> tuple[Bullet, ...]:
+    """The bullets for a prompt about `text` and `state`, in playbook order, within `max_tokens`.
 
     The budget is that of `playbook.as_prompt(selected)`, headings included. The same arguments
-    always give the same bullets.
+    always give the same bullets. Tagging a chosen bullet helpful keeps it chosen.
     """
-    costs = [estimate_tokens(prompt_line(bullet)) for bullet in playbook.bullets]
-    headings = {
-        section: estimate_tokens(f"## {section}")
-        for section in {bullet.section for bullet in playbook.bullets}
-    }
-    if sum(costs) + sum(headings.values()) <= max_tokens:
-        return playbook.bullets
-    ranked = _ranked(playbook.bullets, text)
-    chosen = _fill(playbook.bullets, ranked, costs, headings, max_tokens)
-    return tuple(playbook.bullets[position] for position in sorted(chosen))
+    return _INDEXES.choose(playbook, text, state, max_tokens)
 
 
-def confidence(bullet: Bullet) -> float:
-    """How well a bullet did, 0 to 1: the lower bound of its success plus a bonus for novelty."""
-    judged = bullet.helpful + bullet.harmful + 2
-    mean = (bullet.helpful + 1) / judged
-    spread = math.sqrt(mean * (1 - mean) / (judged + 1))
-    used = bullet.helpful + bullet.harmful + bullet.neutral
-    return min(1.0, mean - spread + EXPLORATION / math.sqrt(1 + used))
+class _Indexes:
+    """The indexes of the playbooks that were used last. For any thread."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._kept: OrderedDict[int, SelectionIndex] = OrderedDict()
+        self._made = 0
+
+    def choose(
+        self, playbook: Playbook, text: str, state: str, max_tokens: int
+    ) -> tuple[Bullet, ...]:
+        """Bring an index up to date and choose by it."""
+        # One at a time: an index is changed in place, and a choice takes milliseconds.
+        with self._mutex:
+            return _choose(self._index_of(playbook.bullets), text, state, max_tokens)
+
+    def _index_of(self, bullets: tuple[Bullet, ...]) -> SelectionIndex:
+        if len(bullets) < _LARGE:
+            return SelectionIndex(bullets)
+        for number, index in reversed(self._kept.items()):
+            if _related(index.bullets, bullets) and index.follow(bullets):
+                self._kept.move_to_end(number)
+                return index
+        index = SelectionIndex(bullets)
+        self._made += 1
+        self._kept[self._made] = index
+        if len(self._kept) > _INDEXES_KEPT:
+            self._kept.popitem(last=False)
+        return index
 
 
-def _ranked(bullets: Sequence[Bullet], text: str) -> list[int]:
-    """Positions of the bullets, best first; the older one on a tie."""
-    relevance = _relevance(bullets, text)
-    scores = [
-        (BASE_RELEVANCE + (1 - BASE_RELEVANCE) * relevant) * confidence(bullet)
-        for relevant, bullet in zip(relevance, bullets, strict=True)
-    ]
-    return sorted(range(len(bullets)), key=lambda position: (-scores[position], position))
+def _related(first: tuple[Bullet, ...], second: tuple[Bullet, ...]) -> bool:
+    """Whether two tuples may be versions of one playbook: they share the first bullet's text."""
+    return bool(first and second) and (
+        first[0] is second[0] or first[len(first) // 2] is second[len(first) // 2 % len(second)]
+    )
 
 
-def _fill(
-    bullets: Sequence[Bullet],
-    ranked: Iterable[int],
-    costs: Sequence[int],
-    headings: dict[str, int],
-    max_tokens: int,
-) -> list[int]:
+def _choose(index: SelectionIndex, text: str, state: str, max_tokens: int) -> tuple[Bullet, ...]:
+    if index.tokens <= max_tokens:
+        return index.bullets
+    weights = term_weights(terms_of(text), terms_of(state), STATE_WEIGHT)
+    chosen = _fill(index, index.ranked(weights), max_tokens)
+    return tuple(index.bullet(place) for place in sorted(chosen))
+
+
+def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> list[int]:
     """Take bullets by rank while they fit; a smaller one may follow one that is too large."""
-    left = max_tokens
+    left, misses = max_tokens, 0
     opened: set[str] = set()
     chosen: list[int] = []
-    for position in ranked:
-        section = bullets[position].section
-        cost = costs[position] + (0 if section in opened else headings[section])
+    for _, place in ranked:
+        bullet = index.bullet(place)
+        heading = 0 if bullet.section in opened else heading_tokens(bullet.section)
+        cost = index.cost(place) + heading
         if cost <= left:
             left -= cost
-            opened.add(section)
-            chosen.append(position)
+            opened.add(bullet.section)
+            chosen.append(place)
+        else:
+            misses += 1
+            if misses > MOST_MISSES:
+                break
     return chosen
 
 
-def _relevance(bullets: Sequence[Bullet], text: str) -> list[float]:
-    """For each bullet, shared terms weighted by rarity, relative to the best one; 0 to 1."""
-    wanted = _terms(text[:QUERY_CHARACTERS])
-    shared = [wanted & _terms(f"{bullet.section} {bullet.content}") for bullet in bullets]
-    frequency = Counter(term for terms in shared for term in terms)
-    weight = {term: math.log1p(len(bullets) / count) for term, count in frequency.items()}
-    # fsum is exact, so the order in which a set iterates does not show.
-    raw = [math.fsum(weight[term] for term in terms) for terms in shared]
-    best = max(raw, default=0.0)
-    return [value / best if best else 0.0 for value in raw]
-
-
-def _terms(text: str) -> set[str]:
-    """Lower-cased words without a plural s, and pairs of neighbouring CJK characters."""
-    terms: set[str] = set()
-    for run in _RUN.findall(text.casefold()):
-        if re.match(rf"[{_CJK}]", run):
-            terms.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
-        elif len(run) > 2 or run.isdigit():
-            terms.add(run.removesuffix("s") if len(run) > 3 else run)
-    return terms
+_INDEXES = _Indexes()

@@ -5,6 +5,7 @@ from acc_ace.turn_record import TurnRecord
 from core.domain.selection import select_bullets
 from core.turn.prompt_values import state_value
 from schemas.bullet import Bullet
+from schemas.ccs import CompressedCognitiveState
 from schemas.limits import Limits
 
 
@@ -13,8 +14,22 @@ def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
     state = needed(record.committed, "committed", "memory view").state
     playbook = needed(record.playbook, "playbook", "memory view").playbook
     x_t = needed(record.turn_input, "turn_input", "memory view").text
-    topic = f"{x_t} {state.ccs.semantic_gist}"
-    return select_bullets(playbook, topic, max_tokens=limits.playbook_prompt_tokens)
+    return select_bullets(
+        playbook, x_t, state=_topics(state.ccs), max_tokens=limits.playbook_prompt_tokens
+    )
+
+
+def _topics(ccs: CompressedCognitiveState) -> str:
+    """What the state is about. Its constraints are left out: they hold whatever is asked."""
+    parts = (
+        ccs.goal_orientation,
+        ccs.semantic_gist,
+        *ccs.focal_entities,
+        ccs.predictive_cue or "",
+        ccs.episodic_trace,
+        *ccs.relational_map,
+    )
+    return " ".join(parts)
 
 
 def memory_view(record: TurnRecord, limits: Limits) -> dict[str, object]:
