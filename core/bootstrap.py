@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from config import Settings, settings
 from core.adapters.clock import SystemClock
+from core.adapters.open_cache import with_cache
 from core.adapters.open_learning import open_learning_queue
 from core.adapters.open_stores import open_stores
 from core.adapters.separate_erasure import SeparateErasure
@@ -22,7 +23,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     register_models()
     time = clock or SystemClock()
     embedder = build_embedder(chosen)
-    stores = open_stores(chosen, time, embedder)
+    stores = with_cache(open_stores(chosen, time, embedder), chosen)
     learning = open_learning_queue(chosen) if chosen.learning == "background" else None
 
     async def close() -> None:

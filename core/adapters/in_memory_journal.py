@@ -1,7 +1,9 @@
 """The journal in memory, for tests and for `store=memory`."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
+from core.adapters.json_codec import encode
 from core.domain.journal_rules import check_expected_version, check_next_version
 from core.errors import NotFoundError
 from schemas.commit import JournalEntry
@@ -19,6 +21,11 @@ class InMemoryJournal:
         """The newest entry, or None before the first commit."""
         entries = self._entries.get(key)
         return entries[-1] if entries else None
+
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the newest entry's stored text."""
+        entry = await self.head(key)
+        return None if entry is None else sha256(encode(entry).encode()).hexdigest()
 
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
         """Append atomically; ConflictError when the newest version is not `expected_version`."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 
+from core.adapters.json_codec import encode
 from core.domain import session_record as rules
 from schemas.job import LONGEST_DELAY, Job
 from schemas.memory import Summary
@@ -27,6 +29,11 @@ class InMemorySessionDirectory:
         """The session, or None."""
         record = self._records.get(key)
         return None if record is None or record.deleted_at is not None else record
+
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the record's stored text."""
+        record = await self.find(key)
+        return None if record is None else sha256(encode(record).encode()).hexdigest()
 
     async def list(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None

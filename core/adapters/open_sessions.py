@@ -6,6 +6,7 @@ from pathlib import Path
 from config import Settings
 from core.adapters.adk_session import IN_MEMORY, SESSIONS_FILE, BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions, Forget
+from core.adapters.cached_journal import CachedJournal
 from core.adapters.event_retention import Offload, Retention
 from core.ports.journal import Journal
 
@@ -30,6 +31,8 @@ def open_sessions(
         from core.adapters.postgres_sessions import PostgresSessionService  # noqa: PLC0415
 
         opened = journal()
+        if isinstance(opened, CachedJournal):
+            opened = opened.inner
         if isinstance(opened, PostgresJournal):
             # One database object, so that sessions and stores share one budget of connections.
             return PostgresSessionService(

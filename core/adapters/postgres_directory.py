@@ -43,6 +43,18 @@ class PostgresSessionDirectory:
         record = await self._database.read(lambda connection: _read(connection, key))
         return None if record is None or record.deleted_at is not None else record
 
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the record's stored text, made by the server."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT encode(sha256(convert_to(body, 'UTF8')), 'hex') FROM session_directory "
+                "WHERE app = %s AND user_id = %s AND session = %s "
+                "AND (body::json ->> 'deleted_at') IS NULL",
+                key,
+            ).fetchall()
+        )
+        return str(rows[0][0]) if rows else None
+
     async def list(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
     ) -> Sequence[SessionRecord]:

@@ -30,6 +30,17 @@ class PostgresJournal:
         entries = await self.history(key, limit=1)
         return entries[0] if entries else None
 
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the newest entry's stored text, made by the server."""
+        rows = await self.database.read(
+            lambda connection: connection.execute(
+                "SELECT encode(sha256(convert_to(body, 'UTF8')), 'hex') FROM journal "
+                "WHERE app = %s AND user_id = %s AND session = %s ORDER BY version DESC LIMIT 1",
+                key,
+            ).fetchall()
+        )
+        return str(rows[0][0]) if rows else None
+
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
         """Append in one transaction; ConflictError when the newest version is not the expected."""
         check_next_version(key, entry, expected_version)

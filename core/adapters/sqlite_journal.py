@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from hashlib import sha256
 
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
@@ -26,6 +27,17 @@ class SqliteJournal:
         """The newest entry, or None before the first commit."""
         entries = await self.history(key, limit=1)
         return entries[0] if entries else None
+
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the newest entry's stored text."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT body FROM journal WHERE app = ? AND user = ? AND session = ? "
+                "ORDER BY version DESC LIMIT 1",
+                key,
+            ).fetchall()
+        )
+        return sha256(rows[0][0].encode()).hexdigest() if rows else None
 
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
         """Append in one transaction; ConflictError when the newest version is not the expected."""

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from hashlib import sha256
 
 from core.adapters.json_codec import decode, encode
 from core.adapters.sqlite_database import SqliteDatabase
@@ -35,6 +36,11 @@ class SqliteSessionDirectory:
         """The session, or None."""
         record = await self._database.read(lambda connection: _read(connection, key))
         return None if record is None or record.deleted_at is not None else record
+
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the record's stored text."""
+        record = await self.find(key)
+        return None if record is None else sha256(encode(record).encode()).hexdigest()
 
     async def list(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None

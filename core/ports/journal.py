@@ -14,6 +14,10 @@ class Journal(Protocol):
         """The newest entry, or None before the first commit."""
         ...
 
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the newest entry's stored text, to compare a copy with; None before it."""
+        ...
+
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
         """Append atomically. `entry.state.version` must be `expected_version + 1`.
 

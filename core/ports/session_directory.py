@@ -21,6 +21,10 @@ class SessionDirectory(Protocol):
         """The session, or None when there is none or it was deleted."""
         ...
 
+    async def stamp(self, key: SessionKey) -> str | None:
+        """SHA-256 of the record's stored text, to compare a copy with; None where `find` is."""
+        ...
+
     async def list(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
     ) -> Sequence[SessionRecord]:
