@@ -71,10 +71,11 @@ class _Indexes:
 
 
 def _related(first: tuple[Bullet, ...], second: tuple[Bullet, ...]) -> bool:
-    """Whether two tuples may be versions of one playbook: they share the first bullet's text."""
-    return bool(first and second) and (
-        first[0] is second[0] or first[len(first) // 2] is second[len(first) // 2 % len(second)]
-    )
+    """Whether two tuples may be versions of one playbook; a cheap guess that `follow` checks."""
+    if not first or not second:
+        return False
+    middle = min(len(first), len(second)) // 2
+    return first[0] is second[0] or first[middle] is second[middle]
 
 
 def _choose(index: SelectionIndex, text: str, state: str, max_tokens: int) -> tuple[Bullet, ...]:

@@ -94,3 +94,47 @@ def test_confidence_orders_proven_new_unproven_and_harmful() -> None:
 
 def test_one_lucky_turn_counts_less_than_many_good_ones() -> None:
     assert confidence(_bullet(helpful=1)) < confidence(_bullet(helpful=30, harmful=2))
+
+
+def test_counters_change_what_is_chosen() -> None:
+    playbook = _playbook("Drain the checkout queue", "Empty the checkout queue")
+    one = estimate_tokens(playbook.as_prompt(playbook.bullets[:1]))
+    tagged = playbook
+    for _ in range(3):
+        tagged = tagged.update_bullet_tag("b-00002", "helpful")
+
+    before = select_bullets(playbook, "checkout queue", max_tokens=one)
+    after = select_bullets(tagged, "checkout queue", max_tokens=one)
+
+    assert [bullet.id for bullet in before] == ["b-00001"]
+    assert [bullet.id for bullet in after] == ["b-00002"]
+
+
+def test_a_new_bullet_is_tried_before_one_that_was_used_to_no_effect() -> None:
+    playbook = _playbook("Drain the checkout queue", "Empty the checkout queue")
+    for _ in range(5):
+        playbook = playbook.update_bullet_tag("b-00001", "neutral")
+    one = estimate_tokens(playbook.as_prompt(playbook.bullets[:1]))
+
+    chosen = select_bullets(playbook, "checkout queue", max_tokens=one)
+
+    assert [bullet.id for bullet in chosen] == ["b-00002"]
+
+
+def test_the_state_finds_bullets_and_x_t_counts_more() -> None:
+    playbook = _playbook("Drain the checkout queue", "Explain the invoice total", "Greet the guest")
+    one = estimate_tokens(playbook.as_prompt(playbook.bullets[1:2]))
+
+    by_state = select_bullets(playbook, "And now?", state="invoice total", max_tokens=one)
+    by_both = select_bullets(playbook, "checkout queue", state="invoice total", max_tokens=one)
+
+    assert [bullet.id for bullet in by_state] == ["b-00002"]
+    assert [bullet.id for bullet in by_both] == ["b-00001"]
+
+
+def test_a_pinned_bullet_is_chosen_whatever_the_text() -> None:
+    playbook = MIXED.pin_bullet("b-00007")
+
+    chosen = select_bullets(playbook, "請求書", max_tokens=60)
+
+    assert "b-00007" in [bullet.id for bullet in chosen]

@@ -20,15 +20,16 @@ from core.domain.refine.word import Reading, Word
 COMPARED_CHARACTERS = 4_000
 """The part of a text that is compared; two longer texts are never taken for one."""
 
+_PUNCTUATION = r"!?;:'\"()\[\]{}*_`、。「」『』・…–—‘’“”【】〈〉《》〜"
 _LETTER = rf"[^\W_{KANJI}{KATAKANA}{HIRAGANA}]"
 _TOKEN = re.compile(
     rf"(?P<ja>[{KANJI}{KATAKANA}{HIRAGANA}]+)"
     rf"|(?P<number>(?<![A-Za-z_])[+-]?\d(?:[\d,]*\d)?(?:\.\d+)?(?P<counter>{COUNTER})?(?![A-Za-z0-9_]))"
     rf"|(?P<word>{_LETTER}(?:(?:{_LETTER}|[_.'/@:#-])*{_LETTER})?[+#]*)"
-    r"|(?P<sign>[$€£¥%<>=±]+)|(?P<stop>[.;:!?。！？\n])|(?P<pause>[,、])"
+    rf"|(?P<sign>[$%<>=]+|[^\x00-\x7f\w\s{_PUNCTUATION}])|(?P<stop>[.;:!?。！？\n])|(?P<pause>[,、])"
 )
 
-_MARKS = re.compile(r"(?<!\d)[.,](?=\d)|[.,](?!\d)|[^\w<>=+\-/%$€£¥#&@~^.,]")
+_MARKS = re.compile(rf"(?<!\d)[.,](?=\d)|[.,](?!\d)|[{_PUNCTUATION}]")
 _SPACE_JA = re.compile(rf"(?<=[{KANJI}{KATAKANA}{HIRAGANA}]) | (?=[{KANJI}{KATAKANA}{HIRAGANA}])")
 _ORDER = frozenset(map(word_class, ("before", "after", "until"))) | {"前", "後"}
 """Words that count as steps where the steps were told apart."""
