@@ -23,7 +23,7 @@ MAX_LEADS = 32
 """Best matches whose neighbouring turns are ranked too."""
 
 _MOST_OF_A_TURN = 4
-"""Artifacts looked at for each neighbouring turn, which may hold many tool results."""
+"""Artifacts looked at for each neighbouring turn, on average; it may hold many tool results."""
 
 _ROWS_PER_MATCH = 8
 
@@ -38,14 +38,16 @@ _SEARCH = """
      ORDER BY rank, artifact_terms.rowid DESC LIMIT :size
 """
 
+# CROSS keeps the order of the tables: from the stretches to their few artifacts.
 _NEIGHBOURS = """
-    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
-      FROM artifacts JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
-     WHERE tenant = :tenant AND session = :session AND turn BETWEEN :first AND :last
+    SELECT artifact_id, created_at, artifact_terms.terms, artifacts.session, turn, speaker
+      FROM json_each(:stretches) AS stretch
+     CROSS JOIN artifacts CROSS JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
+     WHERE tenant = :tenant AND artifacts.session = json_extract(stretch.value, '$[0]')
+       AND turn BETWEEN json_extract(stretch.value, '$[1]') AND json_extract(stretch.value, '$[2]')
        AND NOT retired AND created_at < :before
-     ORDER BY turn, id DESC LIMIT :size
+     LIMIT :size
 """
-
 
 _BY_ID = """
     SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
@@ -154,21 +156,17 @@ def neighbours(
     before: datetime | None,
 ) -> list[Document]:
     """What stands beside the leads in their sessions, the leads themselves included."""
-    found: list[Document] = []
-    for session, first, last in _stretches(leads[:MAX_LEADS]):
-        rows = connection.execute(
-            _NEIGHBOURS,
-            {
-                "tenant": tenant.id,
-                "session": session,
-                "first": first,
-                "last": last,
-                "before": _until(before),
-                "size": _MOST_OF_A_TURN * (last - first + 1),
-            },
-        )
-        found.extend(_document(tenant, row) for row in rows)
-    return found
+    stretches = _stretches(leads[:MAX_LEADS])
+    rows = connection.execute(
+        _NEIGHBOURS,
+        {
+            "tenant": tenant.id,
+            "stretches": json.dumps(stretches),
+            "before": _until(before),
+            "size": _MOST_OF_A_TURN * sum(last - first + 1 for _, first, last in stretches),
+        },
+    )
+    return [_document(tenant, row) for row in rows]
 
 
 def _stretches(leads: Sequence[Document]) -> list[tuple[str, int, int]]:

@@ -40,17 +40,17 @@ def found_terms(
     terms: str, weights: Mapping[str, float], statistics: CorpusStatistics
 ) -> dict[str, float]:
     """BM25 score of each weighted term that a document of `terms` holds."""
-    padded = f" {terms} "
-    held = [term for term in weights if f" {term} " in padded]
+    words = terms.split()
+    held = weights.keys() & set(words)
     if not held:
         return {}
-    length = (terms.count(" ") + 1) / max(statistics.mean_length, 1.0)
-    damping = K1 * (1 - B + B * length)
+    damping = K1 * (1 - B + B * len(words) / max(statistics.mean_length, 1.0))
     found = {}
-    for term in held:
-        # Neighbours share one space, so 'a a' counts once; close enough for a saturating score.
-        count = padded.count(f" {term} ")
-        found[term] = weights[term] * count * (K1 + 1) / (count + damping)
+    # In the order of the query, so that sums and reasons never depend on luck.
+    for term in weights:
+        if term in held:
+            count = words.count(term)
+            found[term] = weights[term] * count * (K1 + 1) / (count + damping)
     return found
 
 

@@ -58,7 +58,8 @@ def priors(
 ) -> list[Prior]:
     """The prior of each document, from the places and scores of all."""
     best = _best_by_turn(places, scores)
-    near = [_nearness(at, place, scores, best, weights) for at, place in enumerate(places)]
+    shares = _shares(weights.neighbour)
+    near = [_nearness(at, place, scores, best, shares) for at, place in enumerate(places)]
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
     found = []
@@ -85,31 +86,35 @@ def _nearness(
     place: Place,
     scores: Sequence[float],
     best: Mapping[tuple[str, int], int],
-    weights: RecallWeights,
+    shares: Sequence[tuple[int, float]],
 ) -> tuple[float, int | None]:
-    """What the neighbours give, and the one that gives most. A turn's tool results are near."""
+    """What the neighbours give, and the one that gives most. A turn's tool results are near.
+
+    Of each distance only the better neighbour gives: `shares` says how much at which offset.
+    """
     session, turn, _ = place
-    if session is None or turn is None or not weights.neighbour:
+    if session is None or turn is None:
         return 0.0, None
-    gain, most, beside = 0.0, 0.0, None
-    for distance, turns in _around(turn):
-        others = [best[session, near] for near in turns if (session, near) in best]
-        others = [other for other in others if other != at]
-        if others:
-            other = max(others, key=scores.__getitem__)
-            given = weights.neighbour**distance * scores[other]
-            gain += given
-            if given > most:
-                most, beside = given, other
-    return gain, beside
+    given: dict[float, float] = {}
+    most, beside = 0.0, None
+    for offset, share in shares:
+        other = best.get((session, turn + offset))
+        if other is None or other == at:
+            continue
+        gain = share * scores[other]
+        if gain > given.get(share, 0.0):
+            given[share] = gain
+        if gain > most:
+            most, beside = gain, other
+    return sum(given.values()), beside
 
 
-def _around(turn: int) -> list[tuple[int, tuple[int, ...]]]:
-    """(distance, turns at that distance); the turn itself counts as next to its own documents."""
-    return [
-        (distance, (turn - distance, turn + distance, *((turn,) if distance == 1 else ())))
-        for distance in range(1, REACH + 1)
-    ]
+def _shares(weight: float) -> list[tuple[int, float]]:
+    """(offset, share) of each neighbour; the turn itself counts as next to its own documents."""
+    if not weight:
+        return []
+    offsets = sorted(range(-REACH, REACH + 1), key=lambda offset: (abs(offset) or 1, offset))
+    return [(offset, weight ** (abs(offset) or 1)) for offset in offsets]
 
 
 def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:
