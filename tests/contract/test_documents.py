@@ -185,6 +185,26 @@ async def test_records_of_jsonl_are_parts_with_their_own_source_and_end(
     assert (await recalled(container, "tickets June"))[0].expires_at is not None
 
 
+async def test_thousands_of_records_in_one_import_are_all_kept_and_found(
+    container: Container,
+) -> None:
+    lines = (
+        f'{{"id": "r{n}", "content": "Sensor {n} reads {n * 7} bar."}}\n'.encode()
+        for n in range(3_000)
+    )
+    source = BytesSource("log.jsonl", b"".join(lines), form=DocumentForm.JSONL)
+    told: list[tuple[int, int]] = []
+    done = await import_document(
+        container, TENANT, source, told=lambda stored, parts: told.append((stored, parts))
+    )
+    assert (done.parts, done.stored) == (3_000, 3_000)
+    assert await container.artifacts.count(TENANT) == 3_000
+    assert told[0] == (BATCH, 3_000)
+    assert told[-1] == (3_000, 3_000)
+    best = (await recalled(container, "sensor 2024"))[0]
+    assert best.content == "Sensor 2024 reads 14168 bar."
+
+
 async def test_documents_are_listed_by_the_page_each_once(container: Container) -> None:
     for number in range(7):
         source = BytesSource(f"{number}.md", f"text {number}".encode())

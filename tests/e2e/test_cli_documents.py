@@ -158,6 +158,21 @@ def test_an_import_that_was_killed_goes_on_where_it_ended(acc_ace: CommandLine, 
     assert len(acc_ace("memory", "show", "long.md", "--json").turns) == done["parts"]
 
 
+def test_erasing_a_user_takes_the_documents_along_and_an_export_holds_them(
+    acc_ace: CommandLine, here: Path
+) -> None:
+    (here / "runbook.md").write_text(RUNBOOK, encoding="utf-8")
+    for user in ("aiko", "ben"):
+        assert acc_ace("memory", "import", "runbook.md", "--user", user).code == 0
+    exported = acc_ace("memory", "export", "--user", "aiko").turns
+    [artifact] = [line["value"] for line in exported if line["kind"] == "artifact"]
+    assert artifact["document"]["name"] == "runbook.md"
+    erased = acc_ace("memory", "erase", "--user", "aiko", "--yes", "--json")
+    assert (erased.code, erased.turns[0]["erased"]["artifacts"]) == (0, 1)
+    assert acc_ace("memory", "list", "--user", "aiko", "--json").turns == []
+    assert len(acc_ace("memory", "list", "--user", "ben", "--json").turns) == 1
+
+
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("text")
