@@ -17,6 +17,7 @@ from core.models.embedded.fact_answers import (
     take_in,
     take_praise,
 )
+from core.models.embedded.formula_lessons import calculate_formula
 from core.models.embedded.option_answers import list_options, resolve_option, take_options
 from core.models.embedded.prompt_reading import Prompt
 from core.models.embedded.rule_answers import confirm_rules, permit, refuse, take_claim
@@ -80,6 +81,7 @@ _PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
     greet,
     refuse,
     choose_options,
+    calculate_formula,
     confirm_rules,
     take_options,
     _tool,

@@ -1,7 +1,7 @@
 """Play the Reflector: what went right or wrong, from errors, corrections and praise."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.language.detect import language_of
 from core.models.embedded import lessons
@@ -14,6 +14,7 @@ from core.models.embedded.choice_learning import (
 from core.models.embedded.conflicts import find_conflict
 from core.models.embedded.entities import find_entities
 from core.models.embedded.feedback import Verdict, truth_in, verdict_on
+from core.models.embedded.formula_lessons import formula_lessons
 from core.models.embedded.intents import intents
 from core.models.embedded.matching import terms_of
 from core.models.embedded.speech import is_correction, is_praise
@@ -69,6 +70,9 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
     if choices is not None:
         return _on_choices(choices)
     finding = _finding(turn)
+    if truth and turn.verdict is Verdict.BAD:
+        lessons_told = formula_lessons(turn.text, truth, turn.bullets)
+        finding = replace(finding, insight=LESSONS_APART.join(lessons_told))
     return Reflection(
         reasoning=_reasoning(turn, finding),
         error_identification=finding.error,
