@@ -9,7 +9,7 @@ from schemas.limits import Limits
 from server.problems import Problem, problem, problem_response
 
 BODY: Final = "acc_ace.body"
-"""Key of the request scope under which the guards find the whole body (bytes)."""
+"""Key of the request scope under which the guards find the whole body (bytes); not of uploads."""
 
 MIN_LIMIT: Final = 2 * 1024 * 1024
 """Bytes that a body may always have."""
@@ -66,13 +66,18 @@ class BodyLimit:
         if body is None:
             await _refuse(_too_large(scope, limit, setting), scope, receive, send)
             return
-        await self._app({**scope, BODY: body}, _replay(body, receive), send)
+        # What is uploaded is a document: what it says is no field of the request.
+        fields = b"" if self._is_upload(scope) else body
+        await self._app({**scope, BODY: fields}, _replay(body, receive), send)
 
     def _bound(self, scope: Scope) -> tuple[int, str]:
         """The limit of a request's body, and the setting that raises it."""
-        if self._upload is not None and scope["path"] == self._upload.path:
+        if self._upload is not None and self._is_upload(scope):
             return self._upload.limit, self._upload.setting
         return self._limit, "ACC_ACE_LIMITS__INPUT_TOKENS"
+
+    def _is_upload(self, scope: Scope) -> bool:
+        return self._upload is not None and scope["path"] == self._upload.path
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from config import ROLES, Settings
 from core.bootstrap import build_container
@@ -71,6 +72,22 @@ async def test_documents_belong_to_the_user_who_asks(http: httpx.AsyncClient) ->
     params = {"user": "ben", "name": "mine.md"}
     assert (await http.get(f"{PATH}/parts", params=params)).status_code == 404
     assert (await http.delete(PATH, params=params)).status_code == 404
+
+
+async def test_with_tokens_the_token_says_whose_document_it_is_whatever_it_says_itself() -> None:
+    token = "t" * 32
+    settings = Settings(
+        store="memory", serve_web_interface=False, auth_tokens={"aiko": SecretStr(token)}
+    )
+    app = create_app(build_container(settings), models=dict.fromkeys(ROLES, ScriptedLlm()))
+    async with client(app) as http:
+        assert (await put(http, "a.txt", b"text")).status_code == 401
+        http.headers["Authorization"] = f"Bearer {token}"
+        record = b'{"user_id": "ben", "app_name": "__builder", "content": "The vault opens."}'
+        assert (await put(http, "a.jsonl", record)).status_code == 200
+        assert (await put(http, "a.jsonl", record, user="ben")).status_code == 403
+        assert [item["name"] for item in (await http.get(PATH)).json()["items"]] == ["a.jsonl"]
+    await app.state.acc_ace.close()
 
 
 async def test_the_charset_of_the_request_is_the_encoding(http: httpx.AsyncClient) -> None:
