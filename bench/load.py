@@ -3,9 +3,10 @@
     python -m bench.load [--store sqlite|postgres] [--url URL] [--processes 2]
                          [--sessions 200] [--turns 20] [--json]
 
-Starts the given number of processes; each runs its share of the sessions at the same time.
-PostgreSQL is the one of `--url`, or the test suite's own server. At the end every journal is read
-and checked (`core.domain.journal_check`), and every turn must stand in it exactly once.
+Both stores, one after the other, without `--store`. Starts the given number of processes; each
+runs its share of the sessions at the same time. PostgreSQL is the one of `--url`, or the test
+suite's own server. At the end every journal is read and checked (`core.domain.journal_check`), and
+every turn must stand in it exactly once: what does not is a broken promise.
 """
 
 import argparse
@@ -71,6 +72,7 @@ class Result:
     p50_ms: float
     p95_ms: float
     errors: int
+    broken: int
     problems: list[str]
 
 
@@ -109,6 +111,7 @@ def measure(store: str, settings: dict[str, str], shares: Sequence[Share]) -> Re
     wall = max(each.ended_at for each in outcomes) - min(each.began_at for each in outcomes)
     seconds = sorted(second for outcome in outcomes for second in outcome.seconds)
     errors = [error for outcome in outcomes for error in outcome.errors]
+    broken = asyncio.run(problems(settings, shares))
     return Result(
         store=store,
         processes=len(shares),
@@ -119,7 +122,8 @@ def measure(store: str, settings: dict[str, str], shares: Sequence[Share]) -> Re
         p50_ms=round(statistics.median(seconds) * 1_000),
         p95_ms=round(seconds[int(len(seconds) * 0.95)] * 1_000),
         errors=len(errors),
-        problems=[*dict.fromkeys(errors), *asyncio.run(problems(settings, shares))][:20],
+        broken=len(broken),
+        problems=[*dict.fromkeys(errors), *broken][:20],
     )
 
 
@@ -180,27 +184,38 @@ def main() -> None:
     if options.child:
         print(json.dumps(asdict(asyncio.run(run_share(Share(**json.loads(options.child)))))))
         return
+    results = []
     for store in [options.store] if options.store else ["sqlite", "postgres"]:
         with _settings(store, options.url) as settings:
             each = options.sessions // options.processes
             shares = [
                 Share(settings, number, each, options.turns) for number in range(options.processes)
             ]
-            _show(measure(store, settings, shares), as_json=options.json)
+            results.append(measure(store, settings, shares))
+    if options.json:
+        print(json.dumps([asdict(result) for result in results]))
+    else:
+        _show(results)
+    if any(result.problems for result in results):
+        sys.exit(1)
 
 
-def _show(result: Result, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(asdict(result)))
-        return
+def _show(results: Sequence[Result]) -> None:
+    first = results[0]
     print(
-        f"{result.store:<9} {result.processes} processes, {result.sessions} sessions x "
-        f"{result.turns} turns: {result.wall_s} s, {result.turns_per_s} turns/s, "
-        f"p50 {result.p50_ms} ms, p95 {result.p95_ms} ms, {result.errors} errors, "
-        f"{len(result.problems)} problems"
+        f"{first.processes} processes, {first.sessions} sessions x {first.turns} turns\n\n"
+        "| Store | Turns | Turns/s | p50 | p95 | Errors | Broken promises |\n"
+        "|---|---|---|---|---|---|---|"
     )
-    for problem in result.problems:
-        print(f"  {problem}")
+    for result in results:
+        print(
+            f"| {result.store} | {result.sessions * result.turns:,} | {result.turns_per_s} "
+            f"| {result.p50_ms / 1_000:.1f} s | {result.p95_ms / 1_000:.1f} s "
+            f"| {result.errors} | {result.broken} |"
+        )
+    for result in results:
+        for problem in result.problems:
+            print(f"{result.store}: {problem}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from pydantic import Field
 
 from core.domain.tokens import estimate_tokens
 from core.models.response_shape import role_of
+from schemas.ccs import CompressedCognitiveState
+from schemas.commit import CommittedState
 
 _HOSTS = ("db-01", "db-02", "cache-03", "web-04", "queue-05", "edge-06", "auth-07", "mail-08")
 _FACTS = ("disk is {n}% full", "latency is {n} ms", "shows {n} errors", "was restarted {n} h ago")
@@ -83,3 +85,14 @@ _REPLIES: dict[str, dict[str, object]] = {
     "reflector": {"reasoning": "Nothing to learn.", "key_insight": "", "bullet_tags": []},
     "curator": {"reasoning": "Nothing to change.", "operations": []},
 }
+
+
+def answer() -> str:
+    """The text that the answering model says."""
+    return _ANSWER
+
+
+def state(turn: int) -> dict[str, object]:
+    """A state after a turn, as session.state keeps it."""
+    ccs = CompressedCognitiveState.model_validate(_REPLIES["compressor"])
+    return CommittedState(version=turn + 1, turn=turn + 1, ccs=ccs).to_state()
