@@ -193,8 +193,10 @@ class SqlPlaybookReader(Generic[C]):
                     self._cache.put(scope, caught_up)
                     return caught_up
         known = Known.of(head.id, head.version, _from_rows(rows, scope, head), known)
-        # Programs before branches counted the counter of ids in.
-        if head.digest not in (known.stored.digest, playbook_digest(known.playbook)):
+        # Programs before branches counted the counter of ids in, and kept no digests of versions.
+        digests = (known.stored.digest, playbook_digest(known.playbook))
+        recorded = log_rows.digest_of_version(rows, head.id, head.version)
+        if head.digest not in digests or (recorded or head.digest) not in digests:
             raise CorruptStoreError(
                 f"playbook of {named(scope)}, version {head.version}: its bullets do not match "
                 "their digest; restore the database from a copy"
@@ -224,8 +226,8 @@ def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:
         return Playbook(bullets=bullets, next_id=head.next_id)
     except ValueError as error:
         raise CorruptStoreError(
-            f"playbook of {named(scope)}, version {head.version}: {error}; "
-            "restore the database from a copy"
+            f"playbook of {named(scope)}, version {head.version}: its bullets and its counter of "
+            "ids do not fit together; restore the database from a copy"
         ) from error
 
 

@@ -1,0 +1,1 @@
+"""Playbooks under many writers, kill -9 and long histories."""
