@@ -3,11 +3,19 @@
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.context import hand_on
-from acc_ace.stages.learning import learning_context, take_learned, taught_scope, turn_outcome
+from acc_ace.stages.learning import (
+    learning_context,
+    playbook_projection,
+    refinery,
+    take_learned,
+    taught_scope,
+    turn_outcome,
+)
 from acc_ace.stages.needs import needed
 from acc_ace.stages.stage import ContentlessStage, ModelStage, StageModel, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
+from core.domain.curation import CurationContext
 from core.domain.prompt import Prompt
 from core.turn.learning import apply_batch, propose_deltas
 from schemas import state as keys
@@ -46,22 +54,33 @@ class CuratorModel(ModelStage):
 
 
 class PlaybookUpdater(ContentlessStage):
-    """`playbook_updater`: each operation ends as applied, held or rejected, with a reason."""
+    """`playbook_updater`: each operation ends as applied, held or rejected, with a reason.
+
+    Every `refine_interval` turns it refines the playbook too.
+    """
 
     def __init__(self, container: Container, records: TurnRecords) -> None:
         super().__init__(container, records, name="playbook_updater", description="Applies deltas.")
+        self._refinery = refinery(container)
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Commit the deltas. Raises ConflictError or StoreError."""
+        context = learning_context(self._container, record)
+        with record.timed("curator"):
+            state = await self._apply(context, record)
+            refinement = await self._refinery.after_turn(taught_scope(record), context)
+        if refinement is None:
+            return state
+        record.warn(*refinement.warnings)
+        if not refinement.refined.steps:
+            return state
+        record.playbook = refinement.stored
+        return playbook_projection(record)
+
+    async def _apply(self, context: CurationContext, record: TurnRecord) -> State:
         batch = record.batch
         if batch is None or not (batch.operations or batch.unreadable):
             return {}
-        with record.timed("curator"):
-            learned = await apply_batch(
-                self._container.playbooks,
-                taught_scope(record),
-                batch,
-                learning_context(self._container, record),
-            )
-            record.deltas.extend(learned.curated.results)
+        learned = await apply_batch(self._container.playbooks, taught_scope(record), batch, context)
+        record.deltas.extend(learned.curated.results)
         return take_learned(record, learned)

@@ -5,6 +5,7 @@ from acc_ace.turn_record import TurnRecord
 from core.container import Container
 from core.domain.curation import CurationContext
 from core.turn.learning import Learned, TurnOutcome, curation_context
+from core.turn.refining import Refinery, stale_time
 from schemas import state as keys
 from schemas.tenancy import PlaybookScope
 
@@ -30,6 +31,7 @@ def learning_context(container: Container, record: TurnRecord) -> CurationContex
         user=record.key.user,
         session=record.key.session,
         shared=taught_scope(record).user is None,
+        stale_after=stale_time(container.settings.stale_days),
     )
 
 
@@ -42,6 +44,16 @@ def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
     """Go on with the playbook as it is now; what of session.state changes with it."""
     record.playbook = learned.stored
     return playbook_projection(record) if learned.changed else {}
+
+
+def refinery(container: Container) -> Refinery:
+    """What refines the playbooks, as the settings say."""
+    return Refinery(
+        container.playbooks,
+        interval=container.settings.refine_interval,
+        stale_days=container.settings.stale_days,
+        embedder=container.embedder,
+    )
 
 
 def playbook_projection(record: TurnRecord) -> dict[str, object]:

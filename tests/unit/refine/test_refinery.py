@@ -1,0 +1,169 @@
+"""Refinement in a store: when it happens, and what happens when something fails."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.adapters.in_memory_playbook import InMemoryPlaybookStore
+from core.domain.curation import curate
+from core.domain.curation_record import OK, CurationContext, record_of
+from core.domain.vectors import Vector
+from core.errors import ConflictError
+from core.turn.learning import apply_batch
+from core.turn.refining import Refinery, room_maker, stale_time
+from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from schemas.playbook import Playbook
+from schemas.tenancy import PlaybookScope
+from tests.fakes.word_embedder import TopicEmbedder
+from tests.unit.refine.values import context, playbook
+
+SCOPE = PlaybookScope("desk")
+DOUBLED = playbook("Drain the queue.", "Always drain the queue.", "Answer in French.")
+CATS = playbook("Feed the cat at dawn.", "Give the kitten food when morning comes.")
+
+
+async def _store(book: Playbook) -> InMemoryPlaybookStore:
+    store = InMemoryPlaybookStore()
+    records = [
+        record_of(DeltaKind.IMPORT, item.id, OK, context(), before=None, after=item)
+        for item in book.bullets
+    ]
+    records[-1] = records[-1].model_copy(update={"next_id": book.next_id})
+    await store.commit(SCOPE, book, records, expected_version=0)
+    return store
+
+
+def _refinery(
+    store: InMemoryPlaybookStore, *, interval: int = 3, embedder: TopicEmbedder | None = None
+) -> Refinery:
+    return Refinery(store, interval=interval, stale_days=0, embedder=embedder)
+
+
+async def test_every_interval_th_turn_refines_and_the_others_do_not() -> None:
+    refinery = _refinery(await _store(DOUBLED))
+
+    done = [await refinery.after_turn(SCOPE, context()) for _ in range(4)]
+
+    assert [item is not None for item in done] == [False, False, True, False]
+    assert done[2] is not None
+    assert done[2].stored.version == 2
+
+
+async def test_playbooks_are_counted_apart_and_zero_means_never() -> None:
+    store = await _store(DOUBLED)
+    often, never = _refinery(store, interval=2), _refinery(store, interval=0)
+
+    assert await often.after_turn(SCOPE, context()) is None
+    assert await often.after_turn(PlaybookScope("other"), context()) is None
+    assert await often.after_turn(SCOPE, context()) is not None
+    assert [await never.after_turn(SCOPE, context()) for _ in range(5)] == [None] * 5
+
+
+async def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
+    store = await _store(DOUBLED)
+
+    refinement = await _refinery(store).refine(SCOPE, context(), dry_run=True)
+
+    assert [step.source_ids for step in refinement.refined.steps] == [["b-00002"]]
+    assert (await store.load(SCOPE)).playbook == DOUBLED
+
+
+async def test_an_old_id_still_resolves_after_a_merge() -> None:
+    store = await _store(DOUBLED)
+
+    await _refinery(store).refine(SCOPE, context())
+
+    assert await store.resolve(SCOPE, "b-00002") == "b-00001"
+    assert await store.replay(SCOPE) == (await store.load(SCOPE)).playbook
+
+
+async def test_a_refinement_that_changes_nothing_makes_no_version() -> None:
+    store = await _store(playbook("Drain the queue.", "Answer in French."))
+
+    refinement = await _refinery(store).refine(SCOPE, context())
+
+    assert refinement.stored.version == 1
+    assert (await store.load(SCOPE)).version == 1
+
+
+async def test_an_embedder_finds_duplicates_in_other_words_and_is_asked_once() -> None:
+    embedder = TopicEmbedder()
+    refinery = _refinery(await _store(CATS), embedder=embedder)
+
+    await refinery.refine(SCOPE, context(), dry_run=True)
+    refinement = await refinery.refine(SCOPE, context())
+
+    assert [step.reason for step in refinement.refined.steps] == ["same_meaning"]
+    assert len(embedder.embedded) == 2
+
+
+async def test_a_dead_embedder_leaves_the_words_and_a_warning() -> None:
+    embedder = TopicEmbedder()
+    embedder.broken = "down"
+    store = await _store(DOUBLED)
+
+    refinement = await _refinery(store, embedder=embedder).refine(SCOPE, context())
+
+    assert [step.reason for step in refinement.refined.steps] == ["near_duplicate"]
+    (warning,) = refinement.warnings
+    assert "test/topics is down" in warning
+
+
+class _Rival(TopicEmbedder):
+    """While it embeds, somebody else commits, `losses` times."""
+
+    def __init__(self, store: InMemoryPlaybookStore, losses: int) -> None:
+        super().__init__()
+        self._store = store
+        self._losses = losses
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self._losses:
+            self._losses -= 1
+            operation = DeltaOperation(
+                type=DeltaType.ADD, section="s", content=f"Offer the dish {'x' * self._losses}."
+            )
+            await apply_batch(self._store, SCOPE, DeltaBatch(operations=[operation]), context())
+        return await super().passages(texts)
+
+
+async def test_a_lost_race_is_run_again_on_the_newer_version() -> None:
+    store = await _store(DOUBLED)
+
+    refinement = await _refinery(store, embedder=_Rival(store, losses=2)).refine(SCOPE, context())
+
+    assert refinement.stored.version == 4
+    assert [item.id for item in refinement.stored.playbook.bullets] == [
+        "b-00001", "b-00003", "b-1000000", "b-1000001",
+    ]  # fmt: skip
+
+
+async def test_a_race_that_is_always_lost_is_given_up_with_nothing_changed() -> None:
+    store = await _store(DOUBLED)
+
+    with pytest.raises(ConflictError):
+        await _refinery(store, embedder=_Rival(store, losses=99)).refine(SCOPE, context())
+
+    assert [item.id for item in (await store.load(SCOPE)).playbook.bullets][:3] == [
+        "b-00001", "b-00002", "b-00003",
+    ]  # fmt: skip
+
+
+def test_a_full_playbook_is_refined_before_an_addition_is_held() -> None:
+    batch = DeltaBatch(
+        operations=[DeltaOperation(type=DeltaType.ADD, section="s", content="Greet the guest.")]
+    )
+    doubled, distinct = DOUBLED, playbook("Drain the queue.", "Answer in French.", "Ask twice.")
+    full: CurationContext = replace(context(playbook_bullets=3), refine=room_maker(None))
+
+    added, held = curate(doubled, batch, full), curate(distinct, batch, full)
+
+    assert [result.status for result in added.results] == [DeltaStatus.APPLIED]
+    assert [item.id for item in added.playbook.bullets][:2] == ["b-00001", "b-00003"]
+    assert [(r.status, r.reason) for r in held.results] == [(DeltaStatus.HELD, "over_budget")]
+
+
+def test_no_days_means_that_nothing_grows_stale() -> None:
+    assert stale_time(0) is None
+    assert stale_time(1.5) is not None
