@@ -1,10 +1,12 @@
 """Recall at 1k, 10k, 100k and 1M artifacts: query time, indexing rate, memory, disk.
 
-    python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200] [--json]
+    python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200]
+                                 [--store sqlite|postgres] [--json]
 
 One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000
 made-up ones, so that the commonest words are in most texts. A query is half the words of a turn,
-with a state of four items. Peak memory is the process's, after all sizes up to that one.
+with a state of four items. Peak memory is the process's, after all sizes up to that one. With
+PostgreSQL (full text by GIN, the test suite's own server) CPU and memory are the client's alone.
 """
 
 import argparse
@@ -16,7 +18,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -25,6 +28,7 @@ from typing import NamedTuple
 
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
+from core.ports.artifact_store import ArtifactStore
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from schemas.tenancy import SessionKey, Tenant
 
@@ -47,6 +51,11 @@ class Scale:
     indexed_per_s: int
     disk_mb: float
     peak_memory_mb: float
+
+
+class _Opened(NamedTuple):
+    store: ArtifactStore
+    disk_bytes: Callable[[], Awaitable[int]]
 
 
 class _Times(NamedTuple):
@@ -98,13 +107,11 @@ def _word(number: int) -> str:
             return letters
 
 
-async def measure(sizes: list[int], queries: int) -> list[Scale]:
+async def measure(sizes: list[int], queries: int, kind: str = "sqlite") -> list[Scale]:
     """Grow one store through the sizes; measure at each."""
     talk, stored = Talk(), 0
     found: list[Scale] = []
-    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
-        database = SqliteDatabase(Path(folder) / DATABASE_FILE)
-        store = SqliteArtifactStore(database)
+    async with _OPEN[kind]() as (store, disk_bytes):
         for size in sorted(sizes):
             began, before = time.perf_counter(), stored
             while stored < size:
@@ -113,12 +120,45 @@ async def measure(sizes: list[int], queries: int) -> list[Scale]:
                 stored = upto
             rate = (stored - before) / (time.perf_counter() - began)
             times = await _ask(store, [talk.query() for _ in range(queries)])
-            found.append(_scale(size, rate, times, Path(folder)))
-        await database.close()
+            found.append(_scale(size, rate, times, await disk_bytes()))
     return found
 
 
-async def _ask(store: SqliteArtifactStore, queries: list[RecallQuery]) -> _Times:
+@asynccontextmanager
+async def _in_sqlite() -> AsyncIterator[_Opened]:
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        database = SqliteDatabase(Path(folder) / DATABASE_FILE)
+
+        async def disk_bytes() -> int:
+            return sum(file.stat().st_size for file in Path(folder).iterdir())
+
+        yield _Opened(SqliteArtifactStore(database), disk_bytes)
+        await database.close()
+
+
+@asynccontextmanager
+async def _in_postgres() -> AsyncIterator[_Opened]:
+    # The driver is an optional extra; the server is that of the tests, as in a checkout.
+    from core.adapters.postgres_artifacts import PostgresArtifactStore  # noqa: PLC0415
+    from core.adapters.postgres_database import PostgresDatabase  # noqa: PLC0415
+    from tests.fakes.postgres_server import running_postgres  # noqa: PLC0415
+
+    with running_postgres() as server:
+        database = PostgresDatabase(server.new_database())
+
+        async def disk_bytes() -> int:
+            size = "SELECT pg_database_size(current_database())"
+            rows = await database.read(lambda connection: connection.execute(size).fetchall())
+            return int(rows[0][0])
+
+        yield _Opened(PostgresArtifactStore(database), disk_bytes)
+        await database.close()
+
+
+_OPEN = {"sqlite": _in_sqlite, "postgres": _in_postgres}
+
+
+async def _ask(store: ArtifactStore, queries: list[RecallQuery]) -> _Times:
     wall, cpu = [], []
     for query in queries:
         began, spent = time.perf_counter(), time.process_time()
@@ -128,7 +168,7 @@ async def _ask(store: SqliteArtifactStore, queries: list[RecallQuery]) -> _Times
     return _Times(wall, cpu)
 
 
-def _scale(size: int, rate: float, times: _Times, folder: Path) -> Scale:
+def _scale(size: int, rate: float, times: _Times, disk_bytes: int) -> Scale:
     wall, cpu = times
     return Scale(
         artifacts=size,
@@ -136,7 +176,7 @@ def _scale(size: int, rate: float, times: _Times, folder: Path) -> Scale:
         p95_ms=round(statistics.quantiles(wall, n=20)[18], 1),
         cpu_ms=round(statistics.median(cpu), 1),
         indexed_per_s=round(rate),
-        disk_mb=round(sum(file.stat().st_size for file in folder.iterdir()) / 1e6, 1),
+        disk_mb=round(disk_bytes / 1e6, 1),
         peak_memory_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     )
 
@@ -146,10 +186,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000,10000")
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--store", choices=sorted(_OPEN), default="sqlite")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    scales = asyncio.run(measure(sizes, options.queries))
+    scales = asyncio.run(measure(sizes, options.queries, options.store))
     if options.json:
         json.dump([asdict(scale) for scale in scales], sys.stdout)
         return
