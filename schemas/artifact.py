@@ -55,6 +55,11 @@ class RecallQuery(Value):
     )
     limit: int = Field(default=8, ge=1, le=100)
     max_tokens: int = Field(default=4_000, ge=1)
+    excerpt_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="Longest single candidate; a longer one is cut to the match.",
+    )
     before: datetime | None = Field(default=None, description="Only artifacts created before.")
 
 

@@ -12,7 +12,7 @@ from core.domain.ranking import (
     CorpusStatistics,
     Document,
     SearchQuery,
-    fit,
+    fitted,
     rank,
     search_query,
     shortlist,
@@ -101,7 +101,7 @@ class InMemoryArtifactStore:
         )
         artifacts = {entry.artifact.artifact_id: entry.artifact for entry in matching}
         return Recall(
-            candidates=fit(chosen, artifacts, max_tokens=query.max_tokens),
+            candidates=fitted(chosen, artifacts, query, terms),
             warnings=[text for text in (asked.warning, *warnings) if text],
         )
 

@@ -27,7 +27,7 @@ from core.domain.ranking import (
     Document,
     Ranked,
     SearchQuery,
-    fit,
+    fitted,
     rank,
     search_query,
     shortlist,
@@ -154,7 +154,7 @@ class PostgresArtifactStore:
         )
         artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
         return Recall(
-            candidates=fit(chosen.ranked, artifacts, max_tokens=query.max_tokens),
+            candidates=fitted(chosen.ranked, artifacts, query, terms),
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
         )
 

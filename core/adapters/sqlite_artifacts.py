@@ -26,7 +26,7 @@ from core.domain.ranking import (
     Document,
     Ranked,
     SearchQuery,
-    fit,
+    fitted,
     rank,
     search_query,
     shortlist,
@@ -134,7 +134,7 @@ class SqliteArtifactStore:
         )
         artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
         return Recall(
-            candidates=fit(chosen.ranked, artifacts, max_tokens=query.max_tokens),
+            candidates=fitted(chosen.ranked, artifacts, query, terms),
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
         )
 

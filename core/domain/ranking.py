@@ -6,7 +6,7 @@ never outvote a clear match of x_t itself. The place of a turn then counts too (
 against rank fusion, diversification and decay by age in docs/memory.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.domain.bm25 import (
@@ -17,6 +17,7 @@ from core.domain.bm25 import (
     rarity,
     saturated,
 )
+from core.domain.excerpt import excerpt
 from core.domain.nearness import blended, nearness
 from core.domain.priors import Place, Prior, priors
 from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
@@ -30,6 +31,7 @@ __all__ = [
     "Ranked",
     "SearchQuery",
     "fit",
+    "fitted",
     "rank",
     "search_query",
     "shortlist",
@@ -176,25 +178,48 @@ def shortlist(
 
 
 def fit(
-    shortlisted: Sequence[Ranked], artifacts: Mapping[str, Artifact], *, max_tokens: int
+    shortlisted: Sequence[Ranked],
+    artifacts: Mapping[str, Artifact],
+    *,
+    max_tokens: int,
+    each: int | None = None,
+    terms: Collection[str] = (),
 ) -> list[RecalledArtifact]:
-    """The artifacts of a shortlist within `max_tokens` together.
+    """The artifacts of a shortlist within `max_tokens` together, `each` at most so long.
 
-    When they are too long, the longest are cut, all to the same length; none is dropped.
+    When they are too long, the longest are cut, all to the same length; none is dropped. What is
+    cut keeps the part that holds the search terms.
     """
     found = [item for item in shortlisted if item.artifact_id in artifacts]
-    texts = [clip_tokens(artifacts[item.artifact_id].content, max_tokens) for item in found]
+    most = min(max_tokens, each or max_tokens)
+    texts = [excerpt(artifacts[item.artifact_id].content, terms, most) for item in found]
     level = _level([estimate_tokens(text) for text in texts], max_tokens)
     return [
         RecalledArtifact(
             artifact=artifacts[item.artifact_id].model_copy(
-                update={"content": clip_tokens(text, level)}
+                update={"content": excerpt(text, terms, level)}
             ),
             score=item.score,
             why=item.why,
         )
         for item, text in zip(found, texts, strict=True)
     ]
+
+
+def fitted(
+    shortlisted: Sequence[Ranked],
+    artifacts: Mapping[str, Artifact],
+    query: RecallQuery,
+    terms: SearchQuery,
+) -> list[RecalledArtifact]:
+    """`fit` with the budgets and terms of a query."""
+    return fit(
+        shortlisted,
+        artifacts,
+        max_tokens=query.max_tokens,
+        each=query.excerpt_tokens,
+        terms=terms.terms,
+    )
 
 
 def _level(lengths: Sequence[int], budget: int) -> int:

@@ -25,6 +25,7 @@ def recall_query(
         state_terms=[term for term in terms if term],
         limit=limits.recall_k,
         max_tokens=limits.recall_tokens,
+        excerpt_tokens=limits.artifact_tokens,
     )
 
 
