@@ -130,10 +130,14 @@ async def _in_sqlite() -> AsyncIterator[_Opened]:
         database = SqliteDatabase(Path(folder) / DATABASE_FILE)
 
         async def disk_bytes() -> int:
-            return sum(file.stat().st_size for file in Path(folder).iterdir())
+            return _bytes_in(Path(folder))
 
         yield _Opened(SqliteArtifactStore(database), disk_bytes)
         await database.close()
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 @asynccontextmanager
