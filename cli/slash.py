@@ -1,4 +1,4 @@
-"""Slash commands: `/ccs`, `/diff`, `/playbook`, `/undo`, `/reset`, `/help`, `/quit`."""
+"""Slash commands: what a line with a slash in front does instead of talking to the agent."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -13,6 +13,7 @@ from cli.screen import Screen
 from cli.turn_api import TurnApi
 from cli.view import ccs_view, diff_view, playbook_view
 from core.errors import InputError
+from schemas.feedback import MAX_WORDS, Judgement
 from schemas.tenancy import SessionKey
 
 _COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
@@ -41,6 +42,8 @@ class Command:
 
     help: str
     run: Callable[[Place], Awaitable[None]] | None = None
+    tell: Callable[[Place, str], Awaitable[None]] | None = None
+    """For a command that words may follow."""
 
 
 def parse_command(line: str) -> Spoken | None:
@@ -59,6 +62,9 @@ async def run_command(spoken: Spoken, place: Place) -> bool:
     command = COMMANDS.get(spoken.name)
     if command is None:
         raise InputError(_unknown(spoken.name))
+    if command.tell is not None:
+        await command.tell(place, spoken.argument)
+        return True
     if spoken.argument:
         raise InputError(
             f"/{spoken.name} takes no argument; to send this line as text, start it with //"
@@ -94,6 +100,36 @@ async def _playbook(place: Place) -> None:
     place.screen.view(playbook_view(await place.turns.playbook()))
 
 
+async def _good(place: Place, words: str) -> None:
+    await _judge(place, Judgement(thumbs="up", comment=_comment(words)))
+
+
+async def _bad(place: Place, words: str) -> None:
+    await _judge(place, Judgement(thumbs="down", comment=_comment(words)))
+
+
+def _comment(words: str) -> str | None:
+    if len(words) > MAX_WORDS:
+        raise InputError(f"a comment has at most {MAX_WORDS:,} characters, not {len(words):,}")
+    return words or None
+
+
+async def _judge(place: Place, judgement: Judgement) -> None:
+    """Give feedback on the last answer, and say what was learnt from it."""
+    state = await place.turns.state(place.key)
+    if state is None or state.turn == 0:
+        place.screen.notice("nothing yet: there is no answer to judge")
+        return
+    report = await place.turns.feedback(place.key, state.turn, judgement)
+    applied = sum(delta.status == "applied" for delta in report.deltas)
+    if not report.fresh:
+        place.screen.notice(f"turn {report.turn} has this feedback already")
+    elif report.learned:
+        place.screen.notice(f"kept with turn {report.turn}; changes to the playbook: {applied}")
+    else:
+        place.screen.notice(f"kept with turn {report.turn}; not learnt from yet")
+
+
 async def _undo(place: Place) -> None:
     state = await place.turns.undo(place.key)
     place.screen.notice(f"undone; the state is that of turn {state.turn} again")
@@ -115,9 +151,11 @@ COMMANDS: dict[str, Command] = {
     "ccs": Command("show the compressed cognitive state", _ccs),
     "diff": Command("show what the last turn changed in it", _diff),
     "playbook": Command("show the playbook", _playbook),
+    "good": Command("the last answer was good; words may follow", tell=_good),
+    "bad": Command("the last answer was bad; say in words what was wrong", tell=_bad),
     "undo": Command("take the last turn back", _undo),
     "reset": Command("empty the state of this session", _reset),
     "help": Command("show this", _help),
     "quit": Command("leave (also Ctrl-D); the session is kept"),
 }
-"""All commands, in the order of `/help`. One without `run` leaves."""
+"""All commands, in the order of `/help`. One without `run` and `tell` leaves."""

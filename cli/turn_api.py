@@ -6,8 +6,10 @@ from typing import Any, Protocol
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.commit import CommittedState, JournalEntry
+from schemas.feedback import Judgement
 from schemas.memory_name import MemoryName
 from schemas.playbook import StoredPlaybook
+from schemas.report import FeedbackReport
 from schemas.tenancy import SessionKey, Tenant
 from schemas.turn_event import TurnEvent
 
@@ -58,6 +60,12 @@ class TurnApi(Protocol):
 
     async def playbook(self) -> StoredPlaybook:
         """The current playbook."""
+        ...
+
+    async def feedback(
+        self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+    ) -> FeedbackReport:
+        """Keep what is said of an answered turn, and learn from it."""
         ...
 
     def start_learning(self) -> None:

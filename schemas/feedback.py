@@ -14,7 +14,7 @@ from schemas.base import Value
 MAX_FEEDBACK = 16
 """Pieces of feedback that one turn takes."""
 
-_WORDS = 8_000
+MAX_WORDS = 8_000
 """Characters of a ground truth or a comment."""
 
 
@@ -30,10 +30,10 @@ class Judgement(Value):
         description="An environment's reward: above 0 is good, below 0 is bad; any unit.",
     )
     ground_truth: str | None = Field(
-        default=None, min_length=1, max_length=_WORDS, description="The right answer."
+        default=None, min_length=1, max_length=MAX_WORDS, description="The right answer."
     )
     comment: str | None = Field(
-        default=None, min_length=1, max_length=_WORDS, description="What was good or bad, in words."
+        default=None, min_length=1, max_length=MAX_WORDS, description="What was good or bad, in words."
     )
 
     @model_validator(mode="after")

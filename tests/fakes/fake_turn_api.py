@@ -10,9 +10,10 @@ from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.ccs import empty_ccs
 from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from schemas.feedback import Judgement
 from schemas.memory_name import MemoryName
 from schemas.playbook import Playbook, StoredPlaybook
-from schemas.report import TokenUse, TurnReport
+from schemas.report import FeedbackReport, TokenUse, TurnReport
 from schemas.tenancy import SessionKey, Tenant
 from schemas.turn_event import Answer, AnswerChunk, StageStarted, TurnDone, TurnEvent
 
@@ -32,6 +33,7 @@ class FakeTurnApi:
         self.hanging = asyncio.Event()
         self.closed = False
         self.learning = False
+        self.judged: list[tuple[int, Judgement]] = []
 
     async def stream(
         self,
@@ -74,6 +76,21 @@ class FakeTurnApi:
             raise NotFoundError("nothing to undo: the session has no turns")
         entries.pop()
         return entries[-1].state if entries else CommittedState()
+
+    async def feedback(
+        self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+    ) -> FeedbackReport:
+        fresh = (turn, judgement) not in self.judged
+        self.judged.append((turn, judgement))
+        return FeedbackReport(
+            id=given_id or "f",
+            turn=turn,
+            fresh=fresh,
+            learned=True,
+            deltas=[],
+            playbook_version=0,
+            warnings=[],
+        )
 
     async def reset(self, key: SessionKey) -> None:
         self.journal.pop(key, None)

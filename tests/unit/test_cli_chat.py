@@ -18,6 +18,7 @@ from cli.script import Script, ScriptedTurn
 from cli.terminal import TerminalScreen
 from core.errors import AccAceError, InputError, ModelUnavailable, StoreError
 from schemas.authority import Authority
+from schemas.feedback import Judgement
 from schemas.tenancy import SessionKey
 from tests.fakes.fake_turn_api import FakeTurnApi
 
@@ -154,6 +155,27 @@ def test_views_show_what_is_stored_as_it_is() -> None:
     assert "a [red]b[/red]" in shown
     assert "Check [disk] first." in shown
     assert "helpful 0 · harmful 0 · neutral 0" in shown
+
+
+def test_good_and_bad_judge_the_last_answer_with_the_words_that_follow() -> None:
+    turns, terminal = FakeTurnApi(), Terminal(width=200)
+    inputs = [
+        "/good",
+        "hello",
+        "again",
+        "/bad it was db-02",
+        "/good",
+        "/good",
+        "/bad " + "x" * 8_001,
+    ]
+    assert _converse(turns, terminal, inputs) is ExitCode.OK
+    assert turns.judged[0] == (2, Judgement(thumbs="down", comment="it was db-02"))
+    assert turns.judged[1:] == [(2, Judgement(thumbs="up"))] * 2
+    told = terminal.out.getvalue()
+    assert "there is no answer to judge" in told
+    assert "kept with turn 2; changes to the playbook: 0" in told
+    assert "turn 2 has this feedback already" in told
+    assert "a comment has at most 8,000 characters" in told
 
 
 def test_unknown_command_gets_a_hint_and_is_not_sent() -> None:
