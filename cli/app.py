@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli import jobs_commands
 from cli.failure import exit_code, told
 from cli.streams import use_utf8
 from core.errors import AccAceError
@@ -25,6 +26,7 @@ app.add_typer(playbook, name="playbook")
 app.add_typer(memory, name="memory")
 bench = typer.Typer(help="Measure, on data of yours.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
+app.add_typer(jobs_commands.app, name="jobs")
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
 

@@ -19,7 +19,7 @@ from acc_ace.pipeline import build_app
 from config import ROLES, Role, Settings
 from core.container import Container
 from core.models.factory import describe
-from server import documents, feedback, health, memory, models, playbook, sessions, turns
+from server import documents, feedback, health, jobs, memory, models, playbook, sessions, turns
 from server.adk_guard import AdkInputGuard
 from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
@@ -39,6 +39,7 @@ _ROUTERS: Final = (
     feedback.router,
     sessions.router,
     playbook.router,
+    jobs.router,
     memory.router,
     documents.router,
     models.router,

@@ -10,7 +10,7 @@ from config import Role
 from core.container import Container
 from core.models.factory import build_model
 from core.models.resilient import ResilientLlm
-from core.turn.feedback import keep_feedback, learn_from_feedback
+from core.turn.feedback import feedback_job, keep_feedback, learn_from_feedback
 from core.turn.learning import Lesson, Roles
 from schemas.delta import DeltaBatch
 from schemas.feedback import Judgement
@@ -37,7 +37,9 @@ class FeedbackLearner:
     async def take(
         self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
     ) -> FeedbackReport:
-        """Keep feedback, and learn from it unless learning is off. The same id is learnt once.
+        """Keep feedback, and learn from it now, later or not, as the settings say.
+
+        The same id is learnt once.
 
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
         kept stays kept: the same call again goes on where this one ended.
@@ -47,6 +49,10 @@ class FeedbackLearner:
         if self._container.settings.learning == "inline":
             lesson = await learn_from_feedback(
                 self._container, key, turn, kept.feedback.id, roles=self._roles
+            )
+        elif self._container.learning is not None and not kept.feedback.learned:
+            await self._container.learning.submit(
+                feedback_job(key, kept.interaction, kept.feedback)
             )
         scope = self._container.playbook_scope(key.app, key.user)
         stored = await self._container.playbooks.load(scope)

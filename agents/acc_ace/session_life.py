@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from google.adk.models import BaseLlm
 from google.adk.sessions import BaseSessionService
@@ -174,15 +174,9 @@ class SessionLife:
             "jobs": max(0, erased["jobs"] - 1) + learning,
         }
 
-    @asynccontextmanager
-    async def _learning_jobs(self) -> AsyncIterator[LearningQueue | None]:
+    def _learning_jobs(self) -> AbstractAsyncContextManager[LearningQueue | None]:
         """The jobs of background learning, also those of a time when it was on."""
-        jobs = await kept_jobs(self._container)
-        try:
-            yield jobs
-        finally:
-            if jobs is not None and jobs is not self._container.learning:
-                await jobs.close()
+        return kept_jobs(self._container.settings, self._container.learning)
 
     async def _erase_sessions(self, tenant: Tenant) -> int:
         if isinstance(self._sessions, BoundedSessions):

@@ -86,7 +86,12 @@ class DbosDatabase:
         """Do what may fail in the database. Raises StoreError that names it."""
         try:
             return work()
-        except (SQLAlchemyError, sqlite3.Error, psycopg.Error) as error:
+        except (
+            SQLAlchemyError,
+            sqlite3.Error,
+            psycopg.Error,
+            dbos_error.DBOSException,
+        ) as error:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             raise StoreError(
                 f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
@@ -166,10 +171,26 @@ def _in_postgres(settings: Settings) -> DbosDatabase:
     return DbosDatabase(text, named)
 
 
+def quiet_dbos() -> None:
+    """Let DBOS write into the log of the process, and only what is not told by us."""
+    log = logging.getLogger("dbos")
+    if not log.handlers:  # Else it would print to stderr by itself.
+        log.addHandler(logging.NullHandler())
+    if not any(isinstance(known, OwnErrorsOut) for known in log.filters):
+        log.addFilter(OwnErrorsOut())
+
+
 class OwnErrorsOut(logging.Filter):
     """Keeps failures of jobs out of DBOS's log: they are logged by us, in one line each."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """False for what DBOS says of an error that is ours, or of its own retries of one."""
+        """False for what DBOS says of an error of ours, of trying again, or of an erased job."""
         error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, AccAceError | dbos_error.DBOSMaxStepRetriesExceeded)
+        return not isinstance(error, _TOLD)
+
+
+_TOLD = (
+    AccAceError,
+    dbos_error.DBOSMaxStepRetriesExceeded,
+    dbos_error.DBOSNonExistentWorkflowError,
+)

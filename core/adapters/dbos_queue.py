@@ -9,42 +9,38 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from dbos import DBOSClient, EnqueueOptions, WorkflowStatus
-from pydantic import ValidationError
+from dbos import DBOSClient, EnqueueOptions
 
 from core.adapters.dbos_database import DbosDatabase
-from core.errors import InputError, NotFoundError, StoreError
+from core.adapters.dbos_rows import (
+    AGAIN,
+    ATTEMPTS,
+    JOB_VERSION,
+    QUEUE,
+    SHED,
+    STATUSES,
+    WORKFLOW,
+    attempts,
+    ids_of,
+    owner,
+    queued,
+    row_of,
+    rows_of,
+    statuses,
+)
+from core.errors import InputError, StoreError
 from schemas.background import BackgroundLimits
 from schemas.learning_job import (
     Attempt,
     JobState,
     LearningJob,
-    LearningOutcome,
     QueuedLearning,
 )
 from schemas.tenancy import Tenant
 
 T = TypeVar("T")
-
-QUEUE: Final = "learning"
-WORKFLOW: Final = "learn"
-JOB_VERSION: Final = "1"
-"""DBOS's application version: goes up when a job of today could not be read any more."""
-
-ATTEMPTS: Final = "attempts"
-SHED: Final = "shed"
-
-_STATES: Final[dict[JobState, tuple[str, ...]]] = {
-    JobState.WAITING: ("ENQUEUED", "DELAYED"),
-    JobState.RUNNING: ("PENDING",),
-    JobState.DONE: ("SUCCESS",),
-    JobState.DEAD: ("ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"),
-    JobState.SHED: ("CANCELLED",),
-}
-_STATE_OF: Final = {status: state for state, of in _STATES.items() for status in of}
-_AGAIN: Final = (JobState.DEAD, JobState.SHED)
 
 _PAGE: Final = 500
 
@@ -93,7 +89,7 @@ class DbosLearningQueue:
         rows = await self._ask(
             lambda client: client.list_workflows(
                 name=WORKFLOW,
-                status=_statuses(states),
+                status=statuses(states),
                 user=owner(tenant) if tenant else None,
                 limit=limit,
                 offset=max(offset, 0),
@@ -104,21 +100,21 @@ class DbosLearningQueue:
 
     async def get(self, job_id: str) -> QueuedLearning:
         """A job; raises NotFoundError."""
-        return await self._ask(lambda client: queued(_row(client, job_id)))
+        return await self._ask(lambda client: queued(row_of(client, job_id)))
 
     async def retry(self, job_id: str) -> QueuedLearning:
         """Let a dead or shed job be done again. Raises NotFoundError or InputError."""
 
         def work(client: DBOSClient) -> QueuedLearning:
-            found = queued(_row(client, job_id))
-            if found.state not in _AGAIN:
+            found = queued(row_of(client, job_id))
+            if found.state not in AGAIN:
                 raise InputError(
                     f"job {job_id} is {found.state}; only dead and shed jobs are done again"
                 )
             client.rewind_workflow(
                 job_id, start_step=1, application_version=JOB_VERSION, queue_name=QUEUE
             )
-            return queued(_row(client, job_id))
+            return queued(row_of(client, job_id))
 
         return await self._ask(work)
 
@@ -126,7 +122,7 @@ class DbosLearningQueue:
         """Forget a job. Raises NotFoundError, or InputError while it is running."""
 
         def work(client: DBOSClient) -> None:
-            if queued(_row(client, job_id)).state is JobState.RUNNING:
+            if queued(row_of(client, job_id)).state is JobState.RUNNING:
                 raise InputError(f"job {job_id} is running; it can be dropped when it has ended")
             client.delete_workflow(job_id)
 
@@ -135,14 +131,14 @@ class DbosLearningQueue:
     async def counts(self) -> Mapping[JobState, int]:
         """How many jobs are in each state."""
         return await self._ask(
-            lambda client: {state: len(_ids(client, states=[state])) for state in JobState}
+            lambda client: {state: len(ids_of(client, states=[state])) for state in JobState}
         )
 
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's jobs, running ones too: those find that their turn is gone."""
 
         def work(client: DBOSClient) -> int:
-            doomed = _ids(client, tenant=tenant)
+            doomed = ids_of(client, tenant=tenant)
             if doomed:
                 client.delete_workflows(doomed)
             return len(doomed)
@@ -154,7 +150,7 @@ class DbosLearningQueue:
 
     async def residue(self, tenant: Tenant) -> Mapping[str, int]:
         """Jobs that name the user; empty when nothing is held."""
-        left = await self._ask(lambda client: len(_ids(client, tenant=tenant)))
+        left = await self._ask(lambda client: len(ids_of(client, tenant=tenant)))
         return {"jobs.workflow_status": left} if left else {}
 
     async def spent(self, since: datetime) -> Sequence[Attempt]:
@@ -162,8 +158,8 @@ class DbosLearningQueue:
 
         def work(client: DBOSClient) -> Sequence[Attempt]:
             rows = [
-                *_rows(client, states=[JobState.RUNNING, JobState.WAITING]),
-                *_rows(client, completed_after=since.isoformat()),
+                *rows_of(client, states=[JobState.RUNNING, JobState.WAITING]),
+                *rows_of(client, completed_after=since.isoformat()),
             ]
             return [attempt for row in rows for attempt in attempts(row.attributes)]
 
@@ -181,8 +177,8 @@ class DbosLearningQueue:
 
         def work(client: DBOSClient) -> int:
             ended = datetime.fromtimestamp(now.timestamp() - self._limits.keep_done_s, UTC)
-            old = _ids(client, states=[JobState.DONE], completed_before=ended.isoformat())
-            dead = _ids(client, states=_AGAIN)[self._limits.keep_dead :]
+            old = ids_of(client, states=[JobState.DONE], completed_before=ended.isoformat())
+            dead = ids_of(client, states=AGAIN)[self._limits.keep_dead :]
             for start in range(0, len(doomed := [*old, *dead]), _PAGE):
                 client.delete_workflows(doomed[start : start + _PAGE])
             return len(doomed)
@@ -191,15 +187,22 @@ class DbosLearningQueue:
 
     async def give_back(self, job_ids: Sequence[str]) -> None:
         """Let jobs that were begun wait again, as if nobody had begun them."""
-        known = list(job_ids)
-        if known:
-            await self._ask(lambda client: client.resume_workflows(known, queue_name=QUEUE))
+
+        def work(client: DBOSClient) -> None:
+            rows = client.list_workflows(
+                workflow_ids=list(job_ids), load_input=False, load_output=False
+            )
+            if rows:  # Those of a user who was erased meanwhile are not there any more.
+                client.resume_workflows([row.workflow_id for row in rows], queue_name=QUEUE)
+
+        if job_ids:
+            await self._ask(work)
 
     async def running_by(self) -> set[str]:
         """The executors that have jobs running, dead or alive."""
 
         def work(client: DBOSClient) -> set[str]:
-            rows = _rows(client, states=[JobState.RUNNING])
+            rows = rows_of(client, states=[JobState.RUNNING])
             return {row.executor_id for row in rows if row.executor_id}
 
         return await self._ask(work)
@@ -231,119 +234,14 @@ class DbosLearningQueue:
         """Give the oldest waiting jobs up, so that no more than the bound wait."""
         waiting = client.list_workflows(
             name=WORKFLOW,
-            status=list(_STATES[JobState.WAITING]),
+            status=list(STATUSES[JobState.WAITING]),
             limit=self._limits.queue + _PAGE,
             load_input=False,
             load_output=False,
         )
-        excess = [row.workflow_id for row in waiting[: len(waiting) - self._limits.queue]]
+        excess = [row.workflow_id for row in waiting[: max(0, len(waiting) - self._limits.queue)]]
         for job_id in excess:
             client.update_workflow_attributes(job_id, {SHED: "queue_full"}, merge=True)
         if excess:
             client.cancel_workflows(excess)
             logger.warning("learning_shed jobs=%d bound=%d", len(excess), self._limits.queue)
-
-
-def owner(tenant: Tenant) -> str:
-    """A user of an app, as rows name it."""
-    return f"{tenant.app}/{tenant.user}"
-
-
-def queued(row: WorkflowStatus) -> QueuedLearning:
-    """A row as a job."""
-    made = attempts(row.attributes)
-    state = _STATE_OF[row.status]
-    return QueuedLearning(
-        id=row.workflow_id,
-        state=state,
-        job=_job(row),
-        attempts=made,
-        error=_error(row, made, state),
-        outcome=_outcome(row),
-        created_at=_time(row.created_at),
-        updated_at=_time(row.updated_at),
-    )
-
-
-def attempts(attributes: Mapping[str, Any] | None) -> list[Attempt]:
-    """The tries that a row tells of; what cannot be read counts as none."""
-    try:
-        return [Attempt.model_validate(item) for item in (attributes or {}).get(ATTEMPTS, ())]
-    except ValidationError:
-        logger.warning("learning_attempts_unreadable")
-        return []
-
-
-def _job(row: WorkflowStatus) -> LearningJob | None:
-    try:
-        return LearningJob.model_validate(row.input["args"][0]) if row.input else None
-    except (ValidationError, LookupError, TypeError):
-        return None
-
-
-def _error(row: WorkflowStatus, made: Sequence[Attempt], state: JobState) -> str:
-    if state is JobState.SHED:
-        reason = (row.attributes or {}).get(SHED, "cancelled")
-        return f"shed: {reason}"
-    if row.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-        return "every worker that did it died"
-    if state is JobState.DONE:
-        return ""
-    last = made[-1].error if made else ""
-    return last or (str(row.error) if row.error else "")
-
-
-def _outcome(row: WorkflowStatus) -> str:
-    if not isinstance(row.output, dict):
-        return ""
-    return LearningOutcome.model_validate(row.output).outcome
-
-
-def _time(milliseconds: int | None) -> datetime:
-    return datetime.fromtimestamp((milliseconds or 0) / 1_000, UTC)
-
-
-def _statuses(states: Sequence[JobState]) -> list[str] | None:
-    return [status for state in states for status in _STATES[state]] or None
-
-
-def _row(client: DBOSClient, job_id: str) -> WorkflowStatus:
-    rows = client.list_workflows(workflow_ids=[job_id], name=WORKFLOW)
-    if not rows:
-        raise NotFoundError(f"there is no learning job '{job_id}'")
-    return rows[0]
-
-
-def _ids(
-    client: DBOSClient,
-    *,
-    states: Sequence[JobState] = (),
-    tenant: Tenant | None = None,
-    completed_before: str | None = None,
-) -> "list[str]":
-    """Ids of all such jobs, newest first."""
-    rows = client.list_workflows(
-        name=WORKFLOW,
-        status=_statuses(states),
-        user=owner(tenant) if tenant else None,
-        completed_before=completed_before,
-        load_input=False,
-        load_output=False,
-        sort_desc=True,
-    )
-    return [row.workflow_id for row in rows]
-
-
-def _rows(
-    client: DBOSClient,
-    *,
-    states: Sequence[JobState] = (),
-    completed_after: str | None = None,
-) -> "list[WorkflowStatus]":
-    return client.list_workflows(
-        name=WORKFLOW,
-        status=_statuses(states),
-        completed_after=completed_after,
-        load_input=False,
-        load_output=False,
-    )

@@ -10,18 +10,19 @@ lesson is committed once, whoever else works on it.
 import asyncio
 import logging
 import threading
-import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, StepOptions
 
-from core.adapters.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, OwnErrorsOut
-from core.adapters.dbos_queue import JOB_VERSION, QUEUE, WORKFLOW, DbosLearningQueue
-from core.domain.learning_budget import HOUR, Meter, budget_wait_s
+from core.adapters.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, quiet_dbos
+from core.adapters.dbos_queue import DbosLearningQueue
+from core.adapters.dbos_room import Room, pause
+from core.adapters.dbos_rows import JOB_VERSION, QUEUE, WORKFLOW
+from core.domain.learning_budget import Meter
 from core.domain.pressure import Pressure
 from core.errors import (
     AccAceError,
@@ -41,12 +42,6 @@ from schemas.tenancy import SessionKey
 
 logger = logging.getLogger(__name__)
 
-_LOOK_S = 0.5
-"""Time between two looks whether a job may begin."""
-
-_BUDGET_S = 2.0
-"""How long the tokens spent in an hour are taken as known."""
-
 _KEEP_S = 10.0
 """Time between two looks for jobs of workers that died."""
 
@@ -57,6 +52,9 @@ _SHOWN = 500
 
 _one_per_process = threading.Lock()
 """DBOS is one object in a process, so there can be one worker."""
+
+_serving: "list[DbosLearningQueue]" = []
+"""The queue of that worker, while there is one."""
 
 
 class _Engine(DBOS):
@@ -81,7 +79,8 @@ class DbosWorker:
         """`on_stop` is awaited on the worker's loop when it ends, to close what `learn` uses."""
         self._queue, self._database, self._limits = queue, database, limits
         self._learn, self._on_stop = learn, on_stop
-        self._lock, self._pressure, self._clock = lock, pressure, clock
+        self._lock, self._clock = lock, clock
+        self._room = Room(queue, limits, pressure, clock)
         self._name = uuid.uuid4().hex
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -89,15 +88,19 @@ class DbosWorker:
         self._ready = threading.Event()
         self._grace_s = 0.0
         self._jobs: dict[asyncio.Task[Any], str] = {}
-        self._spent: Sequence[Attempt] = ()
-        self._spent_at = float("-inf")
 
     def start(self) -> None:
-        """Begin; raises ConfigError when another worker runs in this process."""
+        """Begin, unless the jobs of this queue are being done in this process.
+
+        Raises ConfigError when those of another queue are.
+        """
         if self._thread is not None and self._thread.is_alive():
             return
         if not _one_per_process.acquire(blocking=False):
-            raise ConfigError("background learning runs in this process already, for another app")
+            if self._queue in _serving:
+                return
+            raise ConfigError("this process learns in the background already, over other stores")
+        _serving.append(self._queue)
         self._ending = asyncio.Event()
         self._ready.clear()
         self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
@@ -126,6 +129,7 @@ class DbosWorker:
             # Nobody waits for this thread; jobs stay, and are done by the next worker.
             logger.exception("learning_worker_died")
         finally:
+            _serving.remove(self._queue)
             _one_per_process.release()
 
     async def _work(self) -> None:
@@ -138,38 +142,31 @@ class DbosWorker:
                         await self._serve()
                 except (StoreError, SessionBusyError) as error:
                     logger.warning("learning_waits code=%s", error.code)
-                    await self._pause(_KEEP_S)
+                    await pause(_KEEP_S, self._ending)
         finally:
             await self._on_stop()
 
     async def _serve(self) -> None:
         """Do jobs until the end. Raises StoreError while the database is away."""
         await self._queue.counts()  # Connects, and brings the tables up to date.
-        pool = ThreadPoolExecutor(1, thread_name_prefix="learning-engine")
-        try:
-            await self._launch()
-            await self._keep()
-        finally:
-            await self._leave()
-            # On a thread of its own: the loop must go on to turn late jobs away.
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(pool, _destroy)
-            pool.shutdown(wait=False)
-            # DBOS had put its own one here, which has ended with it.
-            loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="learning"))
-
-    async def _launch(self) -> None:
-        """Start DBOS; its jobs run on this loop."""
-        log = logging.getLogger("dbos")
-        if not log.handlers:  # Else it would print, beside the log of the process.
-            log.addHandler(logging.NullHandler())
-        log.addFilter(OwnErrorsOut())
+        quiet_dbos()
         engine = _Engine(config=self._config())
         if not isinstance(engine, _Engine):
             raise ConfigError(
                 "this process uses DBOS for something else, which ACC_ACE_LEARNING=background "
                 "cannot share: use inline, or another process"
             )
+        try:
+            await self._launch()
+            await self._keep()
+        finally:
+            try:
+                await self._leave()
+            finally:
+                await _end_engine()
+
+    async def _launch(self) -> None:
+        """Start DBOS; its jobs run on this loop."""
 
         @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=self._limits.tries)
         async def learn(job: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +203,7 @@ class DbosWorker:
                 await self._queue.tidy(self._clock.now())
             except StoreError as error:
                 logger.warning("learning_not_kept code=%s", error.code)
-            await self._pause(_KEEP_S)
+            await pause(_KEEP_S, self._ending)
 
     async def _take_over(self) -> None:
         for other in await self._queue.running_by() - {self._name}:
@@ -240,7 +237,7 @@ class DbosWorker:
             self._jobs[task] = job.id
         try:
             made = list((await self._queue.get(job.id)).attempts)
-            await self._room()
+            await self._room.enter(self._ending)
 
             async def attempt() -> dict[str, Any]:
                 return await self._attempt(job, made)
@@ -262,7 +259,7 @@ class DbosWorker:
 
     async def _attempt(self, job: LearningJob, made: list[Attempt]) -> dict[str, Any]:
         if made:
-            await self._room()
+            await self._room.enter(self._ending)
         meter, error = Meter(), ""
         try:
             return (await self._learn(job, meter)).model_dump(mode="json")
@@ -274,7 +271,7 @@ class DbosWorker:
             raise
         finally:
             made.append(Attempt(at=self._clock.now(), tokens=meter.tokens, error=error))
-            self._spent_at = float("-inf")
+            self._room.spent_more()
             await self._note(job.id, made)
 
     async def _note(self, job_id: str, made: list[Attempt]) -> None:
@@ -283,35 +280,6 @@ class DbosWorker:
         except StoreError as error:
             # What it cost is lost to the budget; what was learnt is not.
             logger.warning("learning_not_noted job=%s code=%s", job_id, error.code)
-
-    async def _room(self) -> None:
-        """Wait until answers leave room for learning, and the hour's tokens are not used up."""
-        while True:
-            if self._ending.is_set():
-                raise asyncio.CancelledError
-            wait_s = await self._wait_s()
-            if wait_s <= 0:
-                return
-            await self._pause(min(wait_s, _LOOK_S))
-
-    async def _wait_s(self) -> float:
-        limits, now = self._limits, self._clock.now()
-        busy = self._pressure.wait_s(now, most_turns=limits.most_turns, quiet_s=limits.quiet_s)
-        if busy or not limits.tokens_per_hour:
-            return busy
-        if time.monotonic() - self._spent_at > _BUDGET_S:
-            try:
-                self._spent = await self._queue.spent(now - HOUR)
-            except StoreError as error:
-                logger.warning("learning_budget_unknown code=%s", error.code)
-                return _LOOK_S
-            self._spent_at = time.monotonic()
-        return budget_wait_s(self._spent, now, tokens_per_hour=limits.tokens_per_hour)
-
-    async def _pause(self, seconds: float) -> None:
-        """Sleep, but not into the end."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._ending.wait(), timeout=seconds)
 
 
 def _place(worker: str) -> SessionKey:
@@ -326,5 +294,10 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, ModelUnavailable | ModelOutputError | StoreError)
 
 
-def _destroy() -> None:
-    DBOS.destroy(destroy_registry=True)
+async def _end_engine() -> None:
+    """End DBOS, on a thread of its own: the loop must go on to turn late jobs away."""
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1, thread_name_prefix="learning-end") as pool:
+        await loop.run_in_executor(pool, lambda: DBOS.destroy(destroy_registry=True))
+    # DBOS had put its own one here, which has ended with it.
+    loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="learning"))

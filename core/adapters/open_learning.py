@@ -1,6 +1,7 @@
 """Open what background learning needs. DBOS is an extra and is imported only when asked for."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from config import Settings
@@ -56,23 +57,37 @@ def open_learning_worker(
     )
 
 
-async def kept_jobs(container: "Container") -> LearningQueue | None:
+@asynccontextmanager
+async def kept_jobs(
+    settings: Settings, own: LearningQueue | None = None
+) -> AsyncIterator[LearningQueue | None]:
     """The jobs there are, also those left from when learning was in the background; or None.
 
-    The caller closes what is not the container's own. Raises StoreError, or ConfigError when jobs
-    are left and DBOS is not installed any more.
+    `own` is the queue that the process has open, and stays open. Raises StoreError, or
+    ConfigError when jobs are left and DBOS is not installed any more.
     """
-    if container.learning is not None:
-        return container.learning
-    settings = container.settings
+    if own is not None:
+        yield own
+        return
+    queue = _left(settings)
+    if queue is None:
+        yield None
+        return
+    try:
+        yield queue if await queue.exists() else None
+    finally:
+        await queue.close()
+
+
+def _left(settings: Settings) -> LearningQueue | None:
+    """Where jobs may be left, or None where there cannot be any."""
     if settings.store == "memory":
         return None
     if settings.store == "sqlite" and not (settings.data_dir / JOBS_FILE).exists():
         return None
     try:
-        queue = open_learning_queue(settings)
+        return open_learning_queue(settings)
     except ConfigError:
-        if settings.store == "postgres":
-            return None  # Without DBOS nothing can have kept jobs there from here.
+        if settings.store == "postgres" and settings.learning != "background":
+            return None  # Without DBOS nobody has kept jobs from here.
         raise
-    return queue if await queue.exists() else None

@@ -5,14 +5,15 @@ from dataclasses import replace
 from core.container import Container
 from core.domain.learning_budget import Meter
 from core.domain.prompt import Prompt
-from core.errors import ModelError, ModelOutputError
+from core.errors import ModelError, ModelOutputError, NotFoundError
 from core.ports.completion import Completion, Reply
+from core.turn.feedback import learn_from_feedback
 from core.turn.learning import Lesson, Roles, curation_context, learn
 from core.turn.once import Once
 from core.turn.turn_outcome import TurnOutcome, outcome_of
 from schemas.delta import DeltaStatus
 from schemas.interaction import Interaction, Outcome
-from schemas.learning_job import LearningJob, LearningOutcome
+from schemas.learning_job import LearningJob, LearningKind, LearningOutcome
 from schemas.tenancy import SessionKey
 
 KNOWN = LearningOutcome(outcome="known")
@@ -37,36 +38,51 @@ class Learner:
         Raises ModelUnavailable, ModelRefused or ModelOutputError when a model gave nothing to
         learn from, and StoreError; nothing has changed then.
         """
-        container, settings = self._container, self._container.settings
+        container = self._container
         store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
         once = Once(job.id, job.base_version, lambda: self._is_gone(job))
         if await once.stands(store, scope):
             return KNOWN
-        outcome = await self._outcome(job)
-        if outcome is None:
-            return OBSOLETE
         try:
-            lesson = await learn(
-                outcome,
-                store=store,
-                scope=scope,
-                roles=_metered(self._roles, meter),
-                context=curation_context(
-                    outcome,
-                    settings.limits,
-                    at=container.clock.now(),
-                    user=job.user,
-                    session=job.session,
-                    shared=scope.user is None,
-                ),
-                max_rounds=settings.reflector_max_rounds,
-                once=once,
-            )
+            lesson = await self._lesson(job, once, _metered(self._roles, meter))
         except _Unanswered as unanswered:
             raise unanswered.error from unanswered
+        if lesson is None:
+            return OBSOLETE
         if lesson.reflected.value is None:
             raise ModelOutputError("; ".join(lesson.warnings) or "reflector: no usable reply")
         return _outcome_of(lesson)
+
+    async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
+        """The whole cycle, or None when there is nothing any more to learn from."""
+        container, settings = self._container, self._container.settings
+        if job.kind is LearningKind.FEEDBACK:
+            try:
+                return await learn_from_feedback(
+                    container, job.key, job.turn, job.detail, roles=roles
+                )
+            except NotFoundError:
+                return None
+        outcome = await self._outcome(job)
+        if outcome is None:
+            return None
+        scope = container.playbook_scope(job.app, job.user)
+        return await learn(
+            outcome,
+            store=container.playbooks,
+            scope=scope,
+            roles=roles,
+            context=curation_context(
+                outcome,
+                settings.limits,
+                at=container.clock.now(),
+                user=job.user,
+                session=job.session,
+                shared=scope.user is None,
+            ),
+            max_rounds=settings.reflector_max_rounds,
+            once=once,
+        )
 
     async def _is_gone(self, job: LearningJob) -> bool:
         return await self._answered(job.key, job.turn, job.invocation_id) is None

@@ -199,6 +199,8 @@ class BoundedMemoryPlugin(BasePlugin):
     async def close(self) -> None:
         """Wait for turns that are being closed, then close the connections of the models."""
         await self._turns.drain()
+        if self._memory.learning is not None:
+            await self._memory.learning.stop()
         for model in self._memory.models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()

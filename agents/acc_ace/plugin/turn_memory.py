@@ -7,6 +7,7 @@ from google.adk.models import BaseLlm
 from google.genai import types
 from pydantic import BaseModel
 
+from acc_ace.background import BackgroundLearning
 from acc_ace.direct_completion import DirectCompletion
 from acc_ace.plugin.arriving import arrival, turn_events
 from acc_ace.plugin.open_turn import OpenTurn
@@ -18,6 +19,7 @@ from acc_ace.stages.initializer import StateInitializer
 from acc_ace.stages.qualifier import Qualifier
 from acc_ace.stages.recaller import Recaller
 from acc_ace.stages.reflector import ReflectorModel, TagBullet
+from acc_ace.stages.scheduler import Scheduler
 from acc_ace.stages.stage import ContentlessStage, State
 from acc_ace.stages.tool_loop import is_failure, result_text, tool_result
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -76,6 +78,7 @@ class TurnMemory:
                 prompts.compressor,
             ),
         )
+        self.learning: BackgroundLearning | None = None
         self._after: tuple[ContentlessStage, ...] = (
             ReflectorModel(
                 container, records, self._model("reflector", Reflection), prompts.reflector
@@ -84,6 +87,9 @@ class TurnMemory:
             CuratorModel(container, records, self._model("curator", DeltaBatch), prompts.curator),
             PlaybookUpdater(container, records),
         )
+        if container.settings.learning == "background":
+            self.learning = BackgroundLearning(container, models=models)
+            self._after = (Scheduler(container, records, self.learning),)
 
     async def open(self, turn: OpenTurn) -> State:
         """Steps 1 to 4, or the state of the paused turn that goes on; the keys to persist.
@@ -107,7 +113,7 @@ class TurnMemory:
         return state
 
     async def learn(self, turn: OpenTurn) -> None:
-        """Reflect and curate, if the settings say so. Raises ModelError or StoreError."""
+        """Reflect and curate, now or later or not at all. Raises ModelError or StoreError."""
         if self._container.settings.learning == "off":
             return
         for stage in self._after:

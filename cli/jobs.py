@@ -1,0 +1,148 @@
+"""`acc-ace jobs`: what background learning has done, has still to do, and could not do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli.chat_command import APP_NAME, checked_name
+from cli.output import stdout_console
+from cli.streams import json_line
+from config import load_settings
+from core.adapters.open_learning import kept_jobs
+from core.errors import InputError, NotFoundError
+from core.ports.learning_queue import LearningQueue
+from schemas.learning_job import JobState, QueuedLearning
+from schemas.tenancy import Tenant
+
+T = TypeVar("T")
+
+_ALL = 1_000
+_NONE: Sequence[QueuedLearning] = ()
+_ERROR_CHARACTERS = 80
+
+
+def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: bool) -> None:
+    """Print jobs, newest first. Raises InputError, ConfigError or StoreError."""
+    wanted = [_state(name) for name in states]
+    tenant = None if user is None else Tenant(APP_NAME, checked_name(user, "--user"))
+
+    async def ask(queue: LearningQueue) -> Sequence[QueuedLearning]:
+        return await queue.list(states=wanted, tenant=tenant, limit=limit)
+
+    jobs = _with_queue(ask, default=_NONE)
+    if as_json:
+        for job in jobs:
+            print(json_line(_value(job)))
+    elif jobs:
+        stdout_console().print(_table(jobs))
+    else:
+        stdout_console().print("no learning jobs")
+
+
+def show_job(job_id: str, *, as_json: bool) -> None:
+    """Print a job with its tries. Raises NotFoundError, ConfigError or StoreError."""
+    job = _with_queue(lambda queue: queue.get(job_id), missing=job_id)
+    if as_json:
+        print(json_line(_value(job)))
+    else:
+        stdout_console().print(_details(job))
+
+
+def retry_jobs(job_id: str | None, *, all_dead: bool, as_json: bool) -> None:
+    """Let a dead or shed job, or all dead ones, be done again.
+
+    Raises InputError, NotFoundError, ConfigError or StoreError.
+    """
+    if (job_id is None) is not all_dead:
+        raise InputError("name one job, or give --all-dead")
+
+    async def again(queue: LearningQueue) -> Sequence[QueuedLearning]:
+        if job_id is not None:
+            return [await queue.retry(job_id)]
+        dead = await queue.list(states=[JobState.DEAD], limit=_ALL)
+        return [await queue.retry(job.id) for job in dead]
+
+    jobs = _with_queue(again, missing=job_id or "", default=None if job_id else _NONE)
+    if as_json:
+        for job in jobs:
+            print(json_line(_value(job)))
+        return
+    count = f"{len(jobs)} job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+    stdout_console().print(f"{count} will be done again by the next server or chat that runs")
+
+
+def drop_job(job_id: str) -> None:
+    """Forget a job. Raises NotFoundError, InputError, ConfigError or StoreError."""
+    _with_queue(lambda queue: queue.drop(job_id), missing=job_id)
+    stdout_console().print(f"job {job_id} is forgotten; its turn is not learned from")
+
+
+def _with_queue(
+    ask: Callable[[LearningQueue], Awaitable[T]], *, missing: str = "", default: T | None = None
+) -> T:
+    """What `ask` gives; where no jobs were ever kept `default`, or NotFoundError."""
+
+    async def run() -> T:
+        async with kept_jobs(load_settings()) as queue:
+            if queue is not None:
+                return await ask(queue)
+        if default is None:
+            raise NotFoundError(f"there is no learning job '{missing}': none was ever kept here")
+        return default
+
+    return asyncio.run(run())
+
+
+def _state(name: str) -> JobState:
+    try:
+        return JobState(name.lower())
+    except ValueError:
+        allowed = ", ".join(JobState)
+        raise InputError(f"--state must be one of {allowed}; got {name!r:.40}") from None
+
+
+def _value(job: QueuedLearning) -> dict[str, object]:
+    return {**job.model_dump(mode="json"), "tokens": job.tokens}
+
+
+def _table(jobs: Sequence[QueuedLearning]) -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for title in ("id", "state", "user", "session", "turn", "tries", "tokens", "what became of it"):
+        table.add_column(title, overflow="fold" if title == "id" else "ellipsis")
+    for job in jobs:
+        about = job.job
+        table.add_row(
+            job.id,
+            job.state.value,
+            *(Text(name) for name in (about.user, about.session, str(about.turn)))
+            if about
+            else (Text("?"),) * 3,
+            str(len(job.attempts)),
+            str(job.tokens),
+            Text((job.error or job.outcome)[:_ERROR_CHARACTERS]),
+        )
+    return table
+
+
+def _details(job: QueuedLearning) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    about = job.job
+    rows = [("id", job.id), ("state", job.state.value), ("created", job.created_at.isoformat())]
+    if about is not None:
+        rows += [
+            ("learns from", f"{about.kind.value} {about.turn} of session {about.session}"),
+            ("user", about.user),
+            ("playbook then", f"version {about.base_version}"),
+        ]
+    rows += [("outcome", job.outcome or "-"), ("error", job.error or "-")]
+    rows += [
+        (f"try {number}", f"{made.at.isoformat()}, {made.tokens} tokens. {made.error}")
+        for number, made in enumerate(job.attempts, start=1)
+    ]
+    for name, value in rows:
+        table.add_row(Text(name, style="bold"), Text(value))
+    return Group(table)

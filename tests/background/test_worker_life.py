@@ -1,0 +1,196 @@
+"""Starting, stopping, erasing, and what happens when something is missing or away."""
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+
+from config import Settings
+from core.bootstrap import build_container
+from core.errors import ConfigError, StoreError
+from schemas.feedback import Judgement
+from schemas.learning_job import JobState
+from tests.background.conftest import Make
+from tests.background.learners import (
+    KEY,
+    conversation,
+    lesson,
+    lessons,
+    log,
+    queue_of,
+    settled,
+)
+from tests.fakes.scripted_llm import Reply, ScriptedLlm
+
+
+def thinking(began: threading.Event) -> ScriptedLlm:
+    """Its Reflector never comes to an end."""
+
+    async def forever(_: LlmRequest) -> Reply:
+        began.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    return ScriptedLlm().on("reflector", forever)
+
+
+async def test_a_job_that_a_shutdown_cuts_off_is_done_at_the_next_start(make: Make) -> None:
+    began = threading.Event()
+    hasty = make().model_copy(
+        update={"limits": make().limits.model_copy(update={"shutdown_grace_s": 0.1})}
+    )
+    async with conversation(hasty, thinking(began)) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        assert await talk.stop_learning() == 1
+        assert (await queue_of(talk.container).counts())[JobState.WAITING] == 1
+    async with conversation(make()) as talk:
+        talk.start_learning()
+        (job,) = await settled(queue_of(talk.container), jobs=1)
+        assert job.state is JobState.DONE
+        assert len(await lessons(talk.container)) == 1
+
+
+async def test_a_stopped_worker_leaves_no_thread_behind(make: Make) -> None:
+    before = set(threading.enumerate())
+    async with conversation(make()) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue_of(talk.container), jobs=1)
+        await talk.stop_learning()
+        left = [t.name for t in set(threading.enumerate()) - before if t.is_alive()]
+        assert not [name for name in left if "learning" in name or "dbos" in name], left
+
+
+async def test_learning_can_be_stopped_and_started_again(make: Make) -> None:
+    async with conversation(make()) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue_of(talk.container), jobs=1)
+        await talk.stop_learning()
+        await talk.turn(KEY, "The violin is broken.")
+        await settled(queue_of(talk.container), jobs=2)
+
+
+async def test_one_process_learns_over_one_place_only(make_sqlite: Make, tmp_path: Path) -> None:
+    async with conversation(make_sqlite()) as talk:
+        talk.start_learning()
+        elsewhere = make_sqlite().model_copy(update={"data_dir": tmp_path / "elsewhere"})
+        async with conversation(elsewhere) as other:
+            with pytest.raises(ConfigError, match="in the background already"):
+                other.start_learning()
+            report = await other.turn(KEY, "db-01 is down.")
+            assert report.answer == "ok"
+            assert any("in the background already" in warning for warning in report.warnings)
+
+
+async def test_a_missing_extra_is_named(make_sqlite: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("core.adapters.dbos_database", "core.adapters.dbos_queue"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "dbos", None)
+    with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[background\]'"):
+        build_container(make_sqlite())
+
+
+def test_memory_that_forgets_can_keep_no_jobs() -> None:
+    with pytest.raises(ConfigError, match="ACC_ACE_STORE=memory"):
+        build_container(Settings(store="memory", learning="background"))
+
+
+async def test_answers_go_on_while_the_jobs_cannot_be_kept(make_sqlite: Make) -> None:
+    settings = make_sqlite()
+    settings.data_dir.mkdir()
+    (settings.data_dir / "jobs.db").write_bytes(b"this is no database" * 100)
+    async with conversation(settings) as talk:
+        report = await talk.turn(KEY, "db-01 is down.")
+        assert report.answer == "ok"
+        assert any("jobs.db" in warning for warning in report.warnings)
+        with pytest.raises(StoreError, match=r"jobs\.db"):
+            await queue_of(talk.container).counts()
+
+
+async def test_erasing_a_user_takes_the_jobs_along(make: Make) -> None:
+    settings = make()
+    async with conversation(settings) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        await talk.turn(KEY._replace(user="aiko"), "The violin is broken.")
+        queue = queue_of(talk.container)
+        await settled(queue, jobs=2)
+        assert await queue.residue(KEY.tenant)
+        erased = await talk.erase(KEY.tenant)
+        assert erased["jobs"] == 1
+        assert await talk.residue(KEY.tenant) == {}
+        assert [job.job and job.job.user for job in await queue.list()] == ["aiko"]
+    if settings.store == "sqlite":
+        left = (settings.data_dir / "jobs.db").read_bytes()
+        assert b'"ops"' not in left
+        assert b"acc_ace/ops" not in left
+        assert b"aiko" in left
+
+
+async def test_erasing_finds_jobs_of_a_time_when_learning_was_in_the_background(
+    make: Make,
+) -> None:
+    async with conversation(make()) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue_of(talk.container), jobs=1)
+    async with conversation(make().model_copy(update={"learning": "inline"})) as talk:
+        assert (await talk.erase(KEY.tenant))["jobs"] == 1
+        assert await talk.residue(KEY.tenant) == {}
+
+
+async def test_a_lesson_on_its_way_is_not_committed_for_an_erased_user(make: Make) -> None:
+    began, erased = threading.Event(), threading.Event()
+
+    def later(_: LlmRequest) -> Reply:
+        began.set()
+        assert erased.wait(30)
+        return {"key_insight": "It works."}
+
+    llm = ScriptedLlm().on("reflector", later).on("curator", lesson)
+    async with conversation(make(), llm) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        await talk.erase(KEY.tenant)
+        erased.set()
+        await talk.stop_learning()
+        assert await log(talk.container) == []
+        assert await talk.residue(KEY.tenant) == {}
+
+
+async def test_feedback_is_learnt_from_in_the_background(make: Make) -> None:
+    tag = {"bullet_tags": [{"id": "b-00001", "tag": "harmful"}]}
+    used = {"final_answer": "ok", "bullet_ids": ["b-00001"]}
+    llm = ScriptedLlm().on("generator", {"final_answer": "ok"}, used)
+    llm.on("reflector", {"key_insight": "x"}, {"key_insight": ""}, tag)
+    llm.on("curator", lesson, {"operations": []})
+    async with conversation(make(workers=1), llm) as talk:
+        queue = queue_of(talk.container)
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue, jobs=1)
+        await talk.turn(KEY, "db-02 is down.")
+        await settled(queue, jobs=2)
+        report = await talk.feedback(KEY, 2, Judgement(thumbs="down"), given_id="click-1")
+        assert (report.fresh, report.learned) == (True, False)
+        await settled(queue, jobs=3)
+        again = await talk.feedback(KEY, 2, Judgement(thumbs="down"), given_id="click-1")
+        assert (again.fresh, again.learned) == (False, True)
+        stored = await talk.playbook()
+        assert [bullet.harmful for bullet in stored.playbook.bullets] == [1]
+
+
+async def test_the_projection_is_a_real_version_at_the_next_turn(make: Make) -> None:
+    async with conversation(make()) as talk:
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue_of(talk.container), jobs=1)
+        report = await talk.turn(KEY, "What is down?")
+        assert report.playbook_version == 1
+        sessions = talk._sessions
+        session = await sessions.get_session(
+            app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
+        )
+        assert session is not None
+        shown = session.state["app:playbook"]
+        stored = await talk.playbook()
+        assert (shown["version"], shown["digest"]) == (stored.version, stored.digest)
