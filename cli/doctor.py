@@ -17,7 +17,7 @@ from cli.checks.configuration import (
 )
 from cli.checks.finding import Finding, Status, ok, problem
 from cli.checks.installation import check_adk, check_python, check_sqlite
-from cli.checks.models import check_gemini_answers, check_keys, check_models
+from cli.checks.models import check_embedder, check_gemini_answers, check_keys, check_models
 from cli.checks.storage import check_data_dir, check_databases, check_disk
 from cli.failure import ExitCode
 from cli.lines import Lines
@@ -62,6 +62,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield from check_databases(settings)
     yield from check_keys(settings)
     yield from check_models(settings)
+    yield check_embedder(settings)
     if online:
         yield from check_gemini_answers(settings)
     yield check_files_dir(settings)

@@ -9,6 +9,7 @@ from google.genai import types
 from cli.checks.finding import Finding, note, ok, problem
 from config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from core.errors import ConfigError
+from core.models.embedder_factory import build_embedder, kind_of_embedder
 from core.models.factory import Kind, describe, kind_of
 
 _LLAMA_CPP = "llama-cpp/"
@@ -38,6 +39,23 @@ def check_models(settings: Settings) -> Iterator[Finding]:
         fallback = settings.agent(role).fallback
         if fallback:
             yield _check_name(f"{role} fallback", f"ACC_ACE_{role.upper()}__FALLBACK", fallback)
+
+
+def check_embedder(settings: Settings) -> Finding:
+    """Whether the embedder is known and can be used; nothing is loaded or reached."""
+    name = settings.embedder.model
+    if not name:
+        return ok("embedder", "none: recall is by words alone")
+    try:
+        build_embedder(settings)
+    except ConfigError as error:
+        return problem("embedder", str(error), "mend ACC_ACE_EMBEDDER__MODEL, or unset it")
+    where = {
+        "local": "runs in this process",
+        "gemini": "through google-genai",
+        "openai-compatible": f"at {settings.openai_base_url}",
+    }
+    return ok("embedder", f"{name} ({where[kind_of_embedder(name)]})")
 
 
 def check_gemini_answers(settings: Settings) -> Iterator[Finding]:

