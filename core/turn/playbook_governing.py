@@ -1,0 +1,356 @@
+"""What a person does with a playbook: apply, pin, edit, restore, decide, import, look things up.
+
+Free of any framework: the command line and the HTTP API call the same methods. Every change is a
+compare-and-swap commit with the person as its author, and can be rolled back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from core.domain.bullet_screening import objection
+from core.domain.curation import Curated, CurationContext, curate
+from core.domain.curation_record import OK, record_of, rejected
+from core.domain.playbook_changes import Author
+from core.domain.playbook_diff import PlaybookDiff, diff_playbooks
+from core.domain.playbook_import import imported
+from core.domain.playbook_search import Hit, search_bullets
+from core.errors import ConflictError, InputError, NotFoundError, PlaybookError
+from core.ports.clock import Clock
+from core.ports.playbook_store import PlaybookStore
+from core.turn.refining import room_maker
+from schemas.bullet import Bullet, clean_id
+from schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
+from schemas.limits import Limits
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from schemas.tenancy import PlaybookScope
+
+PAGE = 200
+"""Records that one page of a look-up holds."""
+
+_TRIES = 5
+_MOST_RECORDS = 2_000
+"""Records that the story of one bullet may have."""
+
+_NEAR_IDS = 3
+
+Change = Callable[[Playbook], Curated]
+
+
+@dataclass(frozen=True)
+class Governed:
+    """The playbook after a change, and how each operation ended."""
+
+    stored: StoredPlaybook
+    results: list[DeltaResult]
+
+    def to_line(self) -> dict[str, Any]:
+        """`{version, results: [{type, bullet_id, status, reason}]}`."""
+        results = [result.model_dump(mode="json") for result in self.results]
+        return {"version": self.stored.version, "results": results}
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that the log knows of a bullet, newest first."""
+
+    bullet_id: str
+    live: Bullet | None
+    """The bullet itself, or what it was merged into."""
+    records: list[DeltaRecord]
+    complete: bool
+    """False when the story is longer than what is read of it."""
+
+
+class PlaybookGovernor:
+    """A person's hands on one playbook. Every method raises StoreError as the store does."""
+
+    def __init__(
+        self,
+        store: PlaybookStore,
+        scope: PlaybookScope,
+        *,
+        person: str,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self.store = store
+        self.scope = scope
+        self._person = person
+        self._limits = limits
+        self._clock = clock
+
+    @property
+    def author(self) -> Author:
+        """The person, now."""
+        return Author(self._person, self._clock.now())
+
+    def context(self, *, by_person: bool = True) -> CurationContext:
+        """What curation is told; with `by_person` pins and contradictions hold nothing."""
+        return CurationContext(
+            limits=self._limits,
+            at=self._clock.now(),
+            user=self._person,
+            session="",
+            turn=0,
+            grounded=True,
+            shared=self.scope.user is None,
+            by_person=by_person,
+            refine=room_maker(None),
+        )
+
+    async def apply(self, batch: DeltaBatch, *, expected_version: int | None = None) -> Governed:
+        """Apply a batch as the Curator's is, on whatever version is current.
+
+        Raises ConflictError when `expected_version` is given and is not the current one.
+        """
+        context = self.context(by_person=False)
+        return await self._commit(lambda now: curate(now, batch, context), expected_version)
+
+    async def pin(
+        self, bullet_id: str, *, pinned: bool = True, expected_version: int | None = None
+    ) -> Governed:
+        """Pin or unpin a bullet. Raises NotFoundError for one that is not live."""
+        await self._live(bullet_id)
+
+        def change(now: Playbook) -> Curated:
+            before = _required(now, bullet_id)
+            draft = now.draft()
+            after = draft.pin(before.id, pinned=pinned)
+            kind = DeltaKind.PIN if pinned else DeltaKind.UNPIN
+            records = [] if after == before else [self._record(kind, before, after)]
+            return Curated(now.with_draft(draft), [], records)
+
+        return await self._commit(change, expected_version)
+
+    async def edit(
+        self,
+        bullet_id: str,
+        *,
+        content: str | None = None,
+        section: str | None = None,
+        expected_version: int | None = None,
+    ) -> Governed:
+        """Reword or move a bullet, pinned ones too.
+
+        Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
+        with the reason code when the text must not be in a playbook.
+        """
+        await self._live(bullet_id)
+        for text in filter(None, (content, section)):
+            reason = objection(text, max_tokens=self._limits.bullet_tokens)
+            if reason is not None:
+                raise InputError(f"the text cannot be a lesson: {reason}")
+
+        def change(now: Playbook) -> Curated:
+            before, draft = _required(now, bullet_id), now.draft()
+            try:
+                after = draft.update(
+                    before.id, content=content, section=section, at=self._clock.now()
+                )
+            except PlaybookError as error:
+                raise InputError(f"the text cannot be a lesson: {error}") from error
+            same = (after.content, after.section) == (before.content, before.section)
+            records = [] if same else [self._record(DeltaKind.EDIT, before, after)]
+            return Curated(now if same else now.with_draft(draft), [], records)
+
+        return await self._commit(change, expected_version)
+
+    async def restore(self, bullet_id: str) -> Governed:
+        """Bring back a bullet that was archived, removed or merged, as it was when it left.
+
+        Raises NotFoundError for one that never was, InputError for one that is live.
+        """
+        story = await self.story(bullet_id)
+        if story.live is not None and story.live.id == story.bullet_id:
+            raise InputError(f"bullet {story.bullet_id} is in the playbook; nothing to restore")
+        left = _departure(story)
+
+        def change(now: Playbook) -> Curated:
+            draft = now.draft()
+            try:
+                after = draft.restore(left)
+            except PlaybookError as error:
+                raise ConflictError(f"bullet {left.id} came back meanwhile: {error}") from error
+            return Curated(
+                now.with_draft(draft), [], [self._record(DeltaKind.RESTORE, None, after)]
+            )
+
+        return await self._commit(change, None)
+
+    async def take_in(self, incoming: Playbook, *, expected_version: int | None = None) -> Governed:
+        """Import the bullets of a file; each ends applied, held or rejected."""
+        context = self.context(by_person=False)
+        return await self._commit(lambda now: imported(now, incoming, context), expected_version)
+
+    async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:
+        """The operations that wait for a person, newest first."""
+        return await self.store.held(self.scope, limit=limit, before=before)
+
+    async def approve(self, seq: int) -> Governed:
+        """Apply a held operation, as a person's own.
+
+        Raises NotFoundError for one that is not held, InputError with the reason code when it
+        still cannot be applied; it stays held then.
+        """
+        waiting = await self._waiting(seq)
+        if waiting.operation is None:
+            raise InputError(f"held operation {seq} was stored without what it takes to apply it")
+        batch = DeltaBatch(operations=[waiting.operation])
+        context = self.context()
+
+        def change(now: Playbook) -> Curated:
+            curated = curate(now, batch, context)
+            (result,) = curated.results
+            if result.status is not DeltaStatus.APPLIED:
+                raise InputError(f"held operation {seq} cannot be applied: {result.reason}")
+            return replace(curated, records=_resolving(curated.records, seq))
+
+        return await self._commit(change, None)
+
+    async def dismiss(self, seq: int) -> Governed:
+        """Turn a held operation down. Raises NotFoundError for one that is not held."""
+        waiting = await self._waiting(seq)
+        verdict = rejected("dismissed")
+        context = replace(self.context(), resolves=seq)
+
+        def change(now: Playbook) -> Curated:
+            record = record_of(
+                waiting.kind, waiting.bullet_id, verdict, context, before=None, after=None
+            )
+            return Curated(now, [], [record])
+
+        return await self._commit(change, None)
+
+    async def rollback(self, version: int, *, expected_version: int | None = None) -> Governed:
+        """Go back to the content of a version. Raises NotFoundError for one that never was."""
+        for attempt in range(_TRIES):
+            current = (await self.store.load(self.scope)).version
+            expected = current if expected_version is None else expected_version
+            try:
+                stored = await self.store.rollback(
+                    self.scope, version, expected_version=expected, by=self.author
+                )
+            except ConflictError:
+                if expected_version is not None or attempt == _TRIES - 1:
+                    raise
+                continue
+            return Governed(stored, [])
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def diff(self, first: int, second: int) -> PlaybookDiff:
+        """What changed from one version to another. Raises NotFoundError for an unknown one."""
+        before = await self.store.load(self.scope, version=first)
+        after = await self.store.load(self.scope, version=second)
+        return diff_playbooks(before.playbook, after.playbook)
+
+    async def search(self, text: str, *, limit: int = 20) -> list[Hit]:
+        """The bullets that fit a text best, at most `limit`."""
+        return search_bullets((await self.store.load(self.scope)).playbook, text, limit=limit)
+
+    async def story(self, bullet_id: str) -> Story:
+        """Where a bullet comes from and what became of it. Raises NotFoundError."""
+        wanted = clean_id(bullet_id)
+        records: list[DeltaRecord] = []
+        before: int | None = None
+        complete = True
+        while page := await self.store.history(self.scope, wanted, limit=PAGE, before=before):
+            records += page
+            before = page[-1].seq
+            if len(records) >= _MOST_RECORDS:
+                complete = False
+                break
+        playbook = (await self.store.load(self.scope)).playbook
+        if not any(record.status is DeltaStatus.APPLIED for record in records):
+            raise _unknown(playbook, wanted)
+        successor = await self.store.resolve(self.scope, wanted)
+        live = None if successor is None else playbook.get(successor)
+        return Story(wanted, live, records, complete)
+
+    async def _waiting(self, seq: int) -> DeltaRecord:
+        """The held record of a seq, however far back."""
+        found = await self.store.held(self.scope, limit=1, before=seq + 1)
+        if not found or found[0].seq != seq:
+            raise NotFoundError(f"no held operation {seq} waits for a decision")
+        return found[0]
+
+    async def _live(self, bullet_id: str) -> None:
+        """Raise NotFoundError unless the bullet is live, with what became of it."""
+        playbook = (await self.store.load(self.scope)).playbook
+        if playbook.get(bullet_id) is not None:
+            return
+        story = await self.story(bullet_id)
+        raise NotFoundError(_gone(story))
+
+    def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
+        return record_of(kind, after.id, OK, self.context(), before=before, after=after)
+
+    async def _commit(self, change: Change, expected_version: int | None) -> Governed:
+        for attempt in range(_TRIES):
+            current = await self.store.load(self.scope)
+            if expected_version is not None and current.version != expected_version:
+                raise ConflictError(
+                    f"the playbook is at version {current.version}, not {expected_version}; "
+                    "look at what changed and try again"
+                )
+            curated = change(current.playbook)
+            if not curated.records:
+                return Governed(current, curated.results)
+            try:
+                stored = await self.store.commit(
+                    self.scope,
+                    curated.playbook,
+                    curated.records,
+                    expected_version=current.version,
+                )
+            except ConflictError:
+                if attempt == _TRIES - 1:
+                    raise
+                continue
+            return Governed(stored, curated.results)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _required(playbook: Playbook, bullet_id: str) -> Bullet:
+    bullet = playbook.get(bullet_id)
+    if bullet is None:
+        raise _unknown(playbook, clean_id(bullet_id))
+    return bullet
+
+
+def _unknown(playbook: Playbook, bullet_id: str) -> NotFoundError:
+    near = get_close_matches(
+        bullet_id, [bullet.id for bullet in playbook.bullets], n=_NEAR_IDS, cutoff=0.6
+    )
+    hint = f"; near it: {', '.join(near)}" if near else ""
+    return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
+
+
+def _departure(story: Story) -> Bullet:
+    """The bullet as it was when it left. Raises NotFoundError when the log does not have it."""
+    for record in story.records:
+        gone = record.status is DeltaStatus.APPLIED and record.after is None
+        if record.bullet_id == story.bullet_id and gone and record.before is not None:
+            return record.before
+    raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
+
+
+def _gone(story: Story) -> str:
+    """What became of a bullet that is not live, and how to have it back."""
+    if story.live is not None:
+        return (
+            f"bullet {story.bullet_id} was merged into {story.live.id}; edit that one, or "
+            f"'restore {story.bullet_id}' first"
+        )
+    archived = any(
+        record.kind is DeltaKind.ARCHIVE and record.bullet_id == story.bullet_id
+        for record in story.records[:1]
+    )
+    how = "archived" if archived else "removed"
+    return f"bullet {story.bullet_id} was {how}; 'restore {story.bullet_id}' brings it back"
+
+
+def _resolving(records: Sequence[DeltaRecord], seq: int) -> list[DeltaRecord]:
+    """The records, the last of which decides the held one: a decision is made once."""
+    return [*records[:-1], records[-1].model_copy(update={"resolves": seq})]
