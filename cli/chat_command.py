@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from cli.opening import Opened
 
 APP_NAME = "acc_ace"
+_FINISH_S = 5.0
+"""Time at the end of a chat to learn from its last turns; what is left is learned later."""
+
 MAX_NAME = 128
 """Characters of a user or session id."""
 
@@ -115,7 +118,7 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
         yield app
     finally:
         try:
-            _tell_left(runner.run(app.turns.stop_learning()))
+            _tell_left(runner.run(app.turns.stop_learning(finish_s=_FINISH_S)))
         finally:
             runner.run(app.turns.close())
 

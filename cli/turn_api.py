@@ -72,8 +72,8 @@ class TurnApi(Protocol):
         """Go on with what is to be learned in the background, if anything is."""
         ...
 
-    async def stop_learning(self) -> int:
-        """End it; jobs left for the next start, -1 where that is unknown."""
+    async def stop_learning(self, *, finish_s: float = 0.0) -> int:
+        """End it, in at most that time when done; jobs left for later, -1 where that is unknown."""
         ...
 
     async def close(self) -> None:

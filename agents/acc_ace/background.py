@@ -1,7 +1,9 @@
 """Learning after the answer, as durable jobs: submitted by a turn, done beside the next ones."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 
 from google.adk.models import BaseLlm
 
@@ -19,6 +21,8 @@ from core.turn.learning_job import Learner
 from schemas.learning_job import JobState, LearningJob
 
 logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.1
 
 
 class BackgroundLearning:
@@ -51,6 +55,15 @@ class BackgroundLearning:
         """Jobs that are still to be done, of any process. Raises StoreError."""
         counts = await _queue(self._container).counts()
         return counts[JobState.WAITING] + counts[JobState.RUNNING]
+
+    async def finish(self, wait_s: float) -> None:
+        """Wait until nothing is left to be learned, at most `wait_s` seconds."""
+        with suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(wait_s):
+                while True:
+                    if not await self.pending():
+                        return
+                    await asyncio.sleep(_LOOK_S)
 
     async def stop(self) -> int:
         """End; how many jobs are left for the next start, -1 where that cannot be known."""

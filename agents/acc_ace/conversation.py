@@ -223,9 +223,16 @@ class Conversation:
         if (learning := self._learning) is not None:
             learning.start()
 
-    async def stop_learning(self) -> int:
-        """End learning in the background; jobs left for the next start, -1 if that is unknown."""
-        return await learning.stop() if (learning := self._learning) is not None else 0
+    async def stop_learning(self, *, finish_s: float = 0.0) -> int:
+        """End learning in the background; jobs left for the next start, -1 if that is unknown.
+
+        Before, wait at most `finish_s` seconds for nothing to be left.
+        """
+        if (learning := self._learning) is None:
+            return 0
+        if finish_s:
+            await learning.finish(finish_s)
+        return await learning.stop()
 
     async def drain(self, grace_s: float) -> None:
         """Take no more turns; let the running ones finish, then cancel and undo the rest."""

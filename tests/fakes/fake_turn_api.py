@@ -113,7 +113,7 @@ class FakeTurnApi:
     def start_learning(self) -> None:
         self.learning = True
 
-    async def stop_learning(self) -> int:
+    async def stop_learning(self, *, finish_s: float = 0.0) -> int:
         self.learning = False
         return 0
 
