@@ -9,6 +9,7 @@ from typing import Any
 
 from core.turn.asking import Asked
 from core.turn.closing import FailedTurn
+from core.turn.turn_outcome import TurnOutcome
 from schemas.artifact import Recall
 from schemas.commit import CommittedState, JournalEntry
 from schemas.delta import DeltaBatch, DeltaResult
@@ -71,6 +72,8 @@ class TurnRecord:
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
+    outcome: TurnOutcome | None = None
+    """What is learnt from, once the Reflector has looked at it."""
     reflection: Reflection | None = None
     """Of this turn; what stands in session.state could be an older one, or a client's."""
     batch: DeltaBatch | None = None

@@ -20,6 +20,7 @@ from core.turn.asking import Asked, ask
 from core.turn.once import Once
 from core.turn.parsing import parser
 from core.turn.prompt_values import input_value
+from core.turn.redirecting import with_current_bullets
 from core.turn.refining import room_maker
 from core.turn.reflecting import reflect
 from core.turn.turn_outcome import TurnOutcome, tool_values
@@ -110,6 +111,7 @@ async def learn(
     Raises ConflictError or StoreError, with nothing changed.
     """
     playbook = (await store.load(scope)).playbook
+    outcome = await with_current_bullets(outcome, store, scope, playbook)
     reflected = await reflect(
         outcome,
         playbook,

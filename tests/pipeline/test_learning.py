@@ -40,6 +40,11 @@ def tagged(tag: str, *, previous: bool = False, insight: str = "") -> dict[str, 
     return {"bullet_tags": tags, "key_insight": insight}
 
 
+def tagged_with(bullet_id: str) -> dict[str, object]:
+    """A reflection that finds a bullet helpful."""
+    return {"bullet_tags": [{"id": bullet_id, "tag": "helpful"}]}
+
+
 def using(*ids: str) -> dict[str, object]:
     """An answer that used bullets."""
     return {"final_answer": "It is db-01.", "bullet_ids": list(ids)}
@@ -73,6 +78,25 @@ async def test_a_correction_tags_the_bullets_of_the_turn_it_corrects() -> None:
     assert (await bullet(talk)).harmful == 1
     record = (await log(talk))[0]
     assert (record.kind, record.status, record.turn) == ("TAG", DeltaStatus.APPLIED, 2)
+
+
+async def test_a_bullet_that_was_merged_since_passes_its_tags_to_the_survivor() -> None:
+    talk = Talk()
+    two = [*ADD["operations"], {"type": "ADD", "section": "s", "content": "Ask which host it is."}]
+    merge = {"type": "MERGE", "bullet_id": "b-00002", "source_ids": ["b-00001"]}
+    talk.llm.on("curator", {"operations": two}, {"operations": [merge]}, NOTHING)
+    talk.llm.on("generator", using(), using("b-00001"), using())
+    correction = tagged("harmful", previous=True)
+    correction["previous_bullet_tags"] = [{"id": "b-00002", "tag": "harmful"}]
+    talk.llm.on("reflector", QUIET, QUIET, correction, tagged_with("b-00002"))
+    await talk.say("Look at the servers.")
+    await talk.say("Which server is down?")
+    await talk.say("No, that's wrong. It is db-02.")
+    playbook = (await talk.conversation.playbook()).playbook
+    assert [(item.id, item.harmful) for item in playbook.bullets] == [("b-00002", 1)]
+    await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
+    playbook = (await talk.conversation.playbook()).playbook
+    assert [(item.id, item.helpful) for item in playbook.bullets] == [("b-00002", 1)]
 
 
 @pytest.mark.parametrize("text", ["No, that's wrong. It is db-02.", "違います。db-02 です。"])

@@ -12,6 +12,8 @@ from schemas.tenancy import PlaybookScope
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:
     """The finished turn; raises LookupError when it was not answered."""
+    if record.outcome is not None:
+        return record.outcome
     return TurnOutcome(
         turn_input=needed(record.turn_input, "turn_input", "learning"),
         state=needed(record.committed, "committed", "learning").state,

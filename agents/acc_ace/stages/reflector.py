@@ -10,6 +10,7 @@ from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
 from core.domain.prompt import Prompt
 from core.turn.learning import apply_tags, reflect
+from core.turn.redirecting import with_current_bullets
 from schemas import state as keys
 
 
@@ -28,9 +29,13 @@ class ReflectorModel(ModelStage):
         if record.paused:
             return {}
         with record.stage("reflector") as use:
+            playbook = needed(record.playbook, "playbook", self.name).playbook
+            record.outcome = await with_current_bullets(
+                turn_outcome(record), self._container.playbooks, taught_scope(record), playbook
+            )
             asked = await reflect(
-                turn_outcome(record),
-                needed(record.playbook, "playbook", self.name).playbook,
+                record.outcome,
+                playbook,
                 completion=self._model.bind(ctx),
                 prompt=self._prompt,
                 limits=self._container.settings.limits,
