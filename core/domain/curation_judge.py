@@ -15,6 +15,9 @@ from core.errors import PlaybookError
 from schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
 from schemas.delta import MOST_SOURCES, DeltaOperation, DeltaStatus, DeltaType
 
+HEADING_CHARACTERS = 1_024
+"""Of a section's name that are looked at; what is kept is shorter."""
+
 FEW_BULLETS = 4
 """A playbook with fewer bullets may be emptied by one batch."""
 
@@ -213,19 +216,19 @@ class Judge:
         # What a renderer leaves out must not split a name or a secret in two.
         content, verdict = one_line(visible(operation.content or "")), OK
         if required:
-            content, verdict = self._screened(content)
-        section = clean_section(visible(operation.section))
-        if _stands(verdict) and section:
-            # A heading stands in the prompt as the text does, so it is screened as the text is.
-            section, heading = self._screened(section)
+            content, verdict = self._screened(content, self._context.limits.bullet_tokens)
+        section = one_line(visible(operation.section[:HEADING_CHARACTERS]))
+        if _stands(verdict) and clean_section(section):
+            # A heading stands in the prompt as the text does, so it is screened as the text is;
+            # before it is cut, since half a secret is not known as one.
+            section, heading = self._screened(section, HEADING_CHARACTERS)
             verdict = verdict if heading is OK else heading
         if _stands(verdict) and not self._trusted:
             verdict = held("ungrounded")
         return _Text(content, clean_section(section), verdict)
 
-    def _screened(self, text: str) -> tuple[str, Verdict]:
-        """A text as it may stand in the playbook, and the verdict on it."""
-        limit = self._context.limits.bullet_tokens
+    def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
+        """A text of at most `limit` tokens as it may stand in the playbook, and the verdict."""
         said = Generalised(text, changed=False, stopped=False)
         if self._context.shared and objection(text, max_tokens=limit) != "too_long":
             said = generalise(text, self._context.entities, user=self._context.user)
