@@ -12,11 +12,12 @@ from google.adk.tools.tool_context import ToolContext
 
 from acc_ace.message_contents import contents_of
 from acc_ace.turn_record import TurnRecord, TurnRecords
+from core.domain.plain_text import encodable
 from core.domain.prompt_inputs import write_input
 from core.domain.tokens import clip_tokens
 from core.errors import AccAceError, ModelOutputError
 from core.turn.prompt_values import input_value
-from schemas.interaction import ToolResult
+from schemas.interaction import ToolCall, ToolResult
 from schemas.limits import Limits
 from schemas.tenancy import SessionKey
 from schemas.turn_event import ToolFinished
@@ -66,8 +67,11 @@ class ToolLoop:
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Run no tool beyond the limit: one reply may ask for any number of calls at once."""
-        calls = self._record(tool_context).tool_calls[: self._limits.tool_calls]
-        if any(call.id == tool_context.function_call_id for call in calls):
+        calls, name = self._record(tool_context).tool_calls, tool_context.function_call_id or ""
+        if all(call.id != name for call in calls):
+            # Asked for in an earlier turn, and confirmed by a person only now.
+            calls.append(ToolCall(id=name, name=tool.name, args=args))
+        if any(call.id == name for call in calls[: self._limits.tool_calls]):
             return None
         return {
             "error": f"{tool.name} was not run: the limit of {self._limits.tool_calls} tool calls "
@@ -91,7 +95,7 @@ class ToolLoop:
             max_tokens=limit,
         )
         note_result(self._record(tool_context), result)
-        return cut_response(text, limit)
+        return cut_response(text, limit) or mended_response(tool_response)
 
     def on_tool_error(
         self,
@@ -149,6 +153,14 @@ def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
     return None if bounded == text else {"result": bounded, "truncated": True}
 
 
+def mended_response(response: object) -> dict[str, Any] | None:
+    """A tool's answer in text that can be stored and sent; None when it is so already."""
+    text = _as_text(response)
+    if (mended := encodable(text)) == text:
+        return None
+    return encodable(response) if isinstance(response, dict) else {"result": mended}
+
+
 def note_result(record: TurnRecord, result: ToolResult) -> None:
     """Keep a tool's result as evidence of the turn."""
     record.tool_results.append(result)
@@ -161,7 +173,11 @@ def is_failure(response: object) -> bool:
 
 
 def result_text(response: object) -> str:
-    """A tool's answer as text."""
+    """A tool's answer as text, half surrogate pairs replaced."""
+    return encodable(_as_text(response))
+
+
+def _as_text(response: object) -> str:
     if isinstance(response, str):
         return response
     return json.dumps(response, ensure_ascii=False, default=str)
