@@ -16,9 +16,10 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import Settings
+from config import ROLES, Settings
 from core.adapters.adk_session import BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.event_calls import OPEN_CALLS
@@ -26,6 +27,8 @@ from core.adapters.event_retention import Retention
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_sessions import PostgresSessionService
 from core.bootstrap import build_container
+from schemas.authority import Authority
+from schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of
 
@@ -286,3 +289,35 @@ async def test_a_caller_that_names_a_window_gets_that_window(open_service: Open)
     session = await shop.sessions.get_session(**HERE, config=GetSessionConfig(num_recent_events=0))
     assert session is not None
     assert session.events == []
+
+
+async def test_a_tool_of_our_own_app_is_confirmed_later_by_another_process(
+    open_service: Open,
+) -> None:
+    answer = {"reasoning": [], "bullet_ids": [], "final_answer": "Noted."}
+    llm = ScriptedLlm().on("generator", call("restart_server", server="db-01"), answer)
+    tools = ("tests.fakes.confirmed_tool:restart_server",)
+    container = build_container(Settings(store="memory", learning="off", tools=tools))
+    key = SessionKey(APP_NAME, "aiko", "s-1")
+
+    async def say(message: types.Content) -> list[Event]:
+        # A runner and a service of its own for each message, as when processes take turns.
+        app = build_app(container, dict.fromkeys(ROLES, llm))
+        runner = Runner(app=app, session_service=open_service(), auto_create_session=True)
+        run = runner.run_async(user_id=key.user, session_id=key.session, new_message=message)
+        return [event async for event in run]
+
+    asked = waiting(await say(types.UserContent("Restart db-01. No restarts on Sundays.")))
+    for number in range(5):
+        await say(types.UserContent(f"Small talk {number}."))
+    answered = await say(result_of(asked, {"confirmed": True}))
+    results = [each.response for event in answered for each in event.get_function_responses()]
+    assert results == [{"restarted": "db-01"}]
+    assert words(answered).endswith("Noted.")
+    last = await container.evidence.last(key)
+    assert last is not None
+    assert [result.result for result in last.tool_results] == ['{"restarted": "db-01"}']
+    assert last.input.authority is Authority.TOOL
+    head = await container.journal.head(key)
+    assert head is not None
+    assert head.state.ccs.constraints == ["No restarts on Sundays."]
