@@ -1,7 +1,7 @@
 """Find the bullets that say the same, in time that grows with their number and not its square.
 
-Every bullet is compared with those before it that share two of its rarest terms, or a stretch of
-the signs of its vector, and with no others. Two suffice: of two lessons with the same wording one
+Every bullet is compared with those before it that share two of its rarest terms, or some of the
+signs of its vector, and with no others. Two suffice: of two lessons with the same wording one
 has all terms of the other and at most a fifth more, so the rarest two of the smaller one are
 always among the first few of the larger one (prefix filtering; Chaudhuri, Ganti and Kaushik,
 "A primitive operator for similarity joins", 2006).
@@ -10,7 +10,7 @@ always among the first few of the larger one (prefix filtering; Chaudhuri, Ganti
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple, TypeAlias
 
 from core.domain.refine.judging import SAME_TERMS, same_meaning, same_wording
@@ -22,6 +22,9 @@ from schemas.bullet import Bullet
 
 MOST_CANDIDATES = 128
 """Bullets that one bullet is compared with at most by its words, and again by its vector."""
+
+MOST_COMPARED = 1_024
+"""Bullets whose signs one bullet's are compared with at most."""
 
 SAME_MEANING = 0.94
 """Cosine from which two vectors may stand for one meaning."""
@@ -42,6 +45,7 @@ class _Kept:
 
     def __init__(self, vectors: Mapping[str, Vector]) -> None:
         self._vectors = vectors
+        self._signs: dict[str, Signs] = {}
         self._by_text: dict[str, Bullet] = {}
         self._by_core: _Files = defaultdict(list)
         self._by_pair: _Files = defaultdict(list)
@@ -58,16 +62,26 @@ class _Kept:
         for other in _few(self._by_core.get(key) for key in keys.pairs):
             if same_wording(read(other.content), lesson):
                 return other, "near_duplicate"
-        for other in _few(self._by_band.get(key) for key in keys.bands):
+        near = None if keys.signs is None else self._near(bullet, lesson, keys.signs, keys.bands)
+        return None if near is None else (near, "same_meaning")
+
+    def _near(
+        self, bullet: Bullet, lesson: Lesson, signs: Signs, bands: Sequence[Hashable]
+    ) -> Bullet | None:
+        filed = _few((self._by_band.get(key) for key in bands), most=MOST_COMPARED)
+        likely = (other for other in filed if signs.may_be_near(self._signs[other.id]))
+        for other in islice(likely, MOST_CANDIDATES):
             near = nearness(self._vectors[other.id], self._vectors[bullet.id])
             if near >= SAME_MEANING and same_meaning(read(other.content), lesson):
-                return other, "same_meaning"
+                return other
         return None
 
     def add(self, bullet: Bullet, lesson: Lesson, keys: "_Keys") -> None:
         """File a bullet that stays."""
         if lesson.plain:
             self._by_text.setdefault(lesson.plain, bullet)
+        if keys.signs is not None:
+            self._signs[bullet.id] = keys.signs
         for files, names in (
             (self._by_core, keys.core),
             (self._by_pair, keys.pairs),
@@ -77,15 +91,15 @@ class _Kept:
                 files[name].append(bullet)
 
 
-def _few(files: Iterable[list[Bullet] | None]) -> Iterator[Bullet]:
-    """The bullets of some files, each once, at most MOST_CANDIDATES."""
+def _few(files: Iterable[list[Bullet] | None], *, most: int = MOST_CANDIDATES) -> Iterator[Bullet]:
+    """The bullets of some files, each once, at most `most`."""
     seen: set[str] = set()
     for bullets in files:
         for bullet in bullets or ():
             if bullet.id not in seen:
                 seen.add(bullet.id)
                 yield bullet
-                if len(seen) >= MOST_CANDIDATES:
+                if len(seen) >= most:
                     return
 
 
@@ -97,6 +111,7 @@ class _Keys(NamedTuple):
     pairs: list[Hashable]
     """Pairs of terms of which one is the core of any smaller one."""
     bands: list[Hashable]
+    signs: Signs | None
 
 
 def clusters(bullets: Sequence[Bullet], vectors: Mapping[str, Vector]) -> list[Cluster]:
@@ -112,7 +127,7 @@ def clusters(bullets: Sequence[Bullet], vectors: Mapping[str, Vector]) -> list[C
     found: dict[str, Cluster] = {}
     for bullet in _by_precedence(bullets):
         lesson = lessons[bullet.id]
-        keys = _keys(lesson, frequency, signs.get(bullet.id, ()))
+        keys = _keys(lesson, frequency, signs.get(bullet.id))
         like = None if bullet.pinned else kept.like(bullet, lesson, keys)
         if like is None:
             kept.add(bullet, lesson, keys)
@@ -132,10 +147,10 @@ def _by_precedence(bullets: Sequence[Bullet]) -> list[Bullet]:
     return [bullets[position] for position in sorted(range(len(bullets)), key=rank)]
 
 
-def _keys(lesson: Lesson, frequency: Mapping[str, int], bands: Signs) -> _Keys:
+def _keys(lesson: Lesson, frequency: Mapping[str, int], signs: Signs | None) -> _Keys:
     """Where to file a lesson. Numbers and denials are always equal, so they are part of it."""
     if not lesson.plain or not lesson.terms:
-        return _Keys([], [], [])
+        return _Keys([], [], [], None)
     terms = sorted(lesson.terms, key=lambda term: (frequency[term], term))
     beside = len(terms) - math.ceil(SAME_TERMS * len(terms))
     # A lesson of one term has no pair; it is filed under the term alone.
@@ -145,5 +160,6 @@ def _keys(lesson: Lesson, frequency: Mapping[str, int], bands: Signs) -> _Keys:
     return _Keys(
         core=[(fixed, pairs[0])],
         pairs=[(fixed, pair) for pair in pairs],
-        bands=[(fixed, band) for band in bands],
+        bands=[(fixed, band) for band in signs.bands] if signs else [],
+        signs=signs,
     )
