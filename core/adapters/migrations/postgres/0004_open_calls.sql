@@ -1,6 +1,8 @@
 -- An invocation is loaded and deleted as a whole, so that no call is cut from its result.
 ALTER TABLE events ADD COLUMN invocation_id text NOT NULL DEFAULT '';
-UPDATE events SET invocation_id = coalesce(body::json ->> 'invocation_id', '');
+-- PostgreSQL reads no JSON with an escaped NUL in it, which a user's text may hold.
+UPDATE events SET invocation_id = coalesce(
+    regexp_replace(body, '(\\\\)|\\u0000', '\1', 'g')::json ->> 'invocation_id', '');
 CREATE INDEX events_by_invocation ON events (app, user_id, session, invocation_id);
 DROP INDEX events_by_time;
 CREATE INDEX events_by_time ON events (app, user_id, session, happened_at, seq)
