@@ -23,6 +23,7 @@ from acc_ace.stages.answer import Answering, answer_event
 from acc_ace.stages.evidence import keep_evidence
 from acc_ace.stages.memory_view import memory_view
 from acc_ace.stages.needs import needed
+from acc_ace.stages.projections import take_back_writes
 from acc_ace.stages.tool_loop import ToolLoop
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from config import Settings
@@ -96,6 +97,7 @@ class Generator(BaseAgent):
             answering = Answering(record, self._model_name)
             for _ in range(self._container.settings.limits.repairs + 1):
                 async for event in self._agent.run_async(ctx):
+                    take_back_writes(ctx, event, record)
                     for shown in answering.take(event):
                         yield shown
                 if answering.output is not None or answering.paused:
