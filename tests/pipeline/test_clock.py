@@ -1,5 +1,7 @@
 """A clock that is set back damages nothing: turns, locks and staleness go on by what is sane."""
 
+import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -56,8 +58,17 @@ async def test_a_clock_set_back_lets_no_second_turn_in_and_its_lease_follows(
 ) -> None:
     clock = FixedClock()
     one, two = SqliteDatabase(tmp_path / "m.db"), SqliteDatabase(tmp_path / "m.db")
-    async with SqliteSessionLock(one, clock).hold(KEY, wait_s=0):
-        clock.advance(days=-1)
+    async with SqliteSessionLock(one, clock, lease_s=0.3).hold(KEY, wait_s=0):
+        now = clock.advance(days=-1).timestamp()
+        with pytest.raises(SessionBusyError):
+            async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
+                pytest.fail("two turns at once")
+        for _ in range(1_000):
+            if await two.read(_lease_end) <= now + 0.3:
+                break
+            await asyncio.sleep(0.01)
+        else:
+            pytest.fail("the lease stayed a day ahead")
         with pytest.raises(SessionBusyError):
             async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
                 pytest.fail("two turns at once")
@@ -65,3 +76,8 @@ async def test_a_clock_set_back_lets_no_second_turn_in_and_its_lease_follows(
         pass
     await one.close()
     await two.close()
+
+
+def _lease_end(connection: sqlite3.Connection) -> float:
+    end: float = connection.execute("SELECT expires_at FROM leases").fetchone()[0]
+    return end
