@@ -118,7 +118,7 @@ class AccController:
                 compressed.gate,
                 invocation_id=f"turn-{compressed.gate.state.version}",
                 at=container.clock.now(),
-                warnings=(*qualified.asked.warnings, *compressed.warnings),
+                warnings=(*recalled.warnings, *qualified.asked.warnings, *compressed.warnings),
             )
         self._open = (turn_input, entry)
         return entry.state.ccs

@@ -1,11 +1,19 @@
 """Wait for the work that stores do in the background."""
 
 import asyncio
+from typing import Protocol
 
-from core.adapters.open_stores import Stores
+from core.ports.artifact_store import ArtifactStore
 
 
-async def filled(stores: Stores) -> None:
+class HasArtifacts(Protocol):
+    """Stores, or a container of them."""
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
+
+
+async def filled(stores: HasArtifacts) -> None:
     """Wait until nothing of these stores is left to be embedded."""
     fill = getattr(stores.artifacts, "fill", None)
     assert fill is not None, "this store has no vectors"

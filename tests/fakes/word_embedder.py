@@ -1,5 +1,6 @@
 """An embedder for tests: texts about the same thing are near, whatever words they use."""
 
+import asyncio
 from collections.abc import Sequence
 
 from core.domain.vectors import Vector, unit_vector
@@ -27,17 +28,27 @@ class TopicEmbedder:
         self.asked: list[str] = []
         self.embedded: list[str] = []
         self._size = dimension
+        self._expected = (0, asyncio.Event())
 
     async def query(self, text: str) -> Vector:
         self.asked.append(text)
         return self._vector(text)
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        vectors = [self._vector(text) for text in texts]
         self.embedded += texts
-        return [self._vector(text) for text in texts]
+        count, event = self._expected
+        if len(self.embedded) >= count:
+            event.set()
+        return vectors
 
     async def close(self) -> None:
         self.broken = "closed"
+
+    def expect(self, texts: int) -> asyncio.Event:
+        """An event that is set when so many texts were embedded in all."""
+        self._expected = (texts, asyncio.Event())
+        return self._expected[1]
 
     def change_dimension(self, dimension: int) -> None:
         """Give other vectors from now on, under the same name."""
