@@ -158,6 +158,11 @@ class Settings(BaseSettings):
     redis_ttl_s: int = Field(
         default=3_600, ge=1, le=604_800, description="Time that Redis keeps an entry."
     )
+    playbook_files: bool | None = Field(
+        default=None,
+        description="Keep files of the playbook in data_dir/playbook, for people to read, in step "
+        "with the store; unset = with store=sqlite. Never with store=memory.",
+    )
     memory: MemoryName = Field(
         default="acc",
         description="What the agent knows of the conversation: 'acc', the compressed state; or a "
@@ -182,11 +187,6 @@ class Settings(BaseSettings):
         default="inline",
         description="Reflect and curate at the end of each turn; or after it, as durable jobs "
         "(needs the extra 'background'); or not at all.",
-    )
-    playbook_scope: Literal["app", "user"] = Field(
-        default="app",
-        description="Whose playbook a turn reads and teaches: the app's, which all users share and "
-        "what is personal is kept out of, or the user's own.",
     )
     playbook_scope: Literal["app", "user"] = Field(
         default="app",

@@ -1,6 +1,7 @@
 """Open the stores in PostgreSQL. Imported only when they are asked for: the driver is an extra."""
 
 from config import Settings
+from core.adapters.open_playbook_files import followed, open_playbook_files
 from core.adapters.stores import Stores
 from core.errors import ConfigError
 from core.ports.embedder import Embedder
@@ -32,6 +33,8 @@ def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -
     """
     database = open_database(settings)
     lock = PostgresSessionLock(database, patience_s=settings.database_wait_s)
+    follower = open_playbook_files(settings)
+    playbooks = PostgresPlaybookStore(database, follower=follower)
 
     artifacts = PostgresArtifactStore(
         database,
@@ -48,11 +51,11 @@ def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -
         artifacts=artifacts,
         evidence=PostgresEvidenceStore(database),
         journal=PostgresJournal(database),
-        playbooks=PostgresPlaybookStore(database),
+        playbooks=playbooks,
         lock=lock,
         directory=PostgresSessionDirectory(database),
         jobs=PostgresJobStore(database),
-        erasure=PostgresErasure(database),
+        erasure=followed(PostgresErasure(database), playbooks, follower, settings),
         close=close,
     )
 

@@ -8,6 +8,7 @@ from core.adapters.in_memory import (
     InMemoryPlaybookStore,
 )
 from core.adapters.in_memory_sessions import InMemoryJobStore, InMemorySessionDirectory
+from core.adapters.open_playbook_files import followed, open_playbook_files
 from core.adapters.session_lock import InProcessSessionLock
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
@@ -69,6 +70,8 @@ def _artifacts_in_memory(
 
 def _in_sqlite(settings: Settings, clock: Clock, embedder: Embedder | None) -> Stores:
     database = SqliteDatabase(settings.data_dir / DATABASE_FILE)
+    follower = open_playbook_files(settings)
+    playbooks = SqlitePlaybookStore(database, clock, follower=follower)
     artifacts = sqlite_artifacts(
         database, settings.recall, embedder, memory_mb=settings.embedder.memory_mb
     )
@@ -81,12 +84,12 @@ def _in_sqlite(settings: Settings, clock: Clock, embedder: Embedder | None) -> S
         artifacts=artifacts,
         evidence=SqliteEvidenceStore(database),
         journal=SqliteJournal(database),
-        playbooks=SqlitePlaybookStore(database),
+        playbooks=playbooks,
         lock=SqliteSessionLock(database, clock),
         directory=SqliteSessionDirectory(database),
         jobs=SqliteJobStore(database),
         database=database,
-        erasure=SqliteErasure(database),
+        erasure=followed(SqliteErasure(database), playbooks, follower, settings),
         close=close,
     )
 

@@ -43,6 +43,7 @@ from core.domain.playbook_versions import (
 from core.domain.replay import replay, sealed
 from core.errors import InputError
 from core.ports.clock import Clock
+from core.ports.playbook_follower import PlaybookFollower
 from schemas.bullet import id_number
 from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from schemas.tenancy import PlaybookScope, Tenant
@@ -60,8 +61,15 @@ class _Place(NamedTuple):
 class SqlPlaybookStore(SqlPlaybookReader[C]):
     """A PlaybookStore in a database."""
 
-    def __init__(self, database: Database[C], rows_of: Callable[[C], Rows], clock: Clock) -> None:
-        super().__init__(database, rows_of)
+    def __init__(
+        self,
+        database: Database[C],
+        rows_of: Callable[[C], Rows],
+        clock: Clock,
+        *,
+        follower: PlaybookFollower | None = None,
+    ) -> None:
+        super().__init__(database, rows_of, follower=follower)
         self._clock = clock
 
     async def commit(
@@ -84,7 +92,7 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
             place = _Place(rows, scope, head, known)
             return self._store(place, Change(playbook, list(records)), key)
 
-        return await self._change(work, commit_id)
+        return await self._change(scope, work, commit_id)
 
     async def rollback(
         self, scope: PlaybookScope, version: int, *, expected_version: int, by: Author
@@ -103,7 +111,7 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
             change = rolled_back(known.playbook, target, by=by, fates=fates)
             return self._store(_Place(rows, scope, head, known), change, key)
 
-        return await self._change(work)
+        return await self._change(scope, work)
 
     async def fork(
         self, scope: PlaybookScope, branch: str, *, by: Author, version: int | None = None
@@ -126,7 +134,7 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
             place = _Place(rows, target, head, EMPTY)
             return self._store(place, forked(source, scope, by=by), key)
 
-        return await self._change(work)
+        return await self._change(target, work)
 
     async def promote(
         self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
@@ -154,7 +162,7 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
             )
             return self._store(_Place(rows, main, head, known), change, key)
 
-        return await self._change(work)
+        return await self._change(main, work)
 
     async def drop(self, scope: PlaybookScope) -> None:
         """Delete a branch with its log."""
@@ -170,19 +178,30 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
                 raise no_branch(scope)
 
         await self._write(work)
+        if self._follower is not None:
+            await self._follower.dropped(scope)
 
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's own playbook and their provenance in shared ones; rows touched."""
         now = self._clock.now()
         touched = await self._write(lambda rows: erase_user(rows, tenant, at=now))
         self._cache.clear()
+        if self._follower is not None:
+            await self._follower.erased(self, tenant)
         return touched
 
     async def _change(
-        self, work: Callable[[Rows, str], StoredPlaybook], commit_id: str | None = None
+        self,
+        scope: PlaybookScope,
+        work: Callable[[Rows, str], StoredPlaybook],
+        commit_id: str | None = None,
     ) -> StoredPlaybook:
+        """Change the playbook of a scope, and tell who follows."""
         key = table.commit_key(uuid.uuid4().hex if commit_id is None else commit_id)
-        return await self._write(lambda rows: work(rows, key))
+        changed = await self._write(lambda rows: work(rows, key))
+        if self._follower is not None:
+            await self._follower.changed(self, scope)
+        return changed
 
     async def _write(self, work: Callable[[Rows], T]) -> T:
         return await self._database.write(lambda connection: work(self._rows_of(connection)))

@@ -14,6 +14,7 @@ from core.adapters.playbook_rows import Head, Rows
 from core.domain.playbook_versions import check_known_version, named, playbook_digest, stored
 from core.domain.replay import replay
 from core.errors import CorruptStoreError, NotFoundError
+from core.ports.playbook_follower import PlaybookFollower
 from schemas.bullet import clean_id
 from schemas.delta import DeltaKind
 from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
@@ -48,8 +49,14 @@ class Database(Protocol[C]):
 class SqlPlaybookReader(Generic[C]):
     """A PlaybookReader in a database."""
 
-    def __init__(self, database: Database[C], rows_of: Callable[[C], Rows]) -> None:
-        self._database, self._rows_of = database, rows_of
+    def __init__(
+        self,
+        database: Database[C],
+        rows_of: Callable[[C], Rows],
+        *,
+        follower: PlaybookFollower | None = None,
+    ) -> None:
+        self._database, self._rows_of, self._follower = database, rows_of, follower
         self._cache = PlaybookCache()
 
     async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
@@ -59,7 +66,10 @@ class SqlPlaybookReader(Generic[C]):
             head = existing(rows, scope)
             return self._at(rows, scope, head, head.version if version is None else version)
 
-        return await self._read(work)
+        found = await self._read(work)
+        if self._follower is not None:
+            await self._follower.opened(self, scope)
+        return found
 
     async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:
         """What the commit of that name led to, or None if it did not take place."""

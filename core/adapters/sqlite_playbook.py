@@ -8,14 +8,21 @@ from core.adapters.clock import SystemClock
 from core.adapters.sql_playbook import SqlPlaybookStore
 from core.adapters.sqlite_database import SqliteDatabase
 from core.ports.clock import Clock
+from core.ports.playbook_follower import PlaybookFollower
 from schemas.tenancy import Tenant
 
 
 class SqlitePlaybookStore(SqlPlaybookStore[sqlite3.Connection]):
     """A PlaybookStore in a SqliteDatabase."""
 
-    def __init__(self, database: SqliteDatabase, clock: Clock | None = None) -> None:
-        super().__init__(database, SqliteRows, clock or SystemClock())
+    def __init__(
+        self,
+        database: SqliteDatabase,
+        clock: Clock | None = None,
+        *,
+        follower: PlaybookFollower | None = None,
+    ) -> None:
+        super().__init__(database, SqliteRows, clock or SystemClock(), follower=follower)
         self._file = database
 
     async def erase(self, tenant: Tenant) -> int:

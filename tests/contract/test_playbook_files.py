@@ -1,0 +1,265 @@
+"""The files of a playbook follow the store, whoever changed it, and never lead it."""
+
+import json
+import logging
+import stat
+from pathlib import Path
+
+import pytest
+
+from config import Settings
+from core.adapters.open_stores import Stores, open_stores
+from core.adapters.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
+from core.adapters.playbook_file_names import name_of
+from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
+from core.adapters.sqlite_playbook import SqlitePlaybookStore
+from core.errors import StoreError
+from schemas.delta import DeltaStatus
+from schemas.job import Job, JobKind
+from schemas.playbook import DeltaRecord, Playbook
+from schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, restore
+from tests.contract.values import record
+from tests.fakes.clock import START, FixedClock
+
+pytestmark = pytest.mark.parametrize("store_settings", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def files(store_settings: Settings) -> Path:
+    return store_settings.data_dir / "playbook"
+
+
+def current(files: Path, name: str = "shop") -> Playbook:
+    """The playbook that the files hold."""
+    return Playbook.loads((files / "current" / name / "playbook.json").read_text())
+
+
+def records(path: Path) -> list[DeltaRecord]:
+    return [DeltaRecord.model_validate_json(line) for line in path.read_text().splitlines()]
+
+
+def contents(files: Path) -> dict[str, bytes]:
+    """Every file, by its path."""
+    return {str(path): path.read_bytes() for path in sorted(files.rglob("*")) if path.is_file()}
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def put_in_the_way(files: Path) -> None:
+    files.parent.mkdir()
+    files.write_text("not a directory")
+
+
+def take_out_of_the_way(files: Path) -> None:
+    files.unlink()
+
+
+async def test_every_commit_is_in_the_files_when_it_returns(stores: Stores, files: Path) -> None:
+    for content in ("one", "二"):
+        stored = await add(stores, content)
+        assert current(files) == stored.playbook
+        whole = json.loads((files / "current/shop/playbook.json").read_text())
+        assert (whole["version"], whole["digest"]) == (stored.version, stored.digest)
+    text = (files / "current/shop/playbook.md").read_text()
+    assert text.startswith("# Playbook shop, version 2\n")
+    assert "- [b-00002] helpful=0 harmful=0 :: 二" in text.splitlines()
+    assert [path.name for path in sorted((files / "deltas/shop").iterdir())] == [
+        "00000001.jsonl",
+        "00000002.jsonl",
+    ]
+
+
+async def test_the_files_of_the_deltas_hold_the_log_record_by_record(
+    stores: Stores, files: Path
+) -> None:
+    await add(stores, "one")
+    await hold(stores)
+    await hold(stores)
+    await add(stores, "two", "three")
+    log = list(reversed(await stores.playbooks.deltas(SHARED)))
+    assert records(files / "deltas/shop/00000001.jsonl") == log[:3]
+    assert records(files / "deltas/shop/00000002.jsonl") == log[3:]
+
+
+async def test_archived_bullets_have_a_file_until_they_come_back(
+    stores: Stores, files: Path
+) -> None:
+    one = (await add(stores, "one", "two")).playbook.bullets[0]
+    await archive(stores, "b-00001")
+    await archive(stores, "b-00002")
+    path = files / "archive/shop/bullets.jsonl"
+    assert [item.bullet_id for item in records(path)] == ["b-00002", "b-00001"]
+    await restore(stores, one)
+    assert [item.bullet_id for item in records(path)] == ["b-00002"]
+
+
+async def test_each_playbook_has_files_of_its_own(stores: Stores, files: Path) -> None:
+    own = PlaybookScope("shop", "aiko@x")
+    await add(stores, "shared")
+    await add(stores, "own", scope=own)
+    await stores.playbooks.fork(SHARED, "trial", by=BY)
+    await stores.playbooks.fork(own, "trial", by=BY)
+    found = {path.name for path in (files / "current").iterdir()}
+    assert found == {"shop", "shop+aiko%40x", "shop@trial", "shop+aiko%40x@trial"}
+    await stores.playbooks.drop(SHARED._replace(branch="trial"))
+    await stores.playbooks.promote(own._replace(branch="trial"), by=BY)
+    for part in ("current", "deltas"):
+        assert not (files / part / "shop@trial").exists()
+    assert current(files, "shop+aiko%40x").bullets[0].content == "own"
+
+
+async def test_a_process_that_died_before_it_wrote_is_caught_up_with(
+    stores: Stores, files: Path, store_settings: Settings, clock: FixedClock
+) -> None:
+    await add(stores, "one")
+    # A process that follows nothing stands for one that was killed between commit and file.
+    database = SqliteDatabase(store_settings.data_dir / DATABASE_FILE)
+    quiet = SqlitePlaybookStore(database)
+    for content in ("two", "three"):
+        stored = await quiet.load(SHARED)
+        playbook, bullet = stored.playbook.add_bullet("rules", content)
+        await quiet.commit(
+            SHARED, playbook, [record("ADD", after=bullet)], expected_version=stored.version
+        )
+    await database.close()
+    assert len(current(files).bullets) == 1
+
+    reopened = open_stores(store_settings, clock)
+    stored = await reopened.playbooks.load(SHARED)
+
+    assert current(files) == stored.playbook
+    assert sorted(path.name for path in (files / "deltas/shop").iterdir()) == [
+        "00000001.jsonl",
+        "00000002.jsonl",
+        "00000003.jsonl",
+    ]
+    await reopened.close()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "x"}'])
+async def test_a_file_that_was_altered_is_written_anew_and_changes_no_playbook(
+    stores: Stores, other: Stores, files: Path, text: str
+) -> None:
+    stored = await add(stores, "one")
+    (files / "current/shop/playbook.json").write_text(text)
+    assert await other.playbooks.load(SHARED) == stored
+    assert current(files) == stored.playbook
+
+
+async def test_files_of_a_history_that_is_gone_are_removed(
+    stores: Stores, files: Path, store_settings: Settings, clock: FixedClock
+) -> None:
+    for number in range(3):
+        await add(stores, f"lesson {number}")
+    await stores.close()
+    for path in store_settings.data_dir.glob("memory.db*"):
+        path.unlink()
+    reopened = open_stores(store_settings, clock)
+    await add(reopened, "of another history")
+    assert [bullet.content for bullet in current(files).bullets] == ["of another history"]
+    assert [path.name for path in (files / "deltas/shop").iterdir()] == ["00000001.jsonl"]
+    await reopened.close()
+
+
+async def test_the_number_of_files_is_bounded(stores: Stores, files: Path) -> None:
+    await add(stores, "one")
+    folder = files / "deltas/shop"
+    for version in range(2, KEPT_VERSIONS + 40):
+        (folder / f"{version:08d}.jsonl").write_text("")
+    (files / "current/shop/playbook.json").unlink()
+    await add(stores, "two")
+    assert len(list(folder.iterdir())) == KEPT_VERSIONS
+
+
+async def test_only_the_owner_may_read_them(stores: Stores, files: Path) -> None:
+    await add(stores, "one")
+    assert mode(files) == 0o700
+    assert {mode(Path(path)) for path in contents(files) if ".lock" not in path} == {0o600}
+    assert not any(path.endswith(".tmp") for path in contents(files))
+
+
+async def test_files_that_cannot_be_written_are_a_warning_and_the_commit_stands(
+    stores: Stores, files: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put_in_the_way(files)
+    with caplog.at_level(logging.WARNING):
+        stored = await add(stores, "one")
+    assert await stores.playbooks.load(SHARED) == stored
+    assert "playbook_files_behind" in {item.message for item in caplog.records}
+    take_out_of_the_way(files)
+    await add(stores, "two")
+    assert len(current(files).bullets) == 2
+
+
+async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None:
+    await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
+    await stores.playbooks.fork(PlaybookScope("shop", "aiko"), "trial", by=BY)
+    await add(stores, "kept", user="aiko")
+    await archive(stores, "b-00001")
+    await add(stores, "kept as well", user="aiko")
+    await stores.playbooks.fork(SHARED, "trial", by=BY)
+    empty = (await stores.playbooks.load(SHARED)).playbook
+    await commit(stores, empty, record("ADD", status=DeltaStatus.REJECTED, user="aiko"))
+    assert any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
+    assert stores.erasure
+    tenant = Tenant("shop", "aiko")
+    job = Job.of(JobKind.ERASE, SessionKey(*tenant, ""), at=START)
+
+    await stores.erasure.erase(tenant, job=job)
+
+    assert not any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
+    assert [bullet.content for bullet in current(files).bullets] == ["kept as well"]
+    assert "playbook_files" not in await stores.erasure.residue(tenant)
+
+
+async def test_files_that_cannot_be_erased_are_an_error_and_a_residue(
+    stores: Stores, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("core.adapters.playbook_export_files.remove_tree", refuse)
+    with pytest.raises(StoreError, match=r"cannot be erased \(Permission denied\); remove that"):
+        await stores.playbooks.erase(Tenant("shop", "aiko"))
+    assert stores.erasure
+    residue = await stores.erasure.residue(Tenant("shop", "aiko"))
+    assert residue == {"playbook_files": 1}
+
+
+async def test_two_processes_that_write_at_once_leave_the_newest(
+    stores: Stores, other: Stores, files: Path
+) -> None:
+    for number in range(10):
+        await add(stores if number % 2 else other, f"lesson {number}")
+    follower = PlaybookFiles(files)
+    before = contents(files)
+    await follower.changed(stores.playbooks, SHARED)
+    assert contents(files) == before
+    assert len(current(files).bullets) == 10
+
+
+def test_names_of_playbooks_are_apart_and_are_no_paths(store_settings: Settings) -> None:
+    scopes = [
+        PlaybookScope(app, user, branch)
+        for app in ("a", "..", "a/b", "a+b", "a@b", "x" * 300, "x" * 301, "\ud83d", "アプリ" * 30)
+        for user in (None, "", "b", "../b", "b@c")
+        for branch in ("", "c", "main-2")
+    ]
+    names = [name_of(scope) for scope in scopes]
+    assert len(set(names)) == len(scopes)
+    assert all("/" not in name and not name.startswith(".") for name in names)
+    assert max(len(name.encode()) for name in names) <= 230
+
+
+async def test_without_the_setting_there_are_no_files(
+    store_settings: Settings, clock: FixedClock, files: Path
+) -> None:
+    quiet = open_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
+    await add(quiet, "one")
+    assert contents(files) == {}
+    await quiet.close()
