@@ -15,6 +15,7 @@ Record = dict[str, Any]
 """JSON-safe, with its `kind`."""
 
 _PAGE = 100
+_JOBS = 100_000
 
 
 async def export_user(
@@ -38,7 +39,7 @@ async def export_user(
         yield record
     async for record in _playbook(container, tenant):
         yield record
-    for job in await container.jobs.list(tenant, limit=_PAGE):
+    for job in await container.jobs.list(tenant, limit=_JOBS):
         yield _record("job", job)
     yield {"kind": "end"}
 

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from schemas.tenancy import Tenant
 
+TENANTS = "tenants"
+"""The table that gives users numbers."""
+
 USER_COLUMNS = ("user", "user_id", "user_name")
 APP_COLUMNS = ("app", "app_name")
 
@@ -51,7 +54,11 @@ def places(tables: Mapping[str, Table], tenant: Tenant, dialect: Dialect) -> Ite
     """Every table that could name a user."""
     marks = [dialect.value(name) for name in values(tenant) if name not in {"app", "user"}]
     for table in tables.values():
-        conditions = (_by_columns(table, dialect), _by_texts(table, tables, marks, dialect))
+        conditions = (
+            _by_columns(table, dialect),
+            _by_tenant(table, tables, dialect),
+            _by_texts(table, tables, marks, dialect),
+        )
         if any(conditions):
             yield Place(table.name, " OR ".join(filter(None, conditions)))
 
@@ -84,6 +91,16 @@ def _by_columns(table: Table, dialect: Dialect) -> str:
         return ""
     own_app = _own_app(table, dialect)
     return f'("{user}" = {dialect.value("user")}{f" AND {own_app}" if own_app else ""})'
+
+
+def _by_tenant(table: Table, tables: Mapping[str, Table], dialect: Dialect) -> str:
+    """Rows of the tenant's number, and of numbers that are nobody's: vectors have no other name."""
+    of_user = _by_columns(tables[TENANTS], dialect) if TENANTS in tables else ""
+    if "tenant" not in table.columns or not of_user:
+        return ""
+    ours = f'SELECT id FROM "{TENANTS}" WHERE {of_user}'  # noqa: S608 - a constant and placeholders
+    everybody = f'SELECT id FROM "{TENANTS}"'  # noqa: S608 - a constant
+    return f'("tenant" IN ({ours}) OR "tenant" NOT IN ({everybody}))'
 
 
 def _by_texts(

@@ -147,6 +147,20 @@ async def test_a_table_added_later_is_looked_into(place: Place, stores: Containe
     }
 
 
+async def test_rows_that_know_the_user_by_number_are_found(place: Place, stores: Container) -> None:
+    await fill(stores, KEY)
+    await fill(stores, OTHER_USER)
+    place.execute("CREATE TABLE pictures (tenant bigint, picture bigint)")
+    place.execute("INSERT INTO pictures SELECT id, 1 FROM tenants")
+    pictures = [
+        n for name, n in (await stores.erasure.residue(KEY.tenant)).items() if "pict" in name
+    ]
+    assert pictures == [1]
+    await erase(stores, KEY.tenant)
+    left = await stores.erasure.residue(KEY.tenant)
+    assert {name.partition(".")[2]: count for name, count in left.items()} == {"pictures": 1}
+
+
 async def test_a_user_of_the_same_name_in_another_app_is_somebody_else(stores: Container) -> None:
     await fill(stores, KEY._replace(app="elsewhere"))
     assert await stores.erasure.residue(KEY.tenant) == {}
