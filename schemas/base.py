@@ -1,5 +1,7 @@
 """The base of every value: frozen, and strict about unknown fields when we write them."""
 
+from typing import TypeVar
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = 1
@@ -10,6 +12,25 @@ class Value(BaseModel):
     """An immutable value; change it by copy. Unknown fields of newer writers are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+V = TypeVar("V", bound=Value)
+
+_set = object.__setattr__
+
+
+def trusted_copy(value: V, changes: dict[str, object]) -> V:
+    """The value with fields changed that are known to be clean, since nothing is validated.
+
+    What `model_copy` does, at a third of its cost: a batch of a thousand deltas makes some
+    thousands of values. Both share the set of fields that were given, which nothing changes.
+    """
+    copy = value.__class__.__new__(value.__class__)
+    _set(copy, "__dict__", {**value.__dict__, **changes})
+    _set(copy, "__pydantic_fields_set__", value.__pydantic_fields_set__)
+    _set(copy, "__pydantic_extra__", None)
+    _set(copy, "__pydantic_private__", None)
+    return copy
 
 
 class StoredValue(Value):

@@ -93,6 +93,8 @@ def one_line(text: str) -> str:
 
 def clean_section(name: str) -> str:
     """The name of a section: one line, bounded, no heading marks or brackets; '' if none left."""
+    if name.isalnum() and len(name) <= SECTION_CHARACTERS:
+        return name
     return one_line(name.translate(_BRACKETS)).lstrip("# ")[:SECTION_CHARACTERS].rstrip()
 
 

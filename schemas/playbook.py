@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from core.errors import PlaybookError
-from schemas.base import SCHEMA_VERSION, StoredValue, Value
+from schemas.base import SCHEMA_VERSION, StoredValue, Value, trusted_copy
 from schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
@@ -234,6 +234,10 @@ class Playbook(StoredValue):
         }
 
 
+_DONE = DeltaResult(type=DeltaType.ADD, bullet_id=None, status=DeltaStatus.APPLIED, reason="ok")
+"""What the result of every operation that was applied is a copy of."""
+
+
 def _apply(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> DeltaResult:
     """Apply one operation to the draft, or say why not."""
     wanted = operation.bullet_id
@@ -246,9 +250,7 @@ def _apply(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Del
             status=DeltaStatus.REJECTED,
             reason=str(error),
         )
-    return DeltaResult(
-        type=operation.type, bullet_id=bullet.id, status=DeltaStatus.APPLIED, reason="ok"
-    )
+    return trusted_copy(_DONE, {"type": operation.type, "bullet_id": bullet.id})
 
 
 def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bullet:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import get_args
 
 from core.errors import PlaybookError
+from schemas.base import trusted_copy
 from schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
@@ -69,19 +70,20 @@ class PlaybookDraft:
         text = one_line(content)
         if not text:
             raise PlaybookError("empty")
-        new_id = self._new_id(bullet_id)
-        bullet = _BLANK.model_copy(
-            update={
+        number, new_id = self._new_id(bullet_id)
+        bullet = trusted_copy(
+            _BLANK,
+            {
                 "id": new_id,
                 "section": clean_section(section) or DEFAULT_SECTION,
                 "content": text,
                 "created_at": at,
                 "updated_at": at,
                 "origin": origin,
-            }
+            },
         )
         self._bullets[new_id] = bullet
-        self._next_id = max(self._next_id, id_number(new_id)) + 1
+        self._next_id = number + 1
         return bullet
 
     def update(
@@ -174,21 +176,23 @@ class PlaybookDraft:
         return bullet
 
     def _put(self, bullet: Bullet, **changes: object) -> Bullet:
-        changed = bullet.model_copy(update=changes)
+        changed = trusted_copy(bullet, changes)
         self._bullets[bullet.id] = changed
         return changed
 
-    def _new_id(self, wanted: str | None) -> str:
+    def _new_id(self, wanted: str | None) -> tuple[int, str]:
+        """The id of a new bullet with the number it ends in, which is not below the counter."""
         if wanted is None or not wanted.strip():
-            return f"b-{self._next_id:05d}"
+            return self._next_id, f"b-{self._next_id:05d}"
         new_id = clean_id(wanted)
+        number = id_number(new_id)
         if new_id in self._bullets:
             raise PlaybookError("id_exists")
-        if not is_bullet_id(new_id) or not id_number(new_id):
+        if not is_bullet_id(new_id) or not number:
             raise PlaybookError("bad_id")
-        if id_number(new_id) < self._next_id:
+        if number < self._next_id:
             raise PlaybookError("id_used")
-        return new_id
+        return number, new_id
 
 
 def _texts(bullet: Bullet, content: str | None, section: str | None) -> dict[str, object]:

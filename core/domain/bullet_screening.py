@@ -6,11 +6,15 @@ model is, ask for its prompt, or imitate the delimiters of a prompt or of the pl
 """
 
 import re
+from functools import lru_cache
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.normal import skeleton
 from core.domain.redaction import find_sensitive
 from core.domain.tokens import estimate_tokens
+
+SHORT_CHARACTERS = 64
+"""Texts up to this length are remembered: the same headings come back with every lesson."""
 
 CHARACTERS_PER_TOKEN = 32
 """A text longer than its budget times this is too long without counting its tokens."""
@@ -25,6 +29,10 @@ _DELIMITER = re.compile(
 
 def objection(text: str, *, max_tokens: int) -> str | None:
     """The reason code against a one-line text ('empty', 'too_long', 'secret', ...), or None."""
+    return (_known if len(text) <= SHORT_CHARACTERS else _found)(text, max_tokens)
+
+
+def _found(text: str, max_tokens: int) -> str | None:
     if not text:
         return "empty"
     if len(text) > CHARACTERS_PER_TOKEN * max_tokens or estimate_tokens(text) > max_tokens:
@@ -36,3 +44,6 @@ def objection(text: str, *, max_tokens: int) -> str | None:
     if _DELIMITER.search(seen) or instruction_like(text):
         return "instruction_like"
     return None
+
+
+_known = lru_cache(maxsize=4_096)(_found)

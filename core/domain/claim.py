@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from core.domain.claim_values import Measure, is_measure, take_measures
 from core.domain.fingerprint import NO_EN, NO_JA, fingerprint, uninflected
-from core.domain.tokens import estimate_tokens
 
 REMEMBERED = 32_768
 """Lessons whose claim is kept, so that a batch does not read a whole playbook again."""
@@ -94,8 +93,8 @@ class Claim(NamedTuple):
     """Its numbers, in order."""
     subject: tuple[str, ...]
     """The words of the frame without light verbs, sorted: what the numbers are of."""
-    tokens: int
-    """Estimated tokens of the text."""
+    found_by: tuple[str, ...]
+    """What it shares with every claim it excludes: the frame, or the subject of its numbers."""
 
     def excludes(self, other: "Claim") -> bool:
         """Whether both cannot be followed."""
@@ -131,13 +130,14 @@ def claim_of(text: str) -> Claim:
             marks ^= {(len(words), at)}
         if word:
             words.append(word)
+    frame, subject = " ".join(words), _subject(words) if measures else ()
     return Claim(
         fingerprint=fingerprint(text),
-        frame=" ".join(words),
+        frame=frame,
         negations=frozenset(marks),
         measures=measures,
-        subject=_subject(words) if measures else (),
-        tokens=estimate_tokens(text),
+        subject=subject,
+        found_by=(f"f {frame}", *([f"s {' '.join(subject)}"] if subject else [])),
     )
 
 

@@ -7,15 +7,13 @@ from core.domain.playbook_size import PlaybookSize
 from schemas.bullet import Bullet
 from schemas.limits import Limits
 
-_Key = tuple[object, ...]
-
 
 class LessonIndex:
     """The claims and the size of all bullets, kept in step by `add` and `discard`."""
 
     def __init__(self, bullets: Iterable[Bullet]) -> None:
         self._said: dict[str, dict[str, None]] = {}
-        self._claims: dict[_Key, dict[str, Claim]] = {}
+        self._claims: dict[str, dict[str, Claim]] = {}
         self._size = PlaybookSize()
         for bullet in bullets:
             self.add(bullet)
@@ -24,7 +22,7 @@ class LessonIndex:
         """Take a bullet in."""
         claim = claim_of(bullet.content)
         self._said.setdefault(claim.fingerprint, {})[bullet.id] = None
-        for key in _keys(claim):
+        for key in claim.found_by:
             self._claims.setdefault(key, {})[bullet.id] = claim
         self._size.add(bullet)
 
@@ -32,7 +30,7 @@ class LessonIndex:
         """Leave a bullet out, as it was when it was added."""
         claim = claim_of(bullet.content)
         self._said[claim.fingerprint].pop(bullet.id)
-        for key in _keys(claim):
+        for key in claim.found_by:
             self._claims[key].pop(bullet.id)
         self._size.drop(bullet)
 
@@ -46,7 +44,7 @@ class LessonIndex:
         claim = claim_of(text)
         found = {
             bullet_id: None
-            for key in _keys(claim)
+            for key in claim.found_by
             for bullet_id, other in self._claims.get(key, {}).items()
             if bullet_id not in apart_from and claim.excludes(other)
         }
@@ -60,11 +58,3 @@ class LessonIndex:
         A change that makes nothing larger is always possible, whatever the limits are now.
         """
         return self._size.has_room(section, text, limits, leaving=leaving)
-
-
-def _keys(claim: Claim) -> tuple[_Key, ...]:
-    """Where a claim is found by those it excludes: same frame, or same subject of numbers."""
-    framed: _Key = ("frame", claim.frame)
-    if not claim.subject:
-        return (framed,)
-    return framed, ("subject", *claim.subject)
