@@ -75,7 +75,8 @@ def _best_stretch(sentences: Sequence[_Sentence], room: int) -> tuple[int | None
 
     The earliest of equals; one sentence may be longer than the room. (None, None) for no worth.
     """
-    best, found = 0.0, (None, None)
+    best = 0.0
+    found: tuple[int | None, int | None] = (None, None)
     first, tokens, worth = 0, 0, 0.0
     for last, sentence in enumerate(sentences):
         tokens += sentence.tokens
