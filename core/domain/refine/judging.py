@@ -14,6 +14,9 @@ SAME_TERMS = 0.8
 _SLOT = 0.5
 """Share of terms in the same order from which a replaced word is another filling of one slot."""
 
+_ONE_SLOT = 3
+"""Runs of a comparison in which one run differs: what stands before it, it, what stands behind."""
+
 
 def same_wording(first: Lesson, second: Lesson) -> bool:
     """Whether two lessons differ in nothing but their wording. Symmetric.
@@ -101,9 +104,11 @@ def _discordant(first: dict[str, int], second: dict[str, int]) -> bool:
 def _other_filling(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether two texts are one pattern with another word in a slot."""
     matcher = SequenceMatcher(a=first, b=second, autojunk=False)
-    if matcher.ratio() < _SLOT:
+    kinds = [tag for tag, *_ in matcher.get_opcodes()]
+    if "replace" not in kinds:
         return False
-    return any(tag == "replace" for tag, *_ in matcher.get_opcodes())
+    # However long the phrase in the slot is: if it is all that differs, it is what the text is of.
+    return matcher.ratio() >= _SLOT or (kinds.count("equal") > 0 and len(kinds) <= _ONE_SLOT)
 
 
 _NONE: frozenset[str] = frozenset()
