@@ -1,21 +1,23 @@
 """Old events of a session: kept, trimmed, or offloaded to long-term memory and then deleted."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.cli.service_registry import get_service_registry
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from config import Settings
+import services
+from config import ROLES, Settings, settings
 from core.adapters.adk_session import BoundedSessionService
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.event_retention import CUT_EVENTS, Offload, Retention
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_sessions import PostgresSessionService
-from core.bootstrap import build_container
+from core.bootstrap import build_container, process_container
 from core.container import Container
 from core.errors import StoreError
 from core.turn.event_offloading import offload_events
@@ -25,7 +27,10 @@ from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome, TurnInput
 from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
+from server.app import create_app
 from tests.fakes.clock import FixedClock
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.server.asgi import client
 
 KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
@@ -240,3 +245,63 @@ async def test_events_without_an_invocation_are_cut_with_their_time(open_service
     assert after is not None
     assert all(each.invocation_id for each in after.events)
     assert after.state["colour"] == "blue"
+
+
+@pytest.fixture
+def offloading(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The settings of a process that offloads, read from its environment as `adk web` does."""
+    monkeypatch.setenv("ACC_ACE_SESSION_EVENTS", "offload")
+    monkeypatch.setenv("ACC_ACE_SESSION_TURNS", str(KEPT))
+    settings.cache_clear()
+    process_container.cache_clear()
+    yield
+    settings.cache_clear()
+    process_container.cache_clear()
+
+
+@pytest.mark.usefixtures("offloading")
+@pytest.mark.parametrize("uri", ["accace://", "accace:///{tmp}/elsewhere"])
+async def test_sessions_of_adk_web_are_offloaded_as_the_settings_say(
+    tmp_path: Path, uri: str
+) -> None:
+    assert services.SCHEME == "accace"
+    made = get_service_registry().create_session_service(uri.format(tmp=tmp_path))
+    assert isinstance(made, BoundedSessions)
+    await take_turns(made, 1, 12)
+    assert len(await turns_kept(made)) == KEPT
+    container = process_container()
+    assert any("walnut-3." in content for content in await recalled(container, "walnut-3"))
+    await made.close()
+    await container.close()
+
+
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+async def test_our_endpoint_keeps_as_many_turns_as_the_settings_say(
+    request: pytest.FixtureRequest, tmp_path: Path, store: str
+) -> None:
+    where: dict[str, Any] = {"store": store, "data_dir": tmp_path / "data"}
+    if store == "postgres":
+        where["database_url"] = request.getfixturevalue("postgres").clean_database()
+    chosen = Settings(
+        session_events="trim",
+        session_turns=2,
+        learning="off",
+        serve_web_interface=False,
+        **where,
+    )
+    app = create_app(build_container(chosen), models=dict.fromkeys(ROLES, ScriptedLlm()))
+    async with client(app) as http:
+        for number in range(6):
+            body = {"input": f"Hello {number}."}
+            response = await http.post("/v1/sessions/s-1/turns", json=body)
+            assert response.status_code == 200
+            assert response.json()["turn"] == number + 1
+        read = await http.get("/apps/acc_ace/users/user/sessions/s-1")
+        told = str(read.json()["events"])
+        assert "Hello 4." in told
+        assert "Hello 5." in told
+        assert "Hello 3." not in told
+        state = await http.get("/v1/sessions/s-1/ccs")
+        assert state.json()["turn"] == 6
+    await app.state.acc_ace.close()
