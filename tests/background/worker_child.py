@@ -8,6 +8,7 @@ so that a test can start and kill many of them.
 
 import asyncio
 import json
+from contextlib import suppress
 
 from acc_ace.prompts import load_prompts
 from config import load_settings
@@ -18,6 +19,7 @@ from core.adapters.separate_erasure import SeparateErasure
 from core.container import Container
 from core.domain.learning_budget import Meter
 from core.domain.prompt import Prompt
+from core.errors import StoreError
 from core.ports.completion import Reply
 from core.turn.learning import Roles
 from core.turn.learning_job import Learner
@@ -91,9 +93,10 @@ async def work() -> None:
     worker = open_learning_worker(opened, learn, on_stop=nothing)
     worker.start()
     while True:
-        counts = await queue.counts()
-        if not counts[JobState.WAITING] + counts[JobState.RUNNING]:
-            break
+        with suppress(StoreError):  # The database may be away for a while.
+            counts = await queue.counts()
+            if not counts[JobState.WAITING] + counts[JobState.RUNNING]:
+                break
         await asyncio.sleep(0.1)
     print("idle", flush=True)
     await worker.stop(5.0)
