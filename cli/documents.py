@@ -50,7 +50,11 @@ def import_files(
     tenant = _tenant(user)
     files = document_files(paths, form=form, encoding=encoding, lenient=lenient)
     with _opened() as (runner, container):
-        failed = runner.run(_import_all(container, tenant, files, as_json=as_json))
+        try:
+            failed = runner.run(_import_all(container, tenant, files, as_json=as_json))
+        except KeyboardInterrupt:
+            stderr_console().print("stopped; the same command goes on where this one ended")
+            raise
     if failed:
         raise InputError(f"{failed} of the documents could not be imported, see above")
 

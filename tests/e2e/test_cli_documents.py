@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from cli import documents
+from cli.failure import ExitCode
 from core.adapters.document_files import DocumentFile
 from core.errors import InputError
-from schemas.document import DocumentForm
+from core.turn.importing import import_document
+from schemas.document import DocumentForm, ImportedDocument
 from tests.e2e.test_cli import CommandLine, acc_ace
 
 __all__ = ["acc_ace"]
@@ -171,6 +174,26 @@ def test_erasing_a_user_takes_the_documents_along_and_an_export_holds_them(
     assert (erased.code, erased.turns[0]["erased"]["artifacts"]) == (0, 1)
     assert acc_ace("memory", "list", "--user", "aiko", "--json").turns == []
     assert len(acc_ace("memory", "list", "--user", "ben", "--json").turns) == 1
+
+
+def test_ctrl_c_ends_an_import_and_says_how_it_goes_on(
+    acc_ace: CommandLine, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "one.md").write_text("One.")
+    (here / "two.md").write_text("Two.")
+
+    async def interrupted(*args: Any, **kwargs: Any) -> ImportedDocument:
+        if args[2].name == "two.md":
+            raise KeyboardInterrupt
+        return await import_document(*args, **kwargs)
+
+    monkeypatch.setattr(documents, "import_document", interrupted)
+    ended = acc_ace("memory", "import", "one.md", "two.md")
+    assert ended.code == ExitCode.INTERRUPTED
+    assert "the same command goes on" in ended.err
+    monkeypatch.setattr(documents, "import_document", import_document)
+    again = acc_ace("memory", "import", "one.md", "two.md", "--json")
+    assert [line["status"] for line in again.turns] == ["unchanged", "stored"]
 
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
