@@ -7,6 +7,7 @@ from core.domain.tokens import estimate_tokens
 from schemas.bullet import Bullet
 
 _NEW_HEAD = estimate_tokens("[b-00001] helpful=0 harmful=0 ::")
+_FRAME = estimate_tokens("[] helpful= harmful= ::")
 
 
 def new_line_tokens(content: str) -> int:
@@ -19,8 +20,13 @@ def line_tokens(bullet: Bullet) -> int:
 
     Tags do not change it: a counter is one token up to 9,999.
     """
-    head = f"[{bullet.id}] helpful={bullet.helpful} harmful={bullet.harmful} ::"
-    return estimate_tokens(head) + _text_tokens(bullet.content)
+    counters = _number_tokens(bullet.helpful) + _number_tokens(bullet.harmful)
+    return _FRAME + _text_tokens(bullet.id) + counters + _text_tokens(bullet.content)
+
+
+def _number_tokens(number: int) -> int:
+    """Four digits are a token."""
+    return (len(str(number)) + 3) // 4
 
 
 @lru_cache(maxsize=4_096)
