@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -301,6 +302,26 @@ async def test_feedback_whose_reflection_failed_is_learnt_when_it_comes_again() 
     second = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
     assert (first.learned, second.learned) == (False, True)
     assert (await bullet(talk)).helpful == 1
+
+
+async def test_feedback_outlives_the_process_and_goes_with_its_user(tmp_path: Path) -> None:
+    settings = Settings(store="sqlite", data_dir=tmp_path)
+    judgement = Judgement(reward=0.25, comment="Nearly.")
+    first = Talk(settings)
+    await first.say("Which server is down?")
+    await first.conversation.feedback(KEY, 1, judgement)
+    await first.conversation.close()
+    second = Talk(settings)
+    assert not (await second.conversation.feedback(KEY, 1, judgement)).fresh
+    kept = await second.container.evidence.last(KEY)
+    assert kept is not None
+    assert [(item.reward, item.comment, item.learned) for item in kept.feedback] == [
+        (0.25, "Nearly.", True)
+    ]
+    await second.conversation.erase(KEY.tenant)
+    with pytest.raises(NotFoundError):
+        await second.conversation.feedback(KEY, 1, judgement)
+    await second.conversation.close()
 
 
 async def test_feedback_that_comes_at_once_is_all_kept() -> None:
