@@ -9,6 +9,7 @@ import typer
 
 from cli import jobs_commands
 from cli.failure import exit_code, told
+from cli.playbook.commands import playbook
 from cli.streams import use_utf8
 from core.errors import AccAceError
 
@@ -20,7 +21,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Plain help takes half the time to start.
 )
-playbook = typer.Typer(help="The playbook: lessons that the app keeps.", no_args_is_help=True)
 memory = typer.Typer(help="What is stored about a user.", no_args_is_help=True)
 app.add_typer(playbook, name="playbook")
 app.add_typer(memory, name="memory")
@@ -105,14 +105,6 @@ def doctor(
     from cli.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick
 
     raise typer.Exit(run_doctor(as_json=as_json, online=online))
-
-
-@playbook.command("show")
-def playbook_show(as_json: _Json = False) -> None:
-    """Show the current playbook."""
-    from cli.manage import show_playbook  # noqa: PLC0415 — keeps --help quick
-
-    show_playbook(as_json=as_json)
 
 
 @bench.command("recall")

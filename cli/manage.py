@@ -1,33 +1,22 @@
-"""`acc-ace playbook` and `acc-ace memory`."""
+"""`acc-ace memory erase` and `export`."""
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
 from cli.chat_command import APP_NAME, checked_name
+from cli.new_file import writing
 from cli.opening import open_app
 from cli.output import stdout_console
 from cli.prompt import history_path
 from cli.streams import json_line
 from cli.turn_api import TurnApi
-from cli.view import playbook_view
 from config import Settings, load_settings
 from core.errors import InputError
 from schemas.tenancy import Tenant
-
-
-def show_playbook(*, as_json: bool) -> None:
-    """Print the current playbook. Raises StoreError when it cannot be read."""
-    with asyncio.Runner() as runner, _turns(load_settings(), runner) as turns:
-        stored = runner.run(turns.playbook())
-    if as_json:
-        print(json_line(stored.model_dump(mode="json")))
-    else:
-        stdout_console().print(playbook_view(stored))
 
 
 def erase_user(user: str, *, yes: bool, as_json: bool) -> None:
@@ -69,18 +58,8 @@ async def _write(records: AsyncIterator[dict[str, Any]], file: TextIO) -> int:
     return count
 
 
-@contextmanager
-def _target(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield sys.stdout
-        return
-    try:
-        # Only its owner may read it, and nothing is overwritten.
-        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise InputError(f"--out {out} cannot be written: {error.strerror}") from error
-    with open(descriptor, "w", encoding="utf-8") as file:
-        yield file
+def _target(out: Path | None) -> AbstractContextManager[TextIO]:
+    return nullcontext(sys.stdout) if out is None else writing(out)
 
 
 def _tell(erased: dict[str, int], user: str, *, as_json: bool) -> None:

@@ -1,0 +1,101 @@
+"""`acc-ace playbook review`: decide what was held, one after the other."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from cli.output import stdout_console
+from cli.playbook.changing import tell
+from cli.playbook.governing import govern
+from cli.playbook.place import Place
+from cli.playbook.views import governed_view, held_view
+from cli.streams import json_line
+from core.errors import ConflictError, InputError, NotFoundError
+from core.turn.playbook_governing import PAGE, PlaybookGovernor
+from schemas.playbook import DeltaRecord
+
+_KEYS = "[a]pply, [d]ismiss, [s]kip, [q]uit? "
+
+
+def list_held(place: Place, *, as_json: bool) -> None:
+    """Print what waits for a decision, newest first."""
+    records = govern(place, lambda governor: governor.held())
+    if as_json:
+        for record in records:
+            print(json_line(record.model_dump(mode="json")))
+        return
+    console = stdout_console()
+    for record in records:
+        console.print(held_view(record))
+        console.print()
+    console.print(_counted(records))
+
+
+def approve(place: Place, seq: int, *, as_json: bool) -> None:
+    """Apply a held operation."""
+    tell(govern(place, lambda governor: governor.approve(seq)), as_json=as_json)
+
+
+def dismiss(place: Place, seq: int, *, as_json: bool) -> None:
+    """Turn a held operation down."""
+    tell(govern(place, lambda governor: governor.dismiss(seq)), as_json=as_json)
+
+
+def review(place: Place) -> None:
+    """Walk through what is held, oldest first, and ask for each.
+
+    Raises InputError when there is nobody to ask.
+    """
+    if not sys.stdin.isatty():
+        raise InputError(
+            "a review asks for decisions; without a terminal use --list, --apply NUMBER or "
+            "--dismiss NUMBER"
+        )
+    govern(place, _walk)
+
+
+async def _walk(governor: PlaybookGovernor) -> None:
+    console = stdout_console()
+    records = list(reversed(await governor.held(limit=PAGE)))
+    if not records:
+        console.print("nothing is held")
+        return
+    for at, record in enumerate(records, start=1):
+        console.print(f"{at} of {len(records)}", style="dim")
+        console.print(held_view(record))
+        if not await _decided(governor, record, console):
+            return
+        console.print()
+    console.print(_counted(await governor.held(limit=PAGE)))
+
+
+async def _decided(governor: PlaybookGovernor, record: DeltaRecord, console: Console) -> bool:
+    """Ask until there is an answer; False to stop."""
+    while True:
+        try:
+            key = (await asyncio.to_thread(input, _KEYS)).strip().lower()[:1]
+        except EOFError:
+            return False
+        if key == "q":
+            return False
+        if key == "s":
+            return True
+        if key not in {"a", "d"}:
+            continue
+        decide = governor.approve if key == "a" else governor.dismiss
+        try:
+            console.print(governed_view(await decide(record.seq)))
+        except (InputError, NotFoundError, ConflictError) as error:
+            console.print(str(error), style="yellow")
+            if isinstance(error, InputError):
+                continue
+        return True
+
+
+def _counted(records: Sequence[DeltaRecord]) -> str:
+    count = len(records)
+    if not count:
+        return "nothing is held"
+    return f"{count}{'+' if count >= PAGE else ''} held"
