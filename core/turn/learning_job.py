@@ -10,6 +10,7 @@ from core.ports.completion import Completion, Reply
 from core.turn.feedback import learn_from_feedback
 from core.turn.learning import Lesson, Roles, curation_context, learn
 from core.turn.once import Once
+from core.turn.refining import Refinery, stale_time
 from core.turn.turn_outcome import TurnOutcome, outcome_of
 from schemas.delta import DeltaStatus
 from schemas.interaction import Interaction, Outcome
@@ -31,6 +32,12 @@ class Learner:
 
     def __init__(self, container: Container, roles: Roles) -> None:
         self._container, self._roles = container, roles
+        self._refinery = Refinery(
+            container.playbooks,
+            interval=container.settings.refine_interval,
+            stale_days=container.settings.stale_days,
+            embedder=container.embedder,
+        )
 
     async def learn(self, job: LearningJob, meter: Meter) -> LearningOutcome:
         """Reflect and curate; commits once, however often it is called for the same job.
@@ -67,22 +74,26 @@ class Learner:
         if outcome is None:
             return None
         scope = container.playbook_scope(job.app, job.user)
-        return await learn(
+        context = curation_context(
+            outcome,
+            settings.limits,
+            at=container.clock.now(),
+            user=job.user,
+            session=job.session,
+            shared=scope.user is None,
+            stale_after=stale_time(settings.stale_days),
+        )
+        lesson = await learn(
             outcome,
             store=container.playbooks,
             scope=scope,
             roles=roles,
-            context=curation_context(
-                outcome,
-                settings.limits,
-                at=container.clock.now(),
-                user=job.user,
-                session=job.session,
-                shared=scope.user is None,
-            ),
+            context=context,
             max_rounds=settings.reflector_max_rounds,
             once=once,
         )
+        await self._refinery.after_turn(scope, context)
+        return lesson
 
     async def _is_gone(self, job: LearningJob) -> bool:
         return await self._answered(job.key, job.turn, job.invocation_id) is None

@@ -70,7 +70,8 @@ class Refinery:
     async def after_turn(self, scope: PlaybookScope, context: CurationContext) -> Refinement | None:
         """Count a turn that was learnt from; refine at every `interval`-th, 0 for never.
 
-        Raises ConflictError or StoreError, with nothing changed.
+        None when it was not yet time, or when others keep writing: the next turn tries again.
+        Raises StoreError, with nothing changed.
         """
         if not self._interval:
             return None
@@ -78,7 +79,13 @@ class Refinery:
         self._turns[scope] = turns % self._interval
         while len(self._turns) > SCOPES_COUNTED:
             self._turns.popitem(last=False)
-        return await self.refine(scope, context) if turns >= self._interval else None
+        if turns < self._interval:
+            return None
+        try:
+            return await self.refine(scope, context)
+        except ConflictError:
+            self._turns[scope] = self._interval - 1
+            return None
 
     async def refine(
         self, scope: PlaybookScope, context: CurationContext, *, dry_run: bool = False

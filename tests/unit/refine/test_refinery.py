@@ -150,6 +150,15 @@ async def test_a_race_that_is_always_lost_is_given_up_with_nothing_changed() -> 
     ]  # fmt: skip
 
 
+async def test_a_turn_that_loses_every_race_leaves_refining_to_the_next() -> None:
+    store = await _store(DOUBLED)
+    refinery = _refinery(store, interval=2, embedder=_Rival(store, losses=5))
+
+    done = [await refinery.after_turn(SCOPE, context()) for _ in range(3)]
+
+    assert [item is not None for item in done] == [False, False, True]
+
+
 def test_a_full_playbook_is_refined_before_an_addition_is_held() -> None:
     batch = DeltaBatch(
         operations=[DeltaOperation(type=DeltaType.ADD, section="s", content="Greet the guest.")]
