@@ -9,7 +9,6 @@ from pydantic import Field
 from schemas.base import StoredValue
 from schemas.tenancy import SessionKey, Tenant
 
-
 LONGEST_DELAY = timedelta(hours=1)
 """No job is put off for longer; a time to begin beyond that was set by a clock that was ahead."""
 
