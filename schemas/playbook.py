@@ -287,7 +287,7 @@ class StoredPlaybook(Value):
     """A version of a playbook in a store."""
 
     version: int
-    digest: str = Field(description="SHA-256 of `playbook.dumps()`.")
+    digest: str = Field(description="SHA-256 of its content (core/domain/playbook_content.py).")
     playbook: Playbook
 
     def to_state(self) -> dict[str, Any]:

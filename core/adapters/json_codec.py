@@ -4,6 +4,7 @@ import json
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from core.errors import CorruptStoreError
 from schemas.base import Value
@@ -13,9 +14,11 @@ V = TypeVar("V", bound=Value)
 
 def encode(value: Value) -> str:
     """Compact JSON. Text of half surrogate pairs is escaped, so that nothing is lost."""
-    plain = value.model_dump(mode="json")
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    return text if _is_unicode(text) else json.dumps(plain, separators=(",", ":"))
+    try:
+        return value.model_dump_json()
+    except PydanticSerializationError:
+        # Half a surrogate pair is no UTF-8, which is what pydantic writes.
+        return json.dumps(value.model_dump(mode="json"), separators=(",", ":"))
 
 
 def decode(model: type[V], text: str, *, what: str) -> V:
@@ -34,11 +37,3 @@ def _decode_slowly(model: type[V], text: str, *, what: str) -> V:
         raise CorruptStoreError(
             f"{what} cannot be read ({error}); restore the database from a copy"
         ) from error
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

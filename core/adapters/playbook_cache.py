@@ -2,10 +2,11 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from core.domain.playbook_content import Pieces, digest_of, pieces_of
-from schemas.playbook import Playbook, StoredPlaybook
+from core.domain.playbook_content import Pieces, digest_of, pieces_after, pieces_of
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from schemas.tenancy import PlaybookScope
 
 _MOST_SCOPES = 64
@@ -21,11 +22,20 @@ class Known(NamedTuple):
     pieces: Pieces
 
     @classmethod
-    def of(
-        cls, playbook_id: int, version: int, playbook: Playbook, earlier: Self | None = None
+    def of(cls, playbook_id: int, version: int, playbook: Playbook) -> Self:
+        """A version of a playbook."""
+        return cls._made(playbook_id, version, playbook, pieces_of(playbook))
+
+    def after(
+        self, playbook_id: int, version: int, playbook: Playbook, records: Iterable[DeltaRecord]
     ) -> Self:
-        """A version; what it shares with an `earlier` one costs nothing."""
-        pieces = pieces_of(playbook, earlier.pieces) if earlier else pieces_of(playbook)
+        """The version that records lead to, at the cost of what they change."""
+        return self._made(
+            playbook_id, version, playbook, pieces_after(self.pieces, playbook, records)
+        )
+
+    @classmethod
+    def _made(cls, playbook_id: int, version: int, playbook: Playbook, pieces: Pieces) -> Self:
         # Its parts were validated when they were made; doing it again would cost more than all
         # the rest of a commit.
         stored = StoredPlaybook.model_construct(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from core.adapters.json_codec import decode, encode
+from core.domain.playbook_content import Pieces
 from core.errors import CorruptStoreError, PlaybookError
 from schemas.delta import DeltaStatus
 from schemas.playbook import Bullet, DeltaRecord, Playbook
@@ -105,7 +106,7 @@ def write_head(rows: Rows, head: Head) -> None:
 
 
 def write_bullets(
-    rows: Rows, head: Head, current: Playbook, playbook: Playbook, records: Sequence[DeltaRecord]
+    rows: Rows, head: Head, before: Pieces, after: Pieces, records: Sequence[DeltaRecord]
 ) -> int:
     """Bring the rows from one playbook to the next; the last position in use.
 
@@ -115,9 +116,7 @@ def write_bullets(
     applied = [record for record in records if is_applied(record)]
     if any(record.order is not None for record in applied):
         rows.run("DELETE FROM playbook_bullets WHERE playbook = ?", (head.id,))
-        return _insert_bullets(rows, head.id, playbook.bullets, 0)
-    before = {bullet.id: bullet for bullet in current.bullets}
-    after = {bullet.id: bullet for bullet in playbook.bullets}
+        return _insert_bullets(rows, head.id, [piece.bullet for piece in after.values()], 0)
     # One that left and came back within these records stands last.
     left = {record.bullet_id for record in applied if record.after is None}
     named = dict.fromkeys(record.bullet_id for record in applied if record.bullet_id is not None)
@@ -128,13 +127,9 @@ def write_bullets(
     )
     rows.many(
         "UPDATE playbook_bullets SET body = ? WHERE playbook = ? AND bullet_id = ?",
-        [
-            (encode(after[name]), head.id, name)
-            for name in named
-            if name not in moved and after[name] is not before[name]
-        ],
+        [(encode(after[name].bullet), head.id, name) for name in named if name not in moved],
     )
-    added = [bullet for bullet in playbook.bullets if bullet.id in moved]
+    added = [piece.bullet for name, piece in after.items() if name in moved]
     return _insert_bullets(rows, head.id, added, head.last_position)
 
 

@@ -226,7 +226,7 @@ class SqlPlaybookStore(SqlPlaybookReader[C]):
         if version == head.version:
             table.write_head(rows, head._replace(last_seq=head.last_seq + len(log)))
             return known.stored
-        result = Known.of(head.id, version, change.playbook, known)
+        result = known.after(head.id, version, change.playbook, log)
         _store_version(rows, head, known, result, log)
         # Even if this transaction fails: version and digest decide whether it is used.
         self._cache.put(scope, result)
@@ -242,7 +242,7 @@ def _store_version(
         next_id=playbook.next_id,
         digest=result.stored.digest,
         last_seq=head.last_seq + len(log),
-        last_position=table.write_bullets(rows, head, known.playbook, playbook, log),
+        last_position=table.write_bullets(rows, head, known.pieces, result.pieces, log),
     )
     table.write_head(rows, new)
     log_rows.settle_returned(rows, head.id, _returned(log, head), upto=head.last_seq)

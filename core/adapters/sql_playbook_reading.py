@@ -202,7 +202,7 @@ class SqlPlaybookReader(Generic[C]):
                 if caught_up is not None:
                     self._cache.put(scope, caught_up)
                     return caught_up
-        known = Known.of(head.id, head.version, _from_rows(rows, scope, head), known)
+        known = Known.of(head.id, head.version, _from_rows(rows, scope, head))
         # Programs before branches counted the counter of ids in, and kept no digests of versions.
         digests = (known.stored.digest, playbook_digest(known.playbook))
         recorded = log_rows.digest_of_version(rows, head.id, head.version)
@@ -248,5 +248,5 @@ def _caught_up(rows: Rows, head: Head, known: Known) -> Known | None:
         # Rows of older records have changed too.
         return None
     playbook = replay(log, start=known.playbook)
-    found = Known.of(head.id, head.version, playbook, known)
+    found = known.after(head.id, head.version, playbook, log)
     return found if found.stored.digest == head.digest else None

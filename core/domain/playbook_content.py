@@ -7,12 +7,13 @@ true counter only grows: a rollback restores the digest of its target, yet gives
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from schemas.base import SCHEMA_VERSION
 from schemas.bullet import id_number
-from schemas.playbook import Bullet, Playbook
+from schemas.delta import DeltaStatus
+from schemas.playbook import Bullet, DeltaRecord, Playbook
 
 
 class Piece(NamedTuple):
@@ -40,9 +41,25 @@ def pieces_of(playbook: Playbook, known: Pieces = _NONE) -> Pieces:
     return pieces
 
 
+def pieces_after(pieces: Pieces, playbook: Playbook, records: Iterable[DeltaRecord]) -> Pieces:
+    """The pieces of a playbook that records led to, from those of the one before."""
+    changed = dict(pieces)
+    for record in records:
+        if record.status is not DeltaStatus.APPLIED:
+            continue
+        if record.order is not None:
+            return pieces_of(playbook, changed)
+        if record.after is not None:
+            bullet = record.after
+            changed[bullet.id] = Piece(bullet, _canonical(bullet), id_number(bullet.id))
+        elif record.bullet_id is not None:
+            changed.pop(record.bullet_id, None)
+    return changed
+
+
 def digest_of(pieces: Pieces) -> str:
     """SHA-256, in hex, of the content that the pieces make up."""
-    lowest = 1 + max((piece.number for piece in pieces.values()), default=0)
+    lowest = 1 + max([piece.number for piece in pieces.values()], default=0)
     content = b",".join([piece.text for piece in pieces.values()])
     digest = hashlib.sha256(b'{"bullets":[')
     digest.update(content)
