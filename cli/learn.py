@@ -15,7 +15,7 @@ from core.bootstrap import build_container
 from core.container import Container
 from core.errors import InputError
 from lab.learning.dataset import read_samples
-from lab.learning.run import begin, carry_on
+from lab.learning.run import begun, carry_on
 from schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState
 
 
@@ -60,13 +60,15 @@ def run_learn(data: Path, options: LearnOptions) -> ExitCode:
 
     async def learn() -> RunState:
         try:
-            async with Classroom(container) as students:
-                begun = await begin(
+            async with (
+                Classroom(container) as students,
+                begun(
                     container, samples, run, resume=options.resume, restart=options.restart
-                )
+                ) as the_run,
+            ):
                 _tell_models(container, sys.stderr)
                 progress = Progress(sys.stderr)
-                return await carry_on(container, begun, students, progress=progress.tell)
+                return await carry_on(container, the_run, students, progress=progress.tell)
         finally:
             await container.close()
 

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.turn.offline_learning import Students
 from core.turn.predicting import predict
 from lab.learning.intervals import Interval, interval
-from lab.learning.run import begin, carry_on
+from lab.learning.run import begun, carry_on
 from schemas.base import Value
 from schemas.learning_run import FeedbackMode, RunOptions, RunState, Sample
 from schemas.playbook import Playbook
@@ -105,9 +105,9 @@ async def _learnt(
     """The playbook after the last epoch over the training part, and what it took."""
     parts = split(samples, options)
     alone = options.model_copy(update={"heldout": 0.0})
-    begun = await begin(container, parts.train, alone, restart=True)
-    state = await carry_on(container, begun, students, progress=progress)
-    begun.file.delete()
+    async with begun(container, parts.train, alone, restart=True) as run:
+        state = await carry_on(container, run, students, progress=progress)
+        run.file.delete()
     scope = PlaybookScope(APP, branch=state.branch)
     stored = await container.playbooks.load(scope)
     return stored.playbook, state

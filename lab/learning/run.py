@@ -1,16 +1,17 @@
 """Begin a run of offline learning, or go on with one that was cut short."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
 from core.container import Container
 from core.domain.learning_plan import Split, run_name, split
 from core.domain.playbook_changes import Author
-from core.errors import InputError, NotFoundError
+from core.errors import InputError, NotFoundError, SessionBusyError
 from core.turn.offline_learning import OfflineLearner, Students
 from lab.learning.run_file import RunFile
 from schemas.learning_run import RunOptions, RunState, Sample
-from schemas.tenancy import PlaybookScope
+from schemas.tenancy import PlaybookScope, SessionKey
 
 
 class Begun(NamedTuple):
@@ -21,19 +22,45 @@ class Begun(NamedTuple):
     file: RunFile
 
 
-async def begin(
+@asynccontextmanager
+async def begun(
     container: Container,
     samples: Sequence[Sample],
     options: RunOptions,
     *,
     resume: bool = False,
     restart: bool = False,
-) -> Begun:
-    """The run of these options over these samples.
+) -> AsyncIterator[Begun]:
+    """The run of these options over these samples; no other process does it meanwhile.
 
     Without `resume` a run that has begun already is refused; `restart` deletes its branch and
-    begins anew. Raises InputError, ConflictError or StoreError.
+    begins anew. Raises InputError, SessionBusyError while another process does the run,
+    ConflictError or StoreError.
     """
+    branch = f"learn-{run_name(samples, options)}"
+    async with AsyncExitStack() as held:
+        try:
+            key = SessionKey(options.app, "", branch)
+            await held.enter_async_context(container.lock.hold(key, wait_s=_WAIT_S))
+        except SessionBusyError as error:
+            raise SessionBusyError(
+                f"another process is doing the run {branch}; wait for it"
+            ) from error
+        yield await _begin(container, samples, options, resume=resume, restart=restart)
+
+
+_WAIT_S = 2.0
+"""Wait for another process that does the same run."""
+
+
+async def _begin(
+    container: Container,
+    samples: Sequence[Sample],
+    options: RunOptions,
+    *,
+    resume: bool,
+    restart: bool,
+) -> Begun:
     parts = split(samples, options)
     untold = sum(sample.target is None for sample in parts.heldout)
     if untold:
@@ -59,7 +86,7 @@ async def begin(
 
 async def carry_on(
     container: Container,
-    begun: Begun,
+    run: Begun,
     students: Students,
     *,
     progress: Callable[[RunState], None],
@@ -67,7 +94,7 @@ async def carry_on(
     """Go on to the end, telling of each step. Raises ModelUnavailable or StoreError."""
 
     def save(state: RunState) -> None:
-        begun.file.save(state)
+        run.file.save(state)
         progress(state)
 
     learner = OfflineLearner(
@@ -78,7 +105,7 @@ async def carry_on(
         save=save,
         max_rounds=container.settings.reflector_max_rounds,
     )
-    return await learner.run(begun.state, begun.parts)
+    return await learner.run(run.state, run.parts)
 
 
 def told_position(state: RunState) -> str:

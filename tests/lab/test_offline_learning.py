@@ -13,10 +13,10 @@ from config import Settings
 from core.bootstrap import build_container
 from core.container import Container
 from core.domain.learning_plan import best, order, split
-from core.errors import InputError, ModelUnavailable, NotFoundError
+from core.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError
 from core.turn.offline_learning import PATIENCE
 from lab.learning.dataset import read_samples
-from lab.learning.run import begin, carry_on
+from lab.learning.run import begun, carry_on
 from schemas.learning_run import HeldoutScore, RunOptions, RunState, Sample
 from schemas.playbook import Bullet
 from schemas.tenancy import PlaybookScope
@@ -67,9 +67,11 @@ class School:
                 raise KilledError
 
         models = dict.fromkeys(STUDENTS, self.llm)
-        async with Classroom(self.container, models=models) as students:
-            begun = await begin(self.container, samples, run, resume=resume, restart=restart)
-            return await carry_on(self.container, begun, students, progress=progress)
+        async with (
+            Classroom(self.container, models=models) as students,
+            begun(self.container, samples, run, resume=resume, restart=restart) as the_run,
+        ):
+            return await carry_on(self.container, the_run, students, progress=progress)
 
     async def bullets(self, branch: str = "") -> tuple[Bullet, ...]:
         stored = await self.container.playbooks.load(PlaybookScope(APP, branch=branch))
@@ -281,6 +283,14 @@ async def test_a_main_branch_that_moved_on_is_not_overwritten(tmp_path: Path) ->
     )
     assert state.outcome == "conflict"
     assert await school.bullets() == before
+
+
+async def test_a_run_is_done_by_one_process_at_a_time(tmp_path: Path) -> None:
+    school = School(tmp_path)
+    options = RunOptions(app=APP)
+    async with begun(school.container, SAMPLES, options):
+        with pytest.raises(SessionBusyError, match="another process is doing the run learn-"):
+            await School(tmp_path).learn(resume=True)
 
 
 async def test_a_run_whose_branch_is_gone_says_so(tmp_path: Path) -> None:
