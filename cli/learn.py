@@ -80,17 +80,21 @@ def run_learn(data: Path, options: LearnOptions) -> ExitCode:
     return ExitCode.FAILED if state.outcome == "conflict" else ExitCode.OK
 
 
+_TOLD_EVERY = 25
+"""Samples between two lines where they cannot be told in place."""
+
+
 class Progress:
-    """Tells how far a run has come: in place on a terminal, else at each end of an epoch."""
+    """Tells how far a run has come: in place on a terminal, else every so many samples."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._live = out, out.isatty()
 
     def tell(self, state: RunState) -> None:
         """One step further."""
-        done = state.position == 0
+        done = state.position % _TOLD_EVERY == 0
         if self._live:
-            end = "\n" if done else ""
+            end = "\n" if state.position == 0 else ""
             print(f"\r\033[K{position(state)}", end=end, file=self._out, flush=True)
         elif done:
             print(position(state), file=self._out, flush=True)

@@ -22,6 +22,7 @@ from schemas.playbook import Bullet
 from schemas.tenancy import PlaybookScope
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 
 APP = "acc_ace"
@@ -41,10 +42,11 @@ class School:
     insight: str = "Gate {gate} has code {truth}."
     llm: ScriptedLlm = field(default_factory=ScriptedLlm)
     seen: list[RunState] = field(default_factory=list)
-    limits: dict[str, int] = field(default_factory=dict)
+    database_url: str | None = None
 
     def __post_init__(self) -> None:
-        settings = Settings(store="sqlite", data_dir=self.folder, limits=self.limits)
+        store = "postgres" if self.database_url else "sqlite"
+        settings = Settings(store=store, data_dir=self.folder, database_url=self.database_url)
         self.container: Container = build_container(settings, FixedClock())
         self.llm.on("generator", self._answer)
         self.llm.on("reflector", self._reflect)
@@ -191,6 +193,21 @@ async def test_a_resumed_run_ends_with_the_digest_of_an_uninterrupted_one(
     assert state.digest == whole.digest
     assert state.scores == whole.scores
     assert (state.outcome, state.failures) == (whole.outcome, 0)
+
+
+async def test_a_run_on_postgresql_is_killed_and_resumed_all_the_same(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    whole = await School(tmp_path / "whole").learn(heldout=0.25, epochs=2)
+    url = postgres.clean_database()
+    killed = School(tmp_path / "killed", database_url=url)
+    with pytest.raises(KilledError):
+        await killed.learn(heldout=0.25, epochs=2, die_after=13)
+    await killed.container.close()
+    resumed = School(tmp_path / "killed", database_url=url)
+    state = await resumed.learn(heldout=0.25, epochs=2, resume=True)
+    await resumed.container.close()
+    assert (state.digest, state.scores) == (whole.digest, whole.scores)
 
 
 async def test_a_sample_that_was_committed_but_not_noted_is_not_applied_twice(
