@@ -23,8 +23,8 @@ from schemas.bullet import Bullet
 MOST_CANDIDATES = 128
 """Bullets that one bullet is compared with at most by its words, and again by its vector."""
 
-MOST_COMPARED = 1_024
-"""Bullets whose signs one bullet's are compared with at most."""
+MOST_COMPARED = 4_096
+"""Bullets whose signs one bullet's are compared with at most, to the end of a band."""
 
 SAME_MEANING = 0.94
 """Cosine from which two vectors may stand for one meaning."""
@@ -45,11 +45,10 @@ class _Kept:
 
     def __init__(self, vectors: Mapping[str, Vector]) -> None:
         self._vectors = vectors
-        self._signs: dict[str, Signs] = {}
         self._by_text: dict[str, Bullet] = {}
         self._by_core: _Files = defaultdict(list)
         self._by_pair: _Files = defaultdict(list)
-        self._by_band: _Files = defaultdict(list)
+        self._by_band: defaultdict[Hashable, list[tuple[int, Bullet]]] = defaultdict(list)
 
     def like(self, bullet: Bullet, lesson: Lesson, keys: "_Keys") -> tuple[Bullet, str] | None:
         """The first bullet that says the same, with the reason; None if none does."""
@@ -68,27 +67,38 @@ class _Kept:
     def _near(
         self, bullet: Bullet, lesson: Lesson, signs: Signs, bands: Sequence[Hashable]
     ) -> Bullet | None:
-        filed = _few((self._by_band.get(key) for key in bands), most=MOST_COMPARED)
-        likely = (other for other in filed if signs.may_be_near(self._signs[other.id]))
-        for other in islice(likely, MOST_CANDIDATES):
-            near = nearness(self._vectors[other.id], self._vectors[bullet.id])
+        vector = self._vectors[bullet.id]
+        for other in islice(self._likely(signs, bands), MOST_CANDIDATES):
+            near = nearness(self._vectors[other.id], vector)
             if near >= SAME_MEANING and same_meaning(read(other.content), lesson):
                 return other
         return None
+
+    def _likely(self, signs: Signs, bands: Sequence[Hashable]) -> Iterator[Bullet]:
+        """The bullets that share a band and differ in few signs, each once."""
+        seen: set[str] = set()
+        bits, most, left = signs.bits, signs.most_apart, MOST_COMPARED
+        for band in bands:
+            filed = self._by_band.get(band, ())
+            for other in [item for held, item in filed if (held ^ bits).bit_count() <= most]:
+                if other.id not in seen:
+                    seen.add(other.id)
+                    yield other
+            left -= len(filed)
+            if left <= 0:
+                return
 
     def add(self, bullet: Bullet, lesson: Lesson, keys: "_Keys") -> None:
         """File a bullet that stays."""
         if lesson.plain:
             self._by_text.setdefault(lesson.plain, bullet)
+        for name in keys.core:
+            self._by_core[name].append(bullet)
+        for name in keys.pairs:
+            self._by_pair[name].append(bullet)
         if keys.signs is not None:
-            self._signs[bullet.id] = keys.signs
-        for files, names in (
-            (self._by_core, keys.core),
-            (self._by_pair, keys.pairs),
-            (self._by_band, keys.bands),
-        ):
-            for name in names:
-                files[name].append(bullet)
+            for name in keys.bands:
+                self._by_band[name].append((keys.signs.bits, bullet))
 
 
 def _few(files: Iterable[list[Bullet] | None], *, most: int = MOST_CANDIDATES) -> Iterator[Bullet]:
@@ -99,7 +109,7 @@ def _few(files: Iterable[list[Bullet] | None], *, most: int = MOST_CANDIDATES) -
             if bullet.id not in seen:
                 seen.add(bullet.id)
                 yield bullet
-                if len(seen) >= most:
+                if len(seen) >= MOST_CANDIDATES:
                     return
 
 
@@ -148,7 +158,7 @@ def _by_precedence(bullets: Sequence[Bullet]) -> list[Bullet]:
 
 
 def _keys(lesson: Lesson, frequency: Mapping[str, int], signs: Signs | None) -> _Keys:
-    """Where to file a lesson. Numbers and denials are always equal, so they are part of it."""
+    """Where to file a lesson. What is equal in all duplicates is part of it."""
     if not lesson.plain or not lesson.terms:
         return _Keys([], [], [], None)
     terms = sorted(lesson.terms, key=lambda term: (frequency[term], term))
@@ -156,7 +166,9 @@ def _keys(lesson: Lesson, frequency: Mapping[str, int], signs: Signs | None) -> 
     # A lesson of one term has no pair; it is filed under the term alone.
     few = terms[: beside + 2]
     pairs: list[tuple[str, ...]] = [*combinations(few, 2)] if len(few) > 1 else [(few[0],)]
-    fixed = (lesson.numbers, lesson.denials)
+    # A name with a figure in it is always seen as a name, whatever its case.
+    labels = frozenset(name for name in lesson.names if not name.isalpha())
+    fixed = (lesson.numbers, lesson.denials, labels)
     return _Keys(
         core=[(fixed, pairs[0])],
         pairs=[(fixed, pair) for pair in pairs],
