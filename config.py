@@ -193,6 +193,11 @@ class Settings(BaseSettings):
         description="Whose playbook a turn reads and teaches: the app's, which all users share and "
         "what is personal is kept out of, or the user's own.",
     )
+    playbook_editors: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Users who may change the app's shared playbook over HTTP, comma-separated; "
+        "empty = everybody while there are no tokens, nobody otherwise.",
+    )
     reflector_max_rounds: int = Field(
         default=1,
         ge=1,
@@ -260,7 +265,7 @@ class Settings(BaseSettings):
     def _tokens(cls, value: object) -> object:
         return _parse_tokens(value) if isinstance(value, str) else value
 
-    @field_validator("allow_origins", "trusted_hosts", "tools", mode="before")
+    @field_validator("allow_origins", "trusted_hosts", "tools", "playbook_editors", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):

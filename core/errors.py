@@ -8,6 +8,7 @@ AccAceError
 ├── SessionBusyError       another turn of this session is running
 ├── MemoryBypassedError    a model request would go out without bounded memory
 ├── AuthError              no token, or not this user's
+├── ForbiddenError         this user is known, and may not do that
 ├── CommitRejected         the commit gate cannot make a valid CCS
 │   └── ConstraintBudgetError  the constraints alone exceed their budget
 ├── PlaybookError          an operation on a playbook value is not possible
@@ -71,6 +72,12 @@ class AuthError(AccAceError):
     """No token, or a token of somebody else."""
 
     code = "unauthorized"
+
+
+class ForbiddenError(AccAceError):
+    """The user is known, and may not do that."""
+
+    code = "forbidden"
 
 
 class CommitRejected(AccAceError):

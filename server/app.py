@@ -19,7 +19,17 @@ from acc_ace.pipeline import build_app
 from config import ROLES, Role, Settings
 from core.container import Container
 from core.models.factory import describe
-from server import documents, feedback, health, jobs, memory, models, playbook, sessions, turns
+from server import (
+    documents,
+    feedback,
+    health,
+    jobs,
+    memory,
+    models,
+    playbook_changes,
+    sessions,
+    turns,
+)
 from server.adk_guard import AdkInputGuard
 from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
@@ -38,7 +48,7 @@ _ROUTERS: Final = (
     turns.router,
     feedback.router,
     sessions.router,
-    playbook.router,
+    playbook_changes.router,
     jobs.router,
     memory.router,
     documents.router,
