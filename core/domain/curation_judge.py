@@ -4,12 +4,14 @@ What is wrong with the text itself comes first, so that nothing is held which no
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from core.domain.bullet_screening import objection
 from core.domain.curation_ledger import Ledger
 from core.domain.curation_record import OK, CurationContext, Verdict, applied, held, rejected
 from core.domain.language.normal import visible
+from core.domain.provenance import COPIED, Wording
 from core.domain.sharing_gate import Generalised, generalise
 from core.errors import PlaybookError
 from schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
@@ -223,9 +225,23 @@ class Judge:
             # before it is cut, since half a secret is not known as one.
             section, heading = self._screened(section, HEADING_CHARACTERS)
             verdict = verdict if heading is OK else heading
-        if _stands(verdict) and not self._trusted:
+        if _stands(verdict) and not (self._trusted and self._own_words(content)):
             verdict = held("ungrounded")
         return _Text(content, clean_section(section), verdict)
+
+    def _own_words(self, content: str) -> bool:
+        """Whether a lesson is more than what a tool or a document said."""
+        if not content or self._context.by_person:
+            return True
+        return self._untrusted.share(content, apart_from=self._vouched) < COPIED
+
+    @cached_property
+    def _untrusted(self) -> Wording:
+        return Wording(self._context.untrusted)
+
+    @cached_property
+    def _vouched(self) -> Wording:
+        return Wording(self._context.vouched)
 
     def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
         """A text of at most `limit` tokens as it may stand in the playbook, and the verdict."""

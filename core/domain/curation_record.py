@@ -31,6 +31,10 @@ class CurationContext:
     turn: int
     grounded: bool
     """False when the lesson rests only on text of tools or documents."""
+    untrusted: tuple[str, ...] = ()
+    """What tools and documents said in the turn; a lesson that repeats it is held."""
+    vouched: tuple[str, ...] = ()
+    """What the user said; words that stand in it are the user's, whoever repeats them."""
     quote_digest: str = ""
     """SHA-256, in hex, of the words that the lesson rests on."""
     shared: bool = False

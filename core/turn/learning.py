@@ -199,17 +199,32 @@ def curation_context(
     `shared` is False for the user's own playbook; what goes into any other passes the gate.
     A playbook that is full is refined first; `stale_after` as in `refine`.
     """
+    told = outcome.feedback
+    previous = outcome.previous.input if outcome.previous else None
     return CurationContext(
         limits=limits,
         at=at,
         user=user,
         session=session,
         turn=outcome.state.turn,
-        grounded=outcome.turn_input.authority.may_rule or bool(outcome.feedback),
+        grounded=outcome.turn_input.authority.may_rule or bool(told),
+        # Feedback vouches for what the turn teaches, whoever said it first.
+        untrusted=() if told else _said_by_others(outcome),
+        vouched=tuple(
+            item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
+        ),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
         refine=room_maker(stale_after),
+    )
+
+
+def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What tools returned in the turn, and what of documents the state holds."""
+    return (
+        *(result.result for result in outcome.tool_results),
+        *outcome.state.ccs.retrieved_artifacts,
     )
 
 
