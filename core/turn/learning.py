@@ -43,8 +43,11 @@ __all__ = [
     "reflect",
 ]
 
-_COMMIT_TRIES = 5
-"""Compare-and-swap tries before a batch is given up; each loser reads the newer version first."""
+_COMMIT_TRIES = 32
+"""Compare-and-swap tries before a batch is given up; each loser reads the newer version first.
+
+With eight processes that learn without a pause, one batch in eight loses five times in a row.
+"""
 
 Change = Callable[[Playbook], Curated]
 
