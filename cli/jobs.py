@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.chat_command import APP_NAME, checked_name
+from cli.memory_line import short_count
 from cli.output import stdout_console
 from cli.streams import json_line
 from config import load_settings
@@ -37,10 +38,11 @@ def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: b
     if as_json:
         for job in jobs:
             print(json_line(_value(job)))
-    elif jobs:
-        stdout_console().print(_table(jobs))
-    else:
+    elif not jobs:
         stdout_console().print("no learning jobs")
+    else:
+        for job in jobs:
+            stdout_console().print(_line(job), soft_wrap=True)
 
 
 def show_job(job_id: str, *, as_json: bool) -> None:
@@ -109,23 +111,16 @@ def _value(job: QueuedLearning) -> dict[str, object]:
     return {**job.model_dump(mode="json"), "tokens": job.tokens}
 
 
-def _table(jobs: Sequence[QueuedLearning]) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    for title in ("id", "state", "user", "session", "turn", "tries", "tokens", "what became of it"):
-        table.add_column(title, overflow="fold" if title == "id" else "ellipsis")
-    for job in jobs:
-        about = job.job
-        table.add_row(
-            job.id,
-            job.state.value,
-            *(Text(name) for name in (about.user, about.session, str(about.turn)))
-            if about
-            else (Text("?"),) * 3,
-            str(len(job.attempts)),
-            str(job.tokens),
-            Text((job.error or job.outcome)[:_ERROR_CHARACTERS]),
-        )
-    return table
+def _line(job: QueuedLearning) -> Text:
+    """A job in one line; its id comes first, to be copied."""
+    about = job.job
+    what = f"turn {about.turn} of {about.user}/{about.session}" if about else "cannot be read"
+    tries = f"{len(job.attempts)} tries" if len(job.attempts) != 1 else "1 try"
+    told = (job.error or job.outcome)[:_ERROR_CHARACTERS]
+    line = Text(job.id)
+    line.append(f"  {job.state.value:<8}", style="bold")
+    line.append(f"{what} · {tries}, {short_count(job.tokens)} tokens")
+    return line.append(f" · {told}" if told else "")
 
 
 def _details(job: QueuedLearning) -> RenderableType:

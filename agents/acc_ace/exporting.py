@@ -5,6 +5,7 @@ from typing import Any
 
 from google.adk.sessions import BaseSessionService
 
+from core.adapters.open_learning import kept_jobs
 from core.container import Container
 from core.ports.artifact_listing import ArtifactListing
 from schemas.base import Value
@@ -41,6 +42,8 @@ async def export_user(
         yield record
     for job in await container.jobs.list(tenant, limit=_JOBS):
         yield _record("job", job)
+    async for record in _learning_jobs(container, tenant):
+        yield record
     yield {"kind": "end"}
 
 
@@ -115,6 +118,15 @@ async def _playbook(container: Container, tenant: Tenant) -> AsyncIterator[Recor
             if delta.user == tenant.user:
                 yield _record("lesson", delta)
         before = page[-1].seq
+
+
+async def _learning_jobs(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
+    async with kept_jobs(container.settings, container.learning) as queue:
+        offset = 0
+        while queue and (page := await queue.list(tenant=tenant, limit=_PAGE, offset=offset)):
+            for job in page:
+                yield _record("learning_job", job)
+            offset += len(page)
 
 
 def _record(kind: str, value: Value, **more: str) -> Record:

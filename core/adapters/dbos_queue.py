@@ -16,6 +16,7 @@ from dbos import DBOSClient, EnqueueOptions
 from core.adapters.dbos_database import DbosDatabase
 from core.adapters.dbos_rows import (
     AGAIN,
+    AT,
     ATTEMPTS,
     JOB_VERSION,
     QUEUE,
@@ -29,8 +30,10 @@ from core.adapters.dbos_rows import (
     row_of,
     rows_of,
     statuses,
+    submitted_at,
 )
 from core.errors import InputError, StoreError
+from core.ports.clock import Clock
 from schemas.background import BackgroundLimits
 from schemas.learning_job import (
     Attempt,
@@ -50,8 +53,8 @@ logger = logging.getLogger(__name__)
 class DbosLearningQueue:
     """A LearningQueue in DBOS's tables. Connects at first use."""
 
-    def __init__(self, database: DbosDatabase, limits: BackgroundLimits) -> None:
-        self._database, self._limits = database, limits
+    def __init__(self, database: DbosDatabase, limits: BackgroundLimits, clock: Clock) -> None:
+        self._database, self._limits, self._clock = database, limits, clock
         self._mutex = threading.Lock()
         self._client: DBOSClient | None = None
         self._closed = False
@@ -68,6 +71,7 @@ class DbosLearningQueue:
                 "workflow_id": job.id,
                 "app_version": JOB_VERSION,
                 "authenticated_user": owner(job.tenant),
+                "attributes": {AT: self._clock.now().isoformat()},
             }
             client.enqueue(options, job.model_dump(mode="json"))
             self._shed(client)
@@ -169,7 +173,7 @@ class DbosLearningQueue:
         """Keep what the tries of a job have cost, and what they failed with."""
         values = [attempt.model_dump(mode="json") for attempt in made[-2 * self._limits.tries :]]
         await self._ask(
-            lambda client: client.update_workflow_attributes(job_id, {ATTEMPTS: values})
+            lambda client: client.update_workflow_attributes(job_id, {ATTEMPTS: values}, merge=True)
         )
 
     async def tidy(self, now: datetime) -> int:
@@ -239,6 +243,8 @@ class DbosLearningQueue:
             load_input=False,
             load_output=False,
         )
+        # DBOS's own times are whole seconds in SQLite.
+        waiting.sort(key=submitted_at)
         excess = [row.workflow_id for row in waiting[: max(0, len(waiting) - self._limits.queue)]]
         for job_id in excess:
             client.update_workflow_attributes(job_id, {SHED: "queue_full"}, merge=True)

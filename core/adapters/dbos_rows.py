@@ -25,6 +25,7 @@ WORKFLOW: Final = "learn"
 JOB_VERSION: Final = "1"
 """DBOS's application version: goes up when a job of today could not be read any more."""
 
+AT: Final = "at"
 ATTEMPTS: Final = "attempts"
 SHED: Final = "shed"
 
@@ -55,7 +56,7 @@ def queued(row: WorkflowStatus) -> QueuedLearning:
         attempts=made,
         error=_error(row, made, state),
         outcome=_outcome(row),
-        created_at=_time(row.created_at),
+        created_at=submitted_at(row),
         updated_at=_time(row.updated_at),
     )
 
@@ -92,6 +93,14 @@ def _outcome(row: WorkflowStatus) -> str:
     if not isinstance(row.output, dict):
         return ""
     return LearningOutcome.model_validate(row.output).outcome
+
+
+def submitted_at(row: WorkflowStatus) -> datetime:
+    """When the job was submitted."""
+    try:
+        return datetime.fromisoformat((row.attributes or {})[AT])
+    except (KeyError, TypeError, ValueError):
+        return _time(row.created_at)
 
 
 def _time(milliseconds: int | None) -> datetime:

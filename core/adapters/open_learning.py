@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from config import Settings
+from core.adapters.clock import SystemClock
 from core.errors import ConfigError
 from core.ports.learning_queue import Learn, LearningQueue, LearningWorker
 
@@ -29,7 +30,7 @@ def open_learning_queue(settings: Settings) -> LearningQueue:
         from core.adapters.dbos_queue import DbosLearningQueue  # noqa: PLC0415 — an extra
     except ImportError as error:
         raise ConfigError(f"{_MISSING} ({error})") from error
-    return DbosLearningQueue(dbos_database(settings), settings.background)
+    return DbosLearningQueue(dbos_database(settings), settings.background, SystemClock())
 
 
 def open_learning_worker(

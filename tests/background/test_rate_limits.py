@@ -14,7 +14,9 @@ async def test_a_429_to_the_generator_is_told_to_learning() -> None:
             Settings(
                 store="memory",
                 openai_base_url=fake.base_url,
-                **dict.fromkeys(("qualifier", "compressor", "generator"), model),
+                qualifier=model,
+                compressor=model,
+                generator=model,
             )
         )
         conversation = Conversation(container)
