@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.checks.cache import check_cache
 from cli.checks.configuration import (
     check_address,
     check_agent_dir,
@@ -60,6 +61,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield check_data_dir(settings)
     yield check_disk(settings)
     yield from check_databases(settings)
+    yield from check_cache(settings)
     yield from check_keys(settings)
     yield from check_models(settings)
     yield check_embedder(settings)

@@ -107,6 +107,10 @@ class RedisCache:
             lambda: sum(1 for _ in self._redis.scan_iter(match=_all_of(tenant), count=_SCAN))
         )
 
+    async def check(self) -> None:
+        """Reach Redis; raises StoreError."""
+        await self._must(self._redis.ping)
+
     async def close(self) -> None:
         """Disconnect."""
         await asyncio.to_thread(self._redis.close)
