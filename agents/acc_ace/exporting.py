@@ -107,17 +107,23 @@ async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Reco
 
 
 async def _playbook(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
-    """The user's own playbook, and what the user's turns wrote into the app's."""
-    own = await container.playbooks.load(PlaybookScope(tenant.app, tenant.user))
-    if own.version:
-        yield _record("playbook", own)
-    before: int | None = None
-    scope = PlaybookScope(tenant.app)
-    while page := await container.playbooks.deltas(scope, limit=_PAGE, before=before):
-        for delta in page:
-            if delta.user == tenant.user:
-                yield _record("lesson", delta)
-        before = page[-1].seq
+    """The user's own playbook, and what the user's turns wrote into the app's; all branches."""
+    for scope in await _branches(container, PlaybookScope(tenant.app, tenant.user)):
+        own = await container.playbooks.load(scope)
+        if own.version:
+            yield _record("playbook", own)
+    for scope in await _branches(container, PlaybookScope(tenant.app)):
+        before: int | None = None
+        while page := await container.playbooks.deltas(scope, limit=_PAGE, before=before):
+            for delta in page:
+                if delta.user == tenant.user:
+                    yield _record("lesson", delta)
+            before = page[-1].seq
+
+
+async def _branches(container: Container, scope: PlaybookScope) -> list[PlaybookScope]:
+    """The main branch and all others."""
+    return [scope, *(branch.scope for branch in await container.playbooks.branches(scope))]
 
 
 async def _learning_jobs(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
