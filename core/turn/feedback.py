@@ -97,7 +97,7 @@ async def learn_from_feedback(
         once=Once(feedback_job(key, interaction, feedback).id, interaction.playbook_version),
     )
     if lesson.reflected.value is not None:
-        await _mark_learned(container, key, turn, given_id)
+        await mark_learned(container, key, turn, given_id)
     return lesson
 
 
@@ -124,8 +124,9 @@ async def answered_turn(container: Container, key: SessionKey, turn: int) -> Int
     raise NotFoundError(f"session '{key.session}' has no answered turn {turn}")
 
 
-async def _mark_learned(container: Container, key: SessionKey, turn: int, given_id: str) -> None:
-    """Read again under the lock: other feedback may have come while the models were asked."""
+async def mark_learned(container: Container, key: SessionKey, turn: int, given_id: str) -> None:
+    """Note that feedback is learnt from. Raises SessionBusyError, NotFoundError or StoreError."""
+    # Read again under the lock: other feedback may have come while the models were asked.
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
         interaction = await answered_turn(container, key, turn)
         marked = tuple(

@@ -7,7 +7,7 @@ from core.domain.learning_budget import Meter
 from core.domain.prompt import Prompt
 from core.errors import ModelError, ModelOutputError, NotFoundError
 from core.ports.completion import Completion, Reply
-from core.turn.feedback import learn_from_feedback
+from core.turn.feedback import learn_from_feedback, mark_learned
 from core.turn.learning import Lesson, Roles, curation_context, learn
 from core.turn.once import Once
 from core.turn.refining import Refinery, stale_time
@@ -49,7 +49,7 @@ class Learner:
         store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
         once = Once(job.id, job.base_version, lambda: self._is_gone(job))
         if await once.stands(store, scope):
-            return KNOWN
+            return await self._known(job)
         try:
             lesson = await self._lesson(job, once, _metered(self._roles, meter))
         except _Unanswered as unanswered:
@@ -59,6 +59,15 @@ class Learner:
         if lesson.reflected.value is None:
             raise ModelOutputError("; ".join(lesson.warnings) or "reflector: no usable reply")
         return _outcome_of(lesson)
+
+    async def _known(self, job: LearningJob) -> LearningOutcome:
+        """The end of a job that was committed; its worker may have died before it said so."""
+        if job.kind is LearningKind.FEEDBACK:
+            try:
+                await mark_learned(self._container, job.key, job.turn, job.detail)
+            except NotFoundError:
+                return OBSOLETE
+        return KNOWN
 
     async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
         """The whole cycle, or None when there is nothing any more to learn from."""

@@ -9,9 +9,13 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.feedback import learning_roles
 from config import ROLES, Settings
+from core.domain.learning_budget import Meter
 from core.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
 from core.models.embedded.reflector import reflect as embedded_reflect
+from core.turn.feedback import feedback_job
+from core.turn.learning_job import Learner
 from schemas.authority import Authority
 from schemas.delta import DeltaStatus
 from schemas.feedback import MAX_FEEDBACK, Judgement
@@ -301,6 +305,27 @@ async def test_feedback_whose_reflection_failed_is_learnt_when_it_comes_again() 
     first = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
     second = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
     assert (first.learned, second.learned) == (False, True)
+    assert (await bullet(talk)).helpful == 1
+
+
+async def test_a_job_that_was_committed_but_not_noted_is_noted_and_not_done_again() -> None:
+    talk = await with_lesson(Talk())
+    talk.llm.on("generator", using("b-00001"))
+    talk.llm.on("reflector", QUIET, tagged("helpful"))
+    await talk.say("Which server is down?")
+    report = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
+    turn = await talk.container.evidence.last(KEY)
+    assert turn is not None
+    # As a worker leaves it that is killed between its commit and its note.
+    open_again = (turn.feedback[0].model_copy(update={"learned": False}),)
+    await talk.container.evidence.record(KEY, turn.model_copy(update={"feedback": open_again}))
+    learner = Learner(talk.container, learning_roles(talk.container, talk.llm, talk.llm))
+    job = feedback_job(KEY, turn, turn.feedback[0])
+    assert job.detail == report.id
+    assert (await learner.learn(job, Meter())).outcome == "known"
+    noted = await talk.container.evidence.last(KEY)
+    assert noted is not None
+    assert noted.feedback[0].learned
     assert (await bullet(talk)).helpful == 1
 
 
