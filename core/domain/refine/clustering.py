@@ -134,10 +134,11 @@ def clusters(bullets: Sequence[Bullet], vectors: Mapping[str, Vector]) -> list[C
     frequency = Counter(term for lesson in lessons.values() for term in lesson.terms)
     signs = signs_of({bullet.id: vectors[bullet.id] for bullet in bullets if bullet.id in vectors})
     kept = _Kept(vectors)
+    groups: dict[Hashable, int] = {}
     found: dict[str, Cluster] = {}
     for bullet in _by_precedence(bullets):
         lesson = lessons[bullet.id]
-        keys = _keys(lesson, frequency, signs.get(bullet.id))
+        keys = _keys(lesson, frequency, signs.get(bullet.id), groups)
         like = None if bullet.pinned else kept.like(bullet, lesson, keys)
         if like is None:
             kept.add(bullet, lesson, keys)
@@ -157,7 +158,12 @@ def _by_precedence(bullets: Sequence[Bullet]) -> list[Bullet]:
     return [bullets[position] for position in sorted(range(len(bullets)), key=rank)]
 
 
-def _keys(lesson: Lesson, frequency: Mapping[str, int], signs: Signs | None) -> _Keys:
+def _keys(
+    lesson: Lesson,
+    frequency: Mapping[str, int],
+    signs: Signs | None,
+    groups: dict[Hashable, int],
+) -> _Keys:
     """Where to file a lesson. What is equal in all duplicates is part of it."""
     if not lesson.plain or not lesson.terms:
         return _Keys([], [], [], None)
@@ -168,10 +174,11 @@ def _keys(lesson: Lesson, frequency: Mapping[str, int], signs: Signs | None) -> 
     pairs: list[tuple[str, ...]] = [*combinations(few, 2)] if len(few) > 1 else [(few[0],)]
     # A name with a figure in it is always seen as a name, whatever its case.
     labels = frozenset(name for name in lesson.names if not name.isalpha())
-    fixed = (lesson.numbers, lesson.denials, labels)
+    # As a number, since it is part of every key.
+    group = groups.setdefault((lesson.numbers, lesson.denials, labels), len(groups))
     return _Keys(
-        core=[(fixed, pairs[0])],
-        pairs=[(fixed, pair) for pair in pairs],
-        bands=[(fixed, band) for band in signs.bands] if signs else [],
+        core=[(group, pairs[0])],
+        pairs=[(group, pair) for pair in pairs],
+        bands=[(group, at, band) for at, band in signs.bands] if signs else [],
         signs=signs,
     )
