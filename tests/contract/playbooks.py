@@ -1,10 +1,10 @@
 """Short ways to change a playbook in a store, each change with its records."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
-from core.adapters.open_stores import Stores
 from core.domain.playbook_changes import Author
+from core.ports.playbook_store import PlaybookStore
 from schemas.bullet import Origin
 from schemas.delta import DeltaStatus
 from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
@@ -16,8 +16,17 @@ SHARED = PlaybookScope("shop")
 BY = Author("ann", START + timedelta(hours=1))
 
 
+class HasPlaybooks(Protocol):
+    """All stores of a process, or what it was put together of."""
+
+    @property
+    def playbooks(self) -> PlaybookStore:
+        """Where its playbooks are."""
+        ...
+
+
 async def commit(
-    stores: Stores,
+    stores: HasPlaybooks,
     playbook: Playbook,
     *records: DeltaRecord,
     scope: PlaybookScope = SHARED,
@@ -31,7 +40,7 @@ async def commit(
 
 
 async def add(
-    stores: Stores, *contents: str, scope: PlaybookScope = SHARED, user: str | None = None
+    stores: HasPlaybooks, *contents: str, scope: PlaybookScope = SHARED, user: str | None = None
 ) -> StoredPlaybook:
     """Add bullets in one commit; with a user, they come from a turn of that user's."""
     draft = (await stores.playbooks.load(scope)).playbook.draft()
@@ -49,7 +58,7 @@ async def add(
 
 
 async def merge(
-    stores: Stores, survivor: str, *sources: str, scope: PlaybookScope = SHARED
+    stores: HasPlaybooks, survivor: str, *sources: str, scope: PlaybookScope = SHARED
 ) -> StoredPlaybook:
     """Merge bullets into one."""
     before = (await stores.playbooks.load(scope)).playbook
@@ -60,7 +69,7 @@ async def merge(
 
 
 async def archive(
-    stores: Stores, bullet_id: str, *, scope: PlaybookScope = SHARED
+    stores: HasPlaybooks, bullet_id: str, *, scope: PlaybookScope = SHARED
 ) -> StoredPlaybook:
     """Take a bullet out and into the archive."""
     before = (await stores.playbooks.load(scope)).playbook
@@ -68,7 +77,7 @@ async def archive(
     return await commit(stores, before.remove_bullet(bullet_id), archived, scope=scope)
 
 
-async def restore(stores: Stores, bullet: Bullet) -> StoredPlaybook:
+async def restore(stores: HasPlaybooks, bullet: Bullet) -> StoredPlaybook:
     """Bring a bullet back as it was."""
     current = (await stores.playbooks.load(SHARED)).playbook
     draft = current.draft()
@@ -76,7 +85,7 @@ async def restore(stores: Stores, bullet: Bullet) -> StoredPlaybook:
     return await commit(stores, current.with_draft(draft), record("RESTORE", after=bullet))
 
 
-async def hold(stores: Stores, **more: Any) -> int:
+async def hold(stores: HasPlaybooks, **more: Any) -> int:
     """Log a held operation; its seq."""
     current = (await stores.playbooks.load(SHARED)).playbook
     await commit(stores, current, record("ADD", status=DeltaStatus.HELD, **more))

@@ -1,0 +1,45 @@
+"""What is held of a user in playbooks is exported with all branches, and erased with them."""
+
+from pathlib import Path
+
+from acc_ace.conversation import APP_NAME
+from config import Settings
+from core.domain.playbook_changes import Author
+from schemas.tenancy import PlaybookScope, Tenant
+from tests.contract.playbooks import add
+from tests.fakes.clock import START
+from tests.pipeline.talk import Talk
+
+AIKO = Tenant(APP_NAME, "aiko")
+OWN, SHARED = PlaybookScope(*AIKO), PlaybookScope(APP_NAME)
+BY = Author("aiko", START)
+
+
+async def test_branches_are_exported_and_erased_with_the_user(tmp_path: Path) -> None:
+    talk = Talk(Settings(store="sqlite", data_dir=tmp_path / "data"))
+    stores = talk.container
+    try:
+        await add(stores, "own", scope=OWN)
+        await stores.playbooks.fork(OWN, "trial", by=BY)
+        await add(stores, "on a branch of hers", scope=OWN._replace(branch="trial"))
+        await add(stores, "of all", scope=SHARED)
+        await stores.playbooks.fork(SHARED, "common", by=Author("ben", START))
+        await add(stores, "hers", scope=SHARED._replace(branch="common"), user="aiko")
+
+        exported = [record async for record in talk.conversation.export(AIKO)]
+
+        said = str(exported)
+        for words in ("'own'", "on a branch of hers", "'hers'"):
+            assert words in said
+        assert "of all" not in said
+        erased = await talk.conversation.erase(AIKO)
+        assert erased["playbook"] > 0
+        assert not [
+            record
+            async for record in talk.conversation.export(AIKO)
+            if "kind" in record and record["kind"] in {"playbook", "lesson"}
+        ]
+        for path in (tmp_path / "data" / "playbook").rglob("*.json*"):
+            assert "aiko" not in path.read_text()
+    finally:
+        await talk.conversation.close()
