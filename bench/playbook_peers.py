@@ -292,7 +292,7 @@ def _vectors(rows: Sequence[Row]) -> dict[str, Vector]:
 
 
 def _best(
-    run: Callable[..., object], prepare: Callable[[], T] | None = None, *, runs: int = 7
+    run: Callable[..., object], prepare: Callable[[], T] | None = None, *, runs: int = 15
 ) -> float:
     """The least CPU milliseconds of some runs; what `prepare` makes is handed to each, untimed."""
     times = []

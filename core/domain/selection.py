@@ -20,8 +20,11 @@ __all__ = ["confidence", "select_bullets"]
 STATE_WEIGHT = 0.5
 """What a term of the state counts beside one of x_t: the turn is about x_t."""
 
-MOST_MISSES = 256
+MOST_MISSES = 100
 """Bullets that may be too large for what is left before the choice ends."""
+
+_SHORTEST_LINE = 13
+"""No line has fewer tokens: '[1] helpful=0 harmful=0 ::'."""
 
 _INDEXES_KEPT = 8
 _LARGE = 256
@@ -101,8 +104,8 @@ def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> l
             chosen.append(place)
         else:
             misses += 1
-            if misses > MOST_MISSES:
-                break
+        if left < _SHORTEST_LINE or misses > MOST_MISSES:
+            break
     return chosen
 
 
