@@ -5,23 +5,30 @@ ones are loaded. Writers of one tenant take turns at the tenant's row, which hol
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core.adapters.dense_query import Asked, DensePool, asking
-from core.adapters.json_codec import decode, encode
+from core.adapters.postgres_artifact_rows import (
+    ArtifactRow,
+    add_totals,
+    artifact_of,
+    bodies_of,
+    delete_rows,
+    insert_rows,
+    pools,
+    previous_turn,
+    row_of,
+    tenant_id,
+)
 from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_dense import PostgresDense
 from core.adapters.postgres_pool import (
     TenantTotals,
     TermFrequencies,
-    lexemes,
-    neighbours,
-    pool,
     statistics,
     tenant_totals,
 )
 from core.adapters.postgres_schema import Connection
-from core.domain.priors import speaker_terms
 from core.domain.ranking import (
     DEFAULT_WEIGHTS,
     Document,
@@ -32,23 +39,9 @@ from core.domain.ranking import (
     search_query,
     shortlist,
 )
-from core.domain.search_terms import index_terms
-from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
+from schemas.artifact import Artifact, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
-
-_POOL = 4
-"""Matches looked at for each candidate that is returned."""
-
-_LEAST_POOL = 64
-
-_FAR_FUTURE = 1e12
-
-_INSERT = """
-    INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
-                           terms, lexemes, body)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s), %s)
-"""
 
 
 class _Found(NamedTuple):
@@ -63,13 +56,6 @@ class _Chosen(NamedTuple):
     ranked: list[Ranked]
     bodies: dict[str, str]
     warnings: list[str]
-
-
-class _Row(NamedTuple):
-    artifact: Artifact
-    terms: str
-    length: int
-    body: str
 
 
 class PostgresArtifactStore:
@@ -99,17 +85,17 @@ class PostgresArtifactStore:
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
-        by_tenant: dict[Tenant, dict[str, _Row]] = {}
+        by_tenant: dict[Tenant, dict[str, ArtifactRow]] = {}
         for artifact in artifacts:
             rows = by_tenant.setdefault(artifact.tenant, {})
             # The last of the same id counts, and as the newest.
             rows.pop(artifact.artifact_id, None)
-            rows[artifact.artifact_id] = _row(artifact)
+            rows[artifact.artifact_id] = row_of(artifact)
 
         def work(connection: Connection) -> None:
             # In one order for every writer, so that no two wait for each other.
             for tenant in sorted(by_tenant):
-                _insert(connection, tenant, by_tenant[tenant])
+                insert_rows(connection, tenant, by_tenant[tenant])
 
         if by_tenant:
             await self._database.write(work)
@@ -119,10 +105,10 @@ class PostgresArtifactStore:
         """The artifact, or None."""
 
         def work(connection: Connection) -> dict[str, str]:
-            return _bodies(connection, _tenant_id(connection, tenant), [artifact_id])
+            return bodies_of(connection, tenant_id(connection, tenant), [artifact_id])
 
         bodies = await self._database.read(work)
-        return _artifact(artifact_id, bodies[artifact_id]) if bodies else None
+        return artifact_of(artifact_id, bodies[artifact_id]) if bodies else None
 
     async def page(
         self, tenant: Tenant, *, limit: int = 100, after: str | None = None
@@ -133,10 +119,10 @@ class PostgresArtifactStore:
             return connection.execute(
                 "SELECT artifact_id, body FROM artifacts WHERE tenant = %s "
                 'AND artifact_id COLLATE "C" > %s ORDER BY artifact_id COLLATE "C" LIMIT %s',
-                (_tenant_id(connection, tenant), after or "", page_size(limit)),
+                (tenant_id(connection, tenant), after or "", page_size(limit)),
             ).fetchall()
 
-        return [_artifact(name, body) for name, body in await self._database.read(work)]
+        return [artifact_of(name, body) for name, body in await self._database.read(work)]
 
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
@@ -152,7 +138,7 @@ class PostgresArtifactStore:
         chosen = await self._database.read(
             lambda connection: self._choose(connection, query, terms, found, asked)
         )
-        artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
+        artifacts = {name: artifact_of(name, body) for name, body in chosen.bodies.items()}
         return Recall(
             candidates=fitted(chosen.ranked, artifacts, query, terms),
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
@@ -162,7 +148,7 @@ class PostgresArtifactStore:
         """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
 
         def work(connection: Connection) -> int:
-            number = _tenant_id(connection, key.tenant, lock=True)
+            number = tenant_id(connection, key.tenant, lock=True)
             rows = connection.execute(
                 "UPDATE artifacts SET retired = true "
                 "WHERE tenant = %s AND session = %s AND turn > %s AND NOT retired "
@@ -173,7 +159,7 @@ class PostgresArtifactStore:
                 "DELETE FROM artifact_embeddings WHERE artifact = ANY(%s)",
                 ([row for _, row in rows],),
             )
-            _add_totals(connection, number, documents=-len(rows), terms=-sum(n for n, _ in rows))
+            add_totals(connection, number, documents=-len(rows), terms=-sum(n for n, _ in rows))
             return len(rows)
 
         return await self._database.write(work)
@@ -184,7 +170,7 @@ class PostgresArtifactStore:
         def work(connection: Connection) -> int:
             row = connection.execute(
                 "SELECT count(*) FROM artifacts WHERE tenant = %s",
-                (_tenant_id(connection, tenant),),
+                (tenant_id(connection, tenant),),
             ).fetchone()
             return int(row[0]) if row else 0
 
@@ -194,8 +180,8 @@ class PostgresArtifactStore:
         """Delete the tenant's artifacts (of one session); how many."""
 
         def work(connection: Connection) -> int:
-            number = _tenant_id(connection, tenant, lock=True)
-            erased = _delete(
+            number = tenant_id(connection, tenant, lock=True)
+            erased = delete_rows(
                 connection,
                 "DELETE FROM artifacts WHERE tenant = %s AND (%s::text IS NULL OR session = %s) "
                 "RETURNING retired, length",
@@ -204,7 +190,7 @@ class PostgresArtifactStore:
             if session is None:
                 connection.execute("DELETE FROM tenants WHERE id = %s", (number,))
             else:
-                _add_totals(connection, number, documents=-erased.documents, terms=-erased.terms)
+                add_totals(connection, number, documents=-erased.documents, terms=-erased.terms)
             return erased.rows
 
         return await self._database.write(work)
@@ -220,7 +206,7 @@ class PostgresArtifactStore:
         if tenant is None:
             return None
         frequencies = self._frequencies.of(connection, tenant, terms.terms)
-        documents = _pools(connection, tenant, query, terms, frequencies)
+        documents = pools(connection, tenant, query, terms, frequencies)
         return _Found(tenant, frequencies, documents)
 
     def _near(
@@ -250,145 +236,9 @@ class PostgresArtifactStore:
                 weights=self._weights,
                 cosines=near.cosines,
             ),
-            _previous_turn(connection, found.tenant.id, query),
+            previous_turn(connection, found.tenant.id, query),
             limit=query.limit,
             max_tokens=query.max_tokens,
         )
         names = [item.artifact_id for item in chosen]
-        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), near.warnings)
-
-
-class _Deleted(NamedTuple):
-    """What was deleted: rows, and how many of them were visible with how many terms."""
-
-    rows: int
-    documents: int
-    terms: int
-
-
-def _row(artifact: Artifact) -> _Row:
-    terms = index_terms(artifact.content)
-    return _Row(artifact, terms, len(terms.split()), encode(artifact))
-
-
-def _insert(connection: Connection, tenant: Tenant, rows: dict[str, _Row]) -> None:
-    connection.execute(
-        "INSERT INTO tenants (app, user_id) VALUES (%s, %s) ON CONFLICT DO NOTHING", tenant
-    )
-    number = _tenant_id(connection, tenant, lock=True)
-    replaced = _delete(
-        connection,
-        "DELETE FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s) "
-        "RETURNING retired, length",
-        (number, list(rows)),
-    )
-    with connection.cursor() as cursor:
-        cursor.executemany(_INSERT, [_values(number or 0, row) for row in rows.values()])
-    connection.execute(
-        "INSERT INTO artifact_embeddings (artifact, tenant) "
-        "SELECT id, tenant FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
-        (number, list(rows)),
-    )
-    _add_totals(
-        connection,
-        number,
-        documents=len(rows) - replaced.documents,
-        terms=sum(row.length for row in rows.values()) - replaced.terms,
-    )
-    connection.execute(
-        "UPDATE tenants SET newest = last.id, "
-        "oldest = CASE oldest WHEN 0 THEN last.id - %s ELSE oldest END "
-        "FROM (SELECT currval(pg_get_serial_sequence('artifacts', 'id')) AS id) AS last "
-        "WHERE tenants.id = %s",
-        (len(rows) - 1, number),
-    )
-
-
-def _values(tenant_id: int, row: _Row) -> tuple[Any, ...]:
-    artifact = row.artifact
-    return (
-        tenant_id,
-        artifact.artifact_id,
-        artifact.session,
-        artifact.kind.value,
-        artifact.turn,
-        artifact.created_at.timestamp(),
-        row.length,
-        speaker_terms(artifact.content),
-        row.terms,
-        lexemes(tenant_id, row.terms),
-        row.body,
-    )
-
-
-def _delete(connection: Connection, statement: str, values: Sequence[object]) -> _Deleted:
-    rows = connection.execute(statement.encode(), values).fetchall()
-    visible = [length for retired, length in rows if not retired]
-    return _Deleted(len(rows), len(visible), sum(visible))
-
-
-def _add_totals(connection: Connection, tenant: int | None, *, documents: int, terms: int) -> None:
-    connection.execute(
-        "UPDATE tenants SET documents = documents + %s, terms = terms + %s WHERE id = %s",
-        (documents, terms, tenant),
-    )
-
-
-def _pools(
-    connection: Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-) -> dict[str, Document]:
-    """Documents that match x_t or the state, and what stands beside the best, by id."""
-    found: dict[str, Document] = {}
-    for wanted in (terms.text, terms.state):
-        matches = pool(
-            connection,
-            tenant,
-            list(wanted),
-            frequencies,
-            before=query.before,
-            size=max(_LEAST_POOL, _POOL * query.limit),
-        )
-        beside = neighbours(connection, tenant, matches, before=query.before)
-        found.update((document.artifact_id, document) for document in (*matches, *beside))
-    return found
-
-
-def _previous_turn(connection: Connection, tenant: int, query: RecallQuery) -> Document | None:
-    """The newest TURN artifact of the session; of one turn, the one stored last."""
-    row = connection.execute(
-        "SELECT artifact_id, created_at FROM artifacts WHERE tenant = %s AND session = %s "
-        "AND kind = %s AND NOT retired AND created_at < %s ORDER BY turn DESC, id DESC LIMIT 1",
-        (
-            tenant,
-            query.key.session,
-            ArtifactKind.TURN.value,
-            query.before.timestamp() if query.before else _FAR_FUTURE,
-        ),
-    ).fetchone()
-    return Document(row[0], row[1], "") if row else None
-
-
-def _bodies(
-    connection: Connection, tenant: int | None, artifact_ids: Sequence[str]
-) -> dict[str, str]:
-    rows = connection.execute(
-        "SELECT artifact_id, body FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
-        (tenant, list(artifact_ids)),
-    ).fetchall()
-    return dict(rows)
-
-
-def _tenant_id(connection: Connection, tenant: Tenant, *, lock: bool = False) -> int | None:
-    statement = "SELECT id FROM tenants WHERE app = %s AND user_id = %s"
-    row = connection.execute(
-        f"{statement}{' FOR UPDATE' if lock else ''}".encode(), tenant
-    ).fetchone()
-    return int(row[0]) if row else None
-
-
-def _artifact(artifact_id: str, body: str) -> Artifact:
-    return decode(Artifact, body, what=f"artifact {artifact_id!r}")
+        return _Chosen(chosen, bodies_of(connection, found.tenant.id, names), near.warnings)

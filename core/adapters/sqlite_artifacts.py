@@ -6,21 +6,27 @@ matches, `core.domain.ranking` orders them, and only the chosen ones are loaded.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.adapters.dense_query import Asked, DensePool, asking
 from core.adapters.fts_pool import (
     TenantTotals,
     TermFrequencies,
-    neighbours,
-    pool,
     statistics,
     tenant_totals,
 )
 from core.adapters.json_codec import decode, encode
+from core.adapters.sqlite_artifact_rows import (
+    ArtifactRow,
+    artifact_of,
+    bodies_of,
+    insert_row,
+    pools,
+    previous_turn,
+    tenant_id,
+)
 from core.adapters.sqlite_database import SqliteDatabase
-from core.domain.priors import speaker_terms
 from core.domain.ranking import (
     DEFAULT_WEIGHTS,
     Document,
@@ -32,23 +38,13 @@ from core.domain.ranking import (
     shortlist,
 )
 from core.domain.search_terms import index_terms
-from schemas.artifact import Artifact, ArtifactKind, Recall, RecallQuery
+from schemas.artifact import Artifact, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
 
 if TYPE_CHECKING:
     # At run time only where there is an embedder: it needs numpy, an optional extra.
     from core.adapters.sqlite_dense import SqliteDense
-
-_POOL = 4
-"""Matches looked at for each candidate that is returned."""
-
-_LEAST_POOL = 64
-
-_STATE_POOL = 32
-"""Matches of the state looked at; it never decides against x_t."""
-
-_FAR_FUTURE = 1e12
 
 
 class _Found(NamedTuple):
@@ -63,12 +59,6 @@ class _Chosen(NamedTuple):
     ranked: list[Ranked]
     bodies: dict[str, str]
     warnings: list[str]
-
-
-class _Row(NamedTuple):
-    artifact: Artifact
-    terms: str
-    body: str
 
 
 class SqliteArtifactStore:
@@ -99,11 +89,11 @@ class SqliteArtifactStore:
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
         """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
-        rows = [_Row(item, index_terms(item.content), encode(item)) for item in artifacts]
+        rows = [ArtifactRow(item, index_terms(item.content), encode(item)) for item in artifacts]
 
         def work(connection: sqlite3.Connection) -> None:
             for row in rows:
-                _insert(connection, row)
+                insert_row(connection, row)
 
         if rows:
             await self._database.write(work)
@@ -113,10 +103,10 @@ class SqliteArtifactStore:
         """The artifact, or None."""
 
         def work(connection: sqlite3.Connection) -> dict[str, str]:
-            return _bodies(connection, _tenant_id(connection, tenant), [artifact_id])
+            return bodies_of(connection, tenant_id(connection, tenant), [artifact_id])
 
         bodies = await self._database.read(work)
-        return _artifact(artifact_id, bodies[artifact_id]) if bodies else None
+        return artifact_of(artifact_id, bodies[artifact_id]) if bodies else None
 
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
@@ -132,7 +122,7 @@ class SqliteArtifactStore:
         chosen = await self._database.read(
             lambda connection: self._choose(connection, query, terms, found, asked)
         )
-        artifacts = {name: _artifact(name, body) for name, body in chosen.bodies.items()}
+        artifacts = {name: artifact_of(name, body) for name, body in chosen.bodies.items()}
         return Recall(
             candidates=fitted(chosen.ranked, artifacts, query, terms),
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
@@ -145,7 +135,7 @@ class SqliteArtifactStore:
             return connection.execute(
                 "UPDATE artifacts SET retired = 1 "
                 "WHERE tenant = ? AND session = ? AND turn > ? AND NOT retired",
-                (_tenant_id(connection, key.tenant), key.session, after_turn),
+                (tenant_id(connection, key.tenant), key.session, after_turn),
             ).rowcount
 
         return await self._database.write(work)
@@ -156,7 +146,7 @@ class SqliteArtifactStore:
         def work(connection: sqlite3.Connection) -> int:
             count: int = connection.execute(
                 "SELECT count(*) FROM artifacts WHERE tenant = ?",
-                (_tenant_id(connection, tenant),),
+                (tenant_id(connection, tenant),),
             ).fetchone()[0]
             return count
 
@@ -171,7 +161,7 @@ class SqliteArtifactStore:
             return connection.execute(
                 "SELECT artifact_id, body FROM artifacts WHERE tenant = ? AND artifact_id > ? "
                 "ORDER BY artifact_id LIMIT ?",
-                (_tenant_id(connection, tenant), after or "", max(limit, 0)),
+                (tenant_id(connection, tenant), after or "", max(limit, 0)),
             ).fetchall()
 
         rows = await self._database.read(work)
@@ -181,7 +171,7 @@ class SqliteArtifactStore:
         """Delete the tenant's artifacts (of one session); how many."""
 
         def work(connection: sqlite3.Connection) -> int:
-            number = _tenant_id(connection, tenant)
+            number = tenant_id(connection, tenant)
             erased = connection.execute(
                 "DELETE FROM artifacts WHERE tenant = ? AND (? IS NULL OR session = ?)",
                 (number, session, session),
@@ -209,7 +199,7 @@ class SqliteArtifactStore:
         if tenant is None:
             return None
         frequencies = self._frequencies.of(connection, tenant, terms.terms)
-        documents = _pools(connection, tenant, query, terms, frequencies)
+        documents = pools(connection, tenant, query, terms, frequencies)
         return _Found(tenant, frequencies, documents)
 
     def _near(
@@ -240,107 +230,9 @@ class SqliteArtifactStore:
                 limit=query.limit,
                 cosines=near.cosines,
             ),
-            _previous_turn(connection, found.tenant.id, query),
+            previous_turn(connection, found.tenant.id, query),
             limit=query.limit,
             max_tokens=query.max_tokens,
         )
         names = [item.artifact_id for item in chosen]
-        return _Chosen(chosen, _bodies(connection, found.tenant.id, names), near.warnings)
-
-
-def _insert(connection: sqlite3.Connection, row: _Row) -> None:
-    artifact = row.artifact
-    connection.execute(
-        "INSERT INTO tenants (app, user) VALUES (?, ?) ON CONFLICT DO NOTHING", artifact.tenant
-    )
-    tenant = _tenant_id(connection, artifact.tenant)
-    connection.execute(
-        "DELETE FROM artifacts WHERE tenant = ? AND artifact_id = ?",
-        (tenant, artifact.artifact_id),
-    )
-    identity = connection.execute(
-        "INSERT INTO artifacts "
-        "(tenant, artifact_id, session, kind, turn, created_at, speaker, terms, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            tenant,
-            artifact.artifact_id,
-            artifact.session,
-            artifact.kind.value,
-            artifact.turn,
-            artifact.created_at.timestamp(),
-            speaker_terms(artifact.content),
-            len(row.terms.split()),
-            row.body,
-        ),
-    ).lastrowid
-    connection.execute(
-        "INSERT INTO artifact_terms (rowid, terms) VALUES (?, ?)",
-        (identity, " ".join(f"{tenant}x{term}" for term in row.terms.split())),
-    )
-
-
-def _pools(
-    connection: sqlite3.Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-) -> dict[str, Document]:
-    """Documents that match x_t or the state, and what stands beside the best, by id."""
-    found: dict[str, Document] = {}
-    for wanted, size in (
-        (terms.text, max(_LEAST_POOL, _POOL * query.limit)),
-        (terms.state, _STATE_POOL),
-    ):
-        matches = pool(
-            connection,
-            tenant,
-            list(wanted),
-            frequencies,
-            before=query.before,
-            size=size,
-        )
-        beside = neighbours(connection, tenant, matches[: size // 4], before=query.before)
-        found.update((document.artifact_id, document) for document in (*matches, *beside))
-    return found
-
-
-def _previous_turn(
-    connection: sqlite3.Connection, tenant: int, query: RecallQuery
-) -> Document | None:
-    """The newest TURN artifact of the session; of one turn, the one stored last."""
-    row = connection.execute(
-        "SELECT artifact_id, created_at FROM artifacts WHERE tenant = ? AND session = ? "
-        "AND kind = ? AND retired = 0 AND created_at < ? ORDER BY turn DESC, id DESC LIMIT 1",
-        (
-            tenant,
-            query.key.session,
-            ArtifactKind.TURN.value,
-            query.before.timestamp() if query.before else _FAR_FUTURE,
-        ),
-    ).fetchone()
-    return Document(row[0], row[1], "") if row else None
-
-
-def _bodies(
-    connection: sqlite3.Connection, tenant: int | None, artifact_ids: Iterable[str]
-) -> dict[str, str]:
-    bodies = {}
-    for artifact_id in artifact_ids:
-        row = connection.execute(
-            "SELECT body FROM artifacts WHERE tenant = ? AND artifact_id = ?",
-            (tenant, artifact_id),
-        ).fetchone()
-        if row is not None:
-            bodies[artifact_id] = row[0]
-    return bodies
-
-
-def _tenant_id(connection: sqlite3.Connection, tenant: Tenant) -> int | None:
-    row = connection.execute("SELECT id FROM tenants WHERE app = ? AND user = ?", tenant).fetchone()
-    return row[0] if row else None
-
-
-def _artifact(artifact_id: str, body: str) -> Artifact:
-    return decode(Artifact, body, what=f"artifact {artifact_id!r}")
+        return _Chosen(chosen, bodies_of(connection, found.tenant.id, names), near.warnings)
