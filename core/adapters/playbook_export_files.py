@@ -20,6 +20,8 @@ from typing import NamedTuple
 from core.adapters.atomic_files import exclusive, remove_tree, write_if_new
 from core.adapters.json_codec import encode
 from core.adapters.playbook_file_names import directories_of, name_of
+from core.domain.playbook_formats.form import Form
+from core.domain.playbook_formats.writing import write
 from core.errors import AccAceError, StoreError
 from core.ports.playbook_store import PlaybookReader
 from schemas.delta import DeltaKind
@@ -153,7 +155,7 @@ class PlaybookFiles:
     def _write_current(self, scope: PlaybookScope, stored: StoredPlaybook, now: _Mark) -> None:
         name = name_of(scope)
         current = self._root / "current" / name
-        write_if_new(current / "playbook.md", _markdown(name, stored))
+        write_if_new(current / "playbook.md", write(stored.playbook, Form.MARKDOWN))
         whole = {**now._asdict(), **stored.playbook.to_dict()}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
         write_if_new(current / "playbook.json", text + "\n")
@@ -202,9 +204,3 @@ async def _log_from(
 
 def _lines(records: Iterable[DeltaRecord]) -> str:
     return "".join(f"{encode(record)}\n" for record in records)
-
-
-def _markdown(name: str, stored: StoredPlaybook) -> str:
-    head = f"# Playbook {name}, version {stored.version}\n\nDigest {stored.digest}\n"
-    lines = stored.playbook.as_prompt().split("\n") if stored.playbook.bullets else []
-    return "\n".join([head, *(f"\n{x}\n" if x.startswith("## ") else f"- {x}" for x in lines), ""])

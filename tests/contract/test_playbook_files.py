@@ -13,6 +13,7 @@ from core.adapters.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from core.adapters.playbook_file_names import name_of
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
 from core.adapters.sqlite_playbook import SqlitePlaybookStore
+from core.domain.playbook_formats.reading import read
 from core.errors import StoreError
 from schemas.delta import DeltaStatus
 from schemas.job import Job, JobKind
@@ -63,9 +64,10 @@ async def test_every_commit_is_in_the_files_when_it_returns(stores: Stores, file
         assert current(files) == stored.playbook
         whole = json.loads((files / "current/shop/playbook.json").read_text())
         assert (whole["version"], whole["digest"]) == (stored.version, stored.digest)
+        for name in ("playbook.md", "playbook.json"):
+            assert read((files / "current/shop" / name).read_text()) == stored.playbook
     text = (files / "current/shop/playbook.md").read_text()
-    assert text.startswith("# Playbook shop, version 2\n")
-    assert "- [b-00002] helpful=0 harmful=0 :: 二" in text.splitlines()
+    assert "- [b-00002] helpful=0 harmful=0 neutral=0 :: 二" in text.splitlines()
     assert [path.name for path in sorted((files / "deltas/shop").iterdir())] == [
         "00000001.jsonl",
         "00000002.jsonl",
