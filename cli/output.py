@@ -2,6 +2,9 @@
 
 from rich.console import Console
 
+_UNBROKEN = 1_000_000
+"""Cells; no line of a view is longer."""
+
 
 def stdout_console() -> Console:
     """Where answers and views go."""
@@ -11,3 +14,11 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """Where diagnostics go."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def line_console() -> Console:
+    """Where text goes that is read by the line: in a file or a pipe no line is broken."""
+    console = stdout_console()
+    if not console.is_terminal:
+        console.width = _UNBROKEN
+    return console

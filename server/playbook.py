@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from core.domain.playbook_formats.form import Form
 from core.domain.playbook_formats.writing import write
 from server.context import User
-from server.playbook_access import Reader, tell_version
+from server.playbook_access import Editor, Reader, tell_version
 from server.playbook_views import (
     BranchView,
     Delta,
@@ -115,9 +115,9 @@ async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> Story
 
 @router.get("/held", summary="List what is held", responses=documented(401, 403, 404, 422, 503))
 async def read_held(
-    user: User, governor: Reader, *, limit: Limit = 50, before: Before = None
+    user: User, governor: Editor, *, limit: Limit = 50, before: Before = None
 ) -> HeldPage:
-    """The operations that wait for a person to decide, newest first."""
+    """The operations that wait for a person to decide, newest first; for those who may decide."""
     records = await governor.held(limit=limit, before=before)
     items = [held_of(record, user=user) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)

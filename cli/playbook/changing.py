@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
-from cli.output import stdout_console
+from cli.output import line_console, stdout_console
 from cli.playbook.governing import govern
 from cli.playbook.place import Place
 from cli.playbook.views import governed_view, steps_view
@@ -49,7 +49,9 @@ def apply(place: Place, source: str) -> bool:
 
 def pin(place: Place, bullet_id: str, *, pinned: bool, as_json: bool) -> None:
     """Pin or unpin a bullet."""
-    tell(govern(place, lambda governor: governor.pin(bullet_id, pinned=pinned)), as_json=as_json)
+    done = govern(place, lambda governor: governor.pin(bullet_id, pinned=pinned))
+    state = "pinned: no model changes or removes it" if pinned else "not pinned"
+    tell(done, as_json=as_json, said=f"{bullet_id} is {state}")
 
 
 def edit(
@@ -61,17 +63,21 @@ def edit(
     done = govern(
         place, lambda governor: governor.edit(bullet_id, content=content, section=section)
     )
-    tell(done, as_json=as_json)
+    after = done.stored.playbook.get(bullet_id)
+    said = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
+    tell(done, as_json=as_json, said=said)
 
 
 def restore(place: Place, bullet_id: str, *, as_json: bool) -> None:
     """Bring back a bullet that left."""
-    tell(govern(place, lambda governor: governor.restore(bullet_id)), as_json=as_json)
+    done = govern(place, lambda governor: governor.restore(bullet_id))
+    tell(done, as_json=as_json, said=f"{bullet_id} is back")
 
 
 def rollback(place: Place, version: int, *, as_json: bool) -> None:
     """Go back to the content of a version."""
-    tell(govern(place, lambda governor: governor.rollback(version)), as_json=as_json)
+    done = govern(place, lambda governor: governor.rollback(version))
+    tell(done, as_json=as_json, said=f"the content is that of version {version}")
 
 
 def import_file(place: Place, source: str, *, form: str | None, as_json: bool) -> None:
@@ -112,7 +118,7 @@ def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
             )
         )
         return
-    console = stdout_console()
+    console = line_console()
     console.print(steps_view(done.refined.steps))
     for note in (*done.warnings, *(f"over budget, pinned: {name}" for name in done.refined.unmet)):
         console.print(note, style="yellow")
@@ -124,12 +130,12 @@ def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
         console.print(f"playbook version {done.stored.version}", style="dim")
 
 
-def tell(done: Governed, *, as_json: bool) -> None:
-    """Print how a change ended."""
+def tell(done: Governed, *, as_json: bool, said: str = "") -> None:
+    """Print how a change ended; `said` is what it did, in words."""
     if as_json:
         print(json_line(done.to_line()))
     else:
-        stdout_console().print(governed_view(done))
+        stdout_console().print(governed_view(done, said=said))
 
 
 def _form(name: str | None) -> Form | None:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from cli.new_file import writing
-from cli.output import stdout_console
+from cli.output import line_console, stdout_console
 from cli.playbook.governing import govern
 from cli.playbook.place import Place
 from cli.playbook.views import (
@@ -59,7 +59,7 @@ def diff(place: Place, first: int, second: int | None, *, as_json: bool) -> None
     if as_json:
         print(line)
     else:
-        stdout_console().print(diff_view(lines, first, last))
+        line_console().print(diff_view(lines, first, last))
 
 
 def history(place: Place, *, limit: int, operations: bool, as_json: bool) -> None:

@@ -12,23 +12,29 @@ from cli.playbook.governing import govern
 from cli.playbook.place import Place
 from cli.playbook.views import governed_view, held_view
 from cli.streams import json_line
+from core.domain.playbook_contradictions import contradicted
 from core.errors import ConflictError, InputError, NotFoundError
 from core.turn.playbook_governing import PAGE, PlaybookGovernor
-from schemas.playbook import DeltaRecord
+from schemas.playbook import DeltaRecord, Playbook
 
 _KEYS = "[a]pply, [d]ismiss, [s]kip, [q]uit? "
 
 
 def list_held(place: Place, *, as_json: bool) -> None:
     """Print what waits for a decision, newest first."""
-    records = govern(place, lambda governor: governor.held())
+
+    async def work(governor: PlaybookGovernor) -> tuple[Sequence[DeltaRecord], Playbook]:
+        return await governor.held(), (await governor.store.load(governor.scope)).playbook
+
+    records, playbook = govern(place, work)
     if as_json:
         for record in records:
             print(json_line(record.model_dump(mode="json")))
         return
     console = stdout_console()
+    against = contradicted(playbook, records)
     for record in records:
-        console.print(held_view(record))
+        console.print(held_view(record, against.get(record.seq, ())))
         console.print()
     console.print(_counted(records))
 
@@ -40,7 +46,8 @@ def approve(place: Place, seq: int, *, as_json: bool) -> None:
 
 def dismiss(place: Place, seq: int, *, as_json: bool) -> None:
     """Turn a held operation down."""
-    tell(govern(place, lambda governor: governor.dismiss(seq)), as_json=as_json)
+    done = govern(place, lambda governor: governor.dismiss(seq))
+    tell(done, as_json=as_json, said=f"#{seq} is turned down")
 
 
 def review(place: Place) -> None:
@@ -64,7 +71,9 @@ async def _walk(governor: PlaybookGovernor) -> None:
         return
     for at, record in enumerate(records, start=1):
         console.print(f"{at} of {len(records)}", style="dim")
-        console.print(held_view(record))
+        playbook = (await governor.store.load(governor.scope)).playbook
+        against = contradicted(playbook, (record,)).get(record.seq, ())
+        console.print(held_view(record, against))
         if not await _decided(governor, record, console):
             return
         console.print()
@@ -85,8 +94,9 @@ async def _decided(governor: PlaybookGovernor, record: DeltaRecord, console: Con
         if key not in {"a", "d"}:
             continue
         decide = governor.approve if key == "a" else governor.dismiss
+        said = f"#{record.seq} is turned down" if key == "d" else ""
         try:
-            console.print(governed_view(await decide(record.seq)))
+            console.print(governed_view(await decide(record.seq), said=said))
         except (InputError, NotFoundError, ConflictError) as error:
             console.print(str(error), style="yellow")
             if isinstance(error, InputError):

@@ -108,8 +108,8 @@ def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
     return table
 
 
-def held_view(record: DeltaRecord) -> RenderableType:
-    """A held operation, whole enough to decide on."""
+def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> RenderableType:
+    """A held operation, whole enough to decide on; `against` are bullets that it contradicts."""
     title = f"#{record.seq}  {record.kind.value} {record.bullet_id or ''}".rstrip()
     parts: list[RenderableType] = [
         Text(f"{title}  held: {record.reason}", "yellow"),
@@ -122,16 +122,15 @@ def held_view(record: DeltaRecord) -> RenderableType:
         parts.append(Lines((f"+ {operation.content}", "green")))
     if operation is not None and operation.source_ids:
         parts.append(Text(f"takes in: {', '.join(operation.source_ids)}"))
+    parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
     return Group(*parts)
 
 
-def governed_view(done: Governed, *, before: int | None = None) -> RenderableType:
-    """How each operation ended, and the version now."""
-    version = done.stored.version
-    rows = [_result(result) for result in done.results]
-    same = before == version
-    now = f"playbook version {version}" + (", as before" if same else "")
-    return Group(*rows, Text(now, "dim"))
+def governed_view(done: Governed, *, said: str = "") -> RenderableType:
+    """What was done, how each operation ended, and the version now."""
+    rows: list[RenderableType] = [Lines((said, ""))] if said else []
+    rows += [_result(result) for result in done.results]
+    return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
 
 
 def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
@@ -200,19 +199,22 @@ def _change(record: DeltaRecord) -> str:
     counted = record.before is not None and record.after is not None
     if counted and record.before is not None and record.after is not None:
         if record.before.content == record.after.content:
-            return _counts(record.before, record.after) or record.reason
+            return _difference(record.before, record.after)
         return record.after.content
     bullet = record.after or record.before
     return bullet.content if bullet is not None else record.reason
 
 
-def _counts(before: Bullet, after: Bullet) -> str:
+def _difference(before: Bullet, after: Bullet) -> str:
+    """What differs between two forms of a bullet that say the same; its words if nothing does."""
     changes = [
         f"{name} {getattr(before, name)} → {getattr(after, name)}"
         for name in ("helpful", "harmful", "neutral")
         if getattr(before, name) != getattr(after, name)
     ]
-    return ", ".join(changes)
+    if before.section != after.section:
+        changes.append(f"section {before.section} → {after.section}")
+    return ", ".join(changes) or after.content
 
 
 def _whence(record: DeltaRecord) -> str:

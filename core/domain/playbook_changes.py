@@ -91,7 +91,7 @@ def check_branch_name(name: str) -> None:
     if not well or len(name) > _BRANCH_CHARACTERS or name.casefold() == MAIN:
         raise InputError(
             f"{name[:80]!r} cannot name a branch; use at most {_BRANCH_CHARACTERS} letters, "
-            "digits, '-', '_' and '.', and not {MAIN!r}"
+            f"digits, '-', '_' and '.', and not {MAIN!r}"
         )
 
 

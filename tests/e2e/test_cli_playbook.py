@@ -170,6 +170,29 @@ def test_held_operations_are_listed_applied_and_dismissed(taught: CommandLine) -
     assert list(bullets(taught)) == ["b-00002"]
 
 
+def test_a_held_contradiction_names_what_it_contradicts(taught: CommandLine) -> None:
+    contrary = {"type": "ADD", "section": "x", "content": "Never drain the node before a restart."}
+    playbook(taught, "apply", "-", stdin=json.dumps(contrary))
+    listed = playbook(taught, "review", "--list").out
+    assert "held: contradiction" in listed
+    assert "against [b-00001] Drain the node before a restart." in listed
+
+
+def test_a_change_by_hand_says_what_it_did(taught: CommandLine) -> None:
+    assert "b-00001 is pinned" in playbook(taught, "pin", "b-00001").out
+    edited = playbook(taught, "edit", "b-00001", "--section", "nodes").out
+    assert "[b-00001] nodes: Drain the node before a restart." in edited
+    assert "section restarts → nodes" in playbook(taught, "history", "--operations").out
+    assert "the content is that of version 1" in playbook(taught, "rollback", "1").out
+
+
+def test_a_diff_in_a_pipe_keeps_each_bullet_on_one_line(taught: CommandLine) -> None:
+    long = "Drain the node " + "and then the next one " * 12
+    playbook(taught, "edit", "b-00001", "--content", long)
+    added = [line for line in playbook(taught, "diff", "1").out.splitlines() if line[0] == "+"]
+    assert added == [f"+ [b-00001] {long.strip()}"]
+
+
 def test_a_review_asks_for_each_and_can_be_left(
     taught: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

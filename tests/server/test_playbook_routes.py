@@ -236,6 +236,8 @@ async def test_only_editors_change_the_shared_playbook_and_everybody_their_own(
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     assert "ACC_ACE_PLAYBOOK_EDITORS" in refused.json()["detail"]
     assert (await guarded.post(f"{PLAYBOOK}/apply", json=FIRST)).status_code == 401
+    assert (await guarded.get(f"{PLAYBOOK}/held", headers=aiko)).status_code == 403
+    assert (await guarded.get(f"{PLAYBOOK}/held", headers=ken)).status_code == 200
     allowed = await guarded.post(f"{PLAYBOOK}/apply", json=FIRST, headers=ken)
     assert allowed.status_code == 200
     own = await guarded.post(
