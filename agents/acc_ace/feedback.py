@@ -14,6 +14,7 @@ from core.turn.feedback import feedback_job, keep_feedback, learn_from_feedback
 from core.turn.learning import Lesson, Roles
 from schemas.delta import DeltaBatch
 from schemas.feedback import Judgement
+from schemas.learning_job import JobState, LearningJob
 from schemas.reflection import Reflection
 from schemas.report import FeedbackReport, ReportedDelta
 from schemas.tenancy import SessionKey
@@ -50,10 +51,8 @@ class FeedbackLearner:
             lesson = await learn_from_feedback(
                 self._container, key, turn, kept.feedback.id, roles=self._roles
             )
-        elif self._container.learning is not None and not kept.feedback.learned:
-            await self._container.learning.submit(
-                feedback_job(key, kept.interaction, kept.feedback)
-            )
+        elif not kept.feedback.learned:
+            await self._learn_later(feedback_job(key, kept.interaction, kept.feedback))
         scope = self._container.playbook_scope(key.app, key.user)
         stored = await self._container.playbooks.load(scope)
         learned = kept.feedback.learned or bool(lesson and lesson.reflected.value is not None)
@@ -66,6 +65,14 @@ class FeedbackLearner:
             playbook_version=stored.version,
             warnings=list(lesson.warnings) if lesson else [],
         )
+
+    async def _learn_later(self, job: LearningJob) -> None:
+        """Keep the job, unless learning is off; one that had failed is tried again."""
+        queue = self._container.learning
+        if queue is None or await queue.submit(job):
+            return
+        if (await queue.get(job.id)).state in {JobState.DEAD, JobState.SHED}:
+            await queue.retry(job.id)
 
     async def close(self) -> None:
         """Close the connections of the models that keep some."""

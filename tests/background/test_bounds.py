@@ -58,8 +58,8 @@ def test_learning_waits_after_a_rate_limit_and_while_many_turns_run() -> None:
     assert pressure.turns == 0
 
 
-async def test_over_the_budget_jobs_wait_and_none_is_lost(make: Make) -> None:
-    async with conversation(make(tokens_per_hour=1, workers=1)) as talk:
+async def test_over_the_budget_jobs_wait_and_none_is_lost(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite(tokens_per_hour=1, workers=1)) as talk:
         await talk.turn(KEY, "db-01 is down.")
         queue = queue_of(talk.container)
         (first,) = await settled(queue, jobs=1)
@@ -70,14 +70,14 @@ async def test_over_the_budget_jobs_wait_and_none_is_lost(make: Make) -> None:
         assert counts[JobState.DONE] == 1
         assert counts[JobState.WAITING] + counts[JobState.RUNNING] == 1
         assert await talk.stop_learning() == 1
-    async with conversation(make(tokens_per_hour=0)) as talk:
+    async with conversation(make_sqlite(tokens_per_hour=0)) as talk:
         talk.start_learning()
         await settled(queue_of(talk.container), jobs=2)
         assert len(await lessons(talk.container)) == 2
 
 
-async def test_learning_steps_back_for_answers(make: Make) -> None:
-    async with conversation(make(most_turns=1)) as talk:
+async def test_learning_steps_back_for_answers(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite(most_turns=1)) as talk:
         pressure = talk.container.pressure
         with pressure.turn(), pressure.turn():
             await talk.turn(KEY, "db-01 is down.")

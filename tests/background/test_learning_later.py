@@ -41,8 +41,8 @@ async def test_the_answer_comes_before_the_reflection(make: Make) -> None:
         assert (record.job, record.user, record.session, record.turn) == (job.id, "ops", "s1", 1)
 
 
-async def test_a_job_holds_no_words_of_the_conversation(make: Make) -> None:
-    async with conversation(make()) as talk:
+async def test_a_job_holds_no_words_of_the_conversation(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "The password hint is heliotrope.")
         (job,) = await settled(queue_of(talk.container), jobs=1)
         assert "heliotrope" not in job.model_dump_json()
@@ -50,8 +50,8 @@ async def test_a_job_holds_no_words_of_the_conversation(make: Make) -> None:
         assert (job.job.key, job.job.turn, job.job.base_version) == (KEY, 1, 0)
 
 
-async def test_submitting_a_job_again_changes_nothing(make: Make) -> None:
-    async with conversation(make()) as talk:
+async def test_submitting_a_job_again_changes_nothing(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "db-01 is down.")
         queue = queue_of(talk.container)
         (job,) = await settled(queue, jobs=1)
@@ -60,10 +60,10 @@ async def test_submitting_a_job_again_changes_nothing(make: Make) -> None:
         assert len(await log(talk.container)) == 1
 
 
-async def test_a_model_that_is_away_is_asked_again_until_it_answers(make: Make) -> None:
+async def test_a_model_that_is_away_is_asked_again_until_it_answers(make_sqlite: Make) -> None:
     away = ModelUnavailable("reflector: model scripted/test is away")
     llm = ScriptedLlm().on("reflector", away, away, {"key_insight": "It works."})
-    async with conversation(make(), llm.on("curator", lesson)) as talk:
+    async with conversation(make_sqlite(), llm.on("curator", lesson)) as talk:
         await talk.turn(KEY, "db-01 is down.")
         (job,) = await settled(queue_of(talk.container), jobs=1)
         assert job.state is JobState.DONE
@@ -71,12 +71,12 @@ async def test_a_model_that_is_away_is_asked_again_until_it_answers(make: Make) 
         assert len(await lessons(talk.container)) == 1
 
 
-async def test_a_curator_that_is_away_costs_no_tag_twice(make: Make) -> None:
+async def test_a_curator_that_is_away_costs_no_tag_twice(make_sqlite: Make) -> None:
     away = ModelUnavailable("curator: model scripted/test is away")
     llm = one_lesson_a_turn()
     tag = {"bullet_tags": [{"id": "b-00001", "tag": "helpful"}]}
     used = {"final_answer": "ok", "bullet_ids": ["b-00001"]}
-    async with conversation(make(), llm) as talk:
+    async with conversation(make_sqlite(), llm) as talk:
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue_of(talk.container), jobs=1)
         llm.on("generator", used).on("reflector", tag, tag).on("curator", away, lesson)
@@ -118,8 +118,8 @@ async def test_a_turn_that_was_taken_back_is_not_learnt_from(make: Make) -> None
         assert await log(talk.container) == []
 
 
-async def test_the_turn_asked_anew_after_an_undo_is_learnt_from(make: Make) -> None:
-    async with conversation(make()) as talk:
+async def test_the_turn_asked_anew_after_an_undo_is_learnt_from(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue_of(talk.container), jobs=1)
         await talk.undo(KEY)

@@ -6,11 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from dbos import DBOS
 from google.adk.models.llm_request import LlmRequest
 
 from config import Settings
 from core.bootstrap import build_container
-from core.errors import ConfigError, StoreError
+from core.errors import ConfigError, ModelRefused, StoreError
 from schemas.feedback import Judgement
 from schemas.learning_job import JobState
 from tests.background.conftest import Make
@@ -21,6 +22,7 @@ from tests.background.learners import (
     lessons,
     log,
     queue_of,
+    reached,
     settled,
 )
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
@@ -54,9 +56,9 @@ async def test_a_job_that_a_shutdown_cuts_off_is_done_at_the_next_start(make: Ma
         assert len(await lessons(talk.container)) == 1
 
 
-async def test_a_stopped_worker_leaves_no_thread_behind(make: Make) -> None:
+async def test_a_stopped_worker_leaves_no_thread_behind(make_sqlite: Make) -> None:
     before = set(threading.enumerate())
-    async with conversation(make()) as talk:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue_of(talk.container), jobs=1)
         await talk.stop_learning()
@@ -64,8 +66,8 @@ async def test_a_stopped_worker_leaves_no_thread_behind(make: Make) -> None:
         assert not [name for name in left if "learning" in name or "dbos" in name], left
 
 
-async def test_learning_can_be_stopped_and_started_again(make: Make) -> None:
-    async with conversation(make()) as talk:
+async def test_learning_can_be_stopped_and_started_again(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue_of(talk.container), jobs=1)
         await talk.stop_learning()
@@ -83,6 +85,24 @@ async def test_one_process_learns_over_one_place_only(make_sqlite: Make, tmp_pat
             report = await other.turn(KEY, "db-01 is down.")
             assert report.answer == "ok"
             assert any("in the background already" in warning for warning in report.warnings)
+
+
+async def test_a_process_that_uses_dbos_for_something_else_keeps_it(
+    make_sqlite: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs = DBOS(
+        config={"name": "theirs", "system_database_url": f"sqlite:///{tmp_path / 'theirs.db'}"}
+    )
+    try:
+        async with conversation(make_sqlite()) as talk:
+            assert (await talk.turn(KEY, "db-01 is down.")).answer == "ok"
+            async with asyncio.timeout(30):
+                while "uses DBOS for something else" not in caplog.text:  # noqa: ASYNC110 - a log
+                    await asyncio.sleep(0.05)
+            assert await talk.stop_learning() == 1
+        assert DBOS(config={"name": "theirs"}) is theirs
+    finally:
+        await asyncio.to_thread(lambda: DBOS.destroy(destroy_registry=True))
 
 
 async def test_a_missing_extra_is_named(make_sqlite: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +179,13 @@ async def test_a_lesson_on_its_way_is_not_committed_for_an_erased_user(make: Mak
         assert await talk.residue(KEY.tenant) == {}
 
 
-async def test_feedback_is_learnt_from_in_the_background(make: Make) -> None:
+async def test_feedback_is_learnt_from_in_the_background(make_sqlite: Make) -> None:
     tag = {"bullet_tags": [{"id": "b-00001", "tag": "harmful"}]}
     used = {"final_answer": "ok", "bullet_ids": ["b-00001"]}
     llm = ScriptedLlm().on("generator", {"final_answer": "ok"}, used)
     llm.on("reflector", {"key_insight": "x"}, {"key_insight": ""}, tag)
     llm.on("curator", lesson, {"operations": []})
-    async with conversation(make(workers=1), llm) as talk:
+    async with conversation(make_sqlite(workers=1), llm) as talk:
         queue = queue_of(talk.container)
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue, jobs=1)
@@ -180,8 +200,22 @@ async def test_feedback_is_learnt_from_in_the_background(make: Make) -> None:
         assert [bullet.harmful for bullet in stored.playbook.bullets] == [1]
 
 
-async def test_the_projection_is_a_real_version_at_the_next_turn(make: Make) -> None:
-    async with conversation(make()) as talk:
+async def test_the_same_feedback_again_revives_a_job_that_had_died(make_sqlite: Make) -> None:
+    llm = ScriptedLlm()
+    async with conversation(make_sqlite(workers=1), llm) as talk:
+        queue = queue_of(talk.container)
+        await talk.turn(KEY, "db-01 is down.")
+        await settled(queue, jobs=1)
+        llm.on("reflector", ModelRefused("reflector: no"), {"key_insight": "x"})
+        await talk.feedback(KEY, 1, Judgement(thumbs="down"), given_id="click-1")
+        jobs = await settled(queue, jobs=2)
+        (dead,) = [job for job in jobs if job.state is JobState.DEAD]
+        await talk.feedback(KEY, 1, Judgement(thumbs="down"), given_id="click-1")
+        await reached(queue, dead.id, JobState.DONE)
+
+
+async def test_the_projection_is_a_real_version_at_the_next_turn(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk:
         await talk.turn(KEY, "db-01 is down.")
         await settled(queue_of(talk.container), jobs=1)
         report = await talk.turn(KEY, "What is down?")
