@@ -33,8 +33,8 @@ _READ_AT_ONCE = 8_192
 _SAMPLE = 2_048
 """Newest vectors whose mean the signs are taken against."""
 
-_RESCORED = 384
-"""Candidates by sign whose exact vectors are read."""
+_LEAST_RESCORED, _MOST_RESCORED = 384, 1_024
+"""Candidates by sign whose exact vectors are read; in between, one in 200 of all."""
 
 _STALE_SHARE = 0.02
 """Share of deleted vectors that may stay in an index: they are passed over when read."""
@@ -115,7 +115,8 @@ class SqliteVectors:
     ) -> list[Near]:
         """The tenant's artifacts nearest to the query, best first. On the database's thread."""
         loaded = self._refreshed(connection, tenant, model, len(query))
-        rows = loaded.signs.nearest(floats(query), _RESCORED)
+        count = min(max(loaded.signs.size // 200, _LEAST_RESCORED), _MOST_RESCORED)
+        rows = loaded.signs.nearest(floats(query), count)
         found = connection.execute(
             "SELECT artifact_id, vector FROM artifact_vectors "
             "JOIN artifacts ON artifacts.id = artifact_vectors.artifact "
