@@ -166,6 +166,7 @@ class SqliteVectors:
             loaded = self._read_on(connection, tenant, model, loaded)
         self._loaded[key] = loaded
         self._loaded.move_to_end(key)
+        self._forget_erased(connection)
         self._evict()
         return loaded
 
@@ -208,6 +209,16 @@ class SqliteVectors:
             loaded.signs.add(owners, vectors)
             loaded = loaded._replace(last=batch[-1][0])
         return loaded
+
+    def _forget_erased(self, connection: sqlite3.Connection) -> None:
+        """Drop the signs of tenants that another store or process erased."""
+        held = {tenant for tenant, _ in self._loaded}
+        rows = connection.execute(
+            "SELECT id FROM tenants WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(held)),),
+        ).fetchall()
+        for tenant in held - {row[0] for row in rows}:
+            self.forget(tenant)
 
     def _evict(self) -> None:
         """Forget the tenants asked for longest ago; the last one stays, being within the budget."""
