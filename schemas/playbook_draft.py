@@ -4,7 +4,7 @@ The draft holds the rules of every operation (what is rejected, which id comes n
 update keeps). `Playbook` works through it, for one operation as for a thousand.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import get_args
 
@@ -32,8 +32,8 @@ _BLANK = Bullet(id="b-00000", section=DEFAULT_SECTION, content="", created_at=EP
 class PlaybookDraft:
     """Bullets by id, oldest first, and the counter that names the next one."""
 
-    def __init__(self, bullets: Iterable[Bullet], next_id: int) -> None:
-        self._bullets = {bullet.id: bullet for bullet in bullets}
+    def __init__(self, bullets: Mapping[str, Bullet], next_id: int) -> None:
+        self._bullets = dict(bullets)
         self._next_id = next_id
 
     @property
@@ -100,7 +100,7 @@ class PlaybookDraft:
         Without an `origin` the bullet keeps the one it has.
         """
         bullet = self._require(bullet_id)
-        return self._put(bullet, **_texts(bullet, content, section), **_when(bullet, at, origin))
+        return self._put(bullet, _reworded(bullet, content, section, at, origin))
 
     def merge(
         self,
@@ -119,14 +119,13 @@ class PlaybookDraft:
         """
         survivor = self._require(bullet_id)
         sources = self.sources(survivor, source_ids)
-        texts = _texts(survivor, content, section)
+        changes = _reworded(survivor, content, section, at, origin)
         for source in sources:
             del self._bullets[source.id]
-        counts = {
-            tag: min(sum(getattr(bullet, tag) for bullet in (survivor, *sources)), MOST_COUNTED)
-            for tag in _TAGS
-        }
-        return self._put(survivor, **texts, **counts, **_when(survivor, at, origin))
+        for tag in _TAGS:
+            count = sum(getattr(bullet, tag) for bullet in (survivor, *sources))
+            changes[tag] = min(count, MOST_COUNTED)
+        return self._put(survivor, changes)
 
     def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
         """The bullets that a merge into `survivor` would take in, each once and without itself.
@@ -143,7 +142,7 @@ class PlaybookDraft:
 
     def pin(self, bullet_id: str, *, pinned: bool) -> Bullet:
         """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
-        return self._put(self._require(bullet_id), pinned=pinned)
+        return self._put(self._require(bullet_id), {"pinned": pinned})
 
     def restore(self, bullet: Bullet) -> Bullet:
         """Put back a bullet that left, as it was, at the end; raises PlaybookError 'id_exists'."""
@@ -167,7 +166,7 @@ class PlaybookDraft:
         count: int = getattr(bullet, tag) + increment
         if count < 0:
             raise PlaybookError("negative_count")
-        return self._put(bullet, **{tag: min(count, MOST_COUNTED), "updated_at": at})
+        return self._put(bullet, {tag: min(count, MOST_COUNTED), "updated_at": at})
 
     def _require(self, bullet_id: str) -> Bullet:
         bullet = self.get(bullet_id)
@@ -175,7 +174,7 @@ class PlaybookDraft:
             raise PlaybookError("unknown_id")
         return bullet
 
-    def _put(self, bullet: Bullet, **changes: object) -> Bullet:
+    def _put(self, bullet: Bullet, changes: dict[str, object]) -> Bullet:
         changed = trusted_copy(bullet, changes)
         self._bullets[bullet.id] = changed
         return changed
@@ -195,13 +194,20 @@ class PlaybookDraft:
         return number, new_id
 
 
-def _texts(bullet: Bullet, content: str | None, section: str | None) -> dict[str, object]:
-    """Content and section after an update; raises PlaybookError 'empty'."""
+def _reworded(
+    bullet: Bullet,
+    content: str | None,
+    section: str | None,
+    at: datetime,
+    origin: Origin | None,
+) -> dict[str, object]:
+    """What an update changes; raises PlaybookError 'empty'."""
     text = bullet.content if content is None else one_line(content)
     if not text:
         raise PlaybookError("empty")
-    return {"content": text, "section": clean_section(section or "") or bullet.section}
-
-
-def _when(bullet: Bullet, at: datetime, origin: Origin | None) -> dict[str, object]:
-    return {"updated_at": at, "origin": origin or bullet.origin}
+    return {
+        "content": text,
+        "section": clean_section(section or "") or bullet.section,
+        "updated_at": at,
+        "origin": origin or bullet.origin,
+    }

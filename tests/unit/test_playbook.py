@@ -343,3 +343,15 @@ def test_a_counter_stops_at_what_every_reader_of_json_keeps() -> None:
 
     assert playbook.bullets[0].helpful == MOST_COUNTED
     assert Playbook.loads(playbook.dumps()) == playbook
+
+
+def test_looking_a_bullet_up_changes_neither_equality_nor_copies() -> None:
+    looked_up, other = _playbook("one", "two"), _playbook("one", "two")
+
+    assert looked_up.get("b-00002") is looked_up.bullets[1]
+    assert looked_up == other
+    assert looked_up.dumps() == other.dumps()
+    copy = looked_up.model_copy(update={"bullets": looked_up.bullets[:1]})
+    assert copy.get("b-00002") is None
+    assert looked_up.remove_bullet("b-00002").get("b-00002") is None
+    assert looked_up.get("b-00002") is not None
