@@ -186,8 +186,11 @@ class OwnErrorsOut(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """False for what DBOS says of an error of ours, of trying again, or of an erased job."""
         error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, _TOLD)
+        return not isinstance(error, _TOLD) and _AT_THE_END not in str(error)
 
+
+_AT_THE_END = "cannot schedule new futures after shutdown"
+"""What a job says that the engine takes up while it ends; it is given back."""
 
 _TOLD = (
     AccAceError,

@@ -189,18 +189,21 @@ class DbosLearningQueue:
 
         return await self._ask(work)
 
-    async def give_back(self, job_ids: Sequence[str]) -> None:
-        """Let jobs that were begun wait again, as if nobody had begun them."""
+    async def give_back(self, worker: str) -> None:
+        """Let the jobs that a worker has begun wait again, as if it had not begun them."""
 
         def work(client: DBOSClient) -> None:
             rows = client.list_workflows(
-                workflow_ids=list(job_ids), load_input=False, load_output=False
+                name=WORKFLOW,
+                status=statuses([JobState.RUNNING]),
+                executor_id=worker,
+                load_input=False,
+                load_output=False,
             )
-            if rows:  # Those of a user who was erased meanwhile are not there any more.
+            if rows:
                 client.resume_workflows([row.workflow_id for row in rows], queue_name=QUEUE)
 
-        if job_ids:
-            await self._ask(work)
+        await self._ask(work)
 
     async def running_by(self) -> set[str]:
         """The executors that have jobs running, dead or alive."""

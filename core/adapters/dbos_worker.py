@@ -87,7 +87,7 @@ class DbosWorker:
         self._ending = asyncio.Event()
         self._ready = threading.Event()
         self._grace_s = 0.0
-        self._jobs: dict[asyncio.Task[Any], str] = {}
+        self._jobs: set[asyncio.Task[Any]] = set()
 
     def start(self) -> None:
         """Begin, unless the jobs of this queue are being done in this process.
@@ -164,6 +164,8 @@ class DbosWorker:
                 await self._leave()
             finally:
                 await _end_engine()
+                # Not before: the engine would take them up again.
+                await self._give_back()
 
     async def _launch(self) -> None:
         """Start DBOS; its jobs run on this loop."""
@@ -215,16 +217,19 @@ class DbosWorker:
                     logger.info("learning_taken_over jobs=%d", len(found))
 
     async def _leave(self) -> None:
-        """Let running jobs finish, and give back those that take too long."""
+        """Let running jobs finish, and cut off those that take too long."""
         if self._jobs:
-            await asyncio.wait(list(self._jobs), timeout=self._grace_s)
-        unfinished = dict(self._jobs)
+            await asyncio.wait(self._jobs, timeout=self._grace_s)
+        unfinished = [task for task in self._jobs if not task.done()]
         for task in unfinished:
             task.cancel()
         if unfinished:
-            await asyncio.wait(list(unfinished), timeout=_LEAVE_S)
+            await asyncio.wait(unfinished, timeout=_LEAVE_S)
+        self._jobs.clear()
+
+    async def _give_back(self) -> None:
         try:
-            await self._queue.give_back(list(unfinished.values()))
+            await self._queue.give_back(self._name)
         except StoreError as error:
             # Another worker will see that this one is gone.
             logger.warning("learning_not_given_back code=%s", error.code)
@@ -234,7 +239,7 @@ class DbosWorker:
         task = asyncio.current_task()
         job = LearningJob.model_validate(value)
         if task is not None:
-            self._jobs[task] = job.id
+            self._jobs.add(task)
         try:
             made = list((await self._queue.get(job.id)).attempts)
             await self._room.enter(self._ending)
@@ -245,7 +250,7 @@ class DbosWorker:
             return await DBOS.run_step_async(self._policy(), attempt)
         finally:
             if task is not None and not self._ending.is_set():
-                self._jobs.pop(task, None)
+                self._jobs.discard(task)
 
     def _policy(self) -> StepOptions:
         return {

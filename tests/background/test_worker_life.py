@@ -39,12 +39,15 @@ def thinking(began: threading.Event) -> ScriptedLlm:
     return ScriptedLlm().on("reflector", forever)
 
 
+def hasty(settings: Settings) -> Settings:
+    """The same, with no time to finish at shutdown."""
+    limits = settings.limits.model_copy(update={"shutdown_grace_s": 0.1})
+    return settings.model_copy(update={"limits": limits})
+
+
 async def test_a_job_that_a_shutdown_cuts_off_is_done_at_the_next_start(make: Make) -> None:
     began = threading.Event()
-    hasty = make().model_copy(
-        update={"limits": make().limits.model_copy(update={"shutdown_grace_s": 0.1})}
-    )
-    async with conversation(hasty, thinking(began)) as talk:
+    async with conversation(hasty(make()), thinking(began)) as talk:
         await talk.turn(KEY, "db-01 is down.")
         assert await asyncio.to_thread(began.wait, 30)
         assert await talk.stop_learning() == 1
@@ -67,12 +70,18 @@ async def test_a_stopped_worker_leaves_no_thread_behind(make_sqlite: Make) -> No
 
 
 async def test_learning_can_be_stopped_and_started_again(make_sqlite: Make) -> None:
-    async with conversation(make_sqlite()) as talk:
+    began = threading.Event()
+    llm = thinking(began).on("reflector", {"key_insight": "x"}).on("curator", lesson)
+    async with conversation(hasty(make_sqlite()), llm) as talk:
         await talk.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        assert await talk.stop_learning() == 1
+        talk.start_learning()
         await settled(queue_of(talk.container), jobs=1)
-        await talk.stop_learning()
+        assert await talk.stop_learning() == 0
         await talk.turn(KEY, "The violin is broken.")
         await settled(queue_of(talk.container), jobs=2)
+        assert len(await lessons(talk.container)) == 2
 
 
 async def test_one_process_learns_over_one_place_only(make_sqlite: Make, tmp_path: Path) -> None:
