@@ -1,0 +1,71 @@
+"""docs/playbook.md names every reason, command, route and setting of the playbook."""
+
+import re
+from pathlib import Path
+
+import typer
+from fastapi.routing import APIRoute
+
+from cli.playbook.commands import branches, playbook
+from core.domain import curation
+from core.domain.playbook_formats.form import Form
+from server.playbook_changes import router
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
+KNOWN = set(re.findall(r"^# (ACC_ACE_[A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.M))
+
+
+def _section(heading: str) -> str:
+    """The text under a heading of the second level."""
+    return DOCUMENT.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def _names(app: typer.Typer) -> set[str]:
+    return {command.name for command in app.registered_commands if command.name}
+
+
+def test_every_reason_of_curation_is_in_the_table() -> None:
+    listed = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  ", curation.__doc__ or "", re.M)
+    reasons = {name for names in listed for name in names.split(", ")}
+    first_cells = re.findall(r"^\| (`[^|]+) \|", _section("What becomes of an operation"), re.M)
+    named = set(re.findall(r"`([a-z_]+)`", " ".join(first_cells)))
+
+    assert {"ok", "ungrounded", "not_used", "tagged"} <= reasons
+    assert named == reasons | {"dismissed"}
+
+
+def test_every_command_is_in_the_table() -> None:
+    commands = _section("By hand")
+    missing = {
+        name
+        for name in _names(playbook) | {f"branch {name}" for name in _names(branches)}
+        if not re.search(rf"`{name}\b", commands)
+    }
+
+    assert missing == set()
+
+
+def test_every_route_is_in_the_table_and_none_that_is_not_there() -> None:
+    named = {
+        (method, path.split("?")[0].strip('"'))
+        for method, path in re.findall(r"`(GET|POST|PATCH|DELETE) ([^`]+)`", _section("Over HTTP"))
+    }
+    routes = {
+        (method, route.path.removeprefix("/v1/playbook"))
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+
+    assert named == routes
+
+
+def test_every_form_of_file_is_in_the_table() -> None:
+    assert [form for form in Form if f"`{form}`" not in _section("Formats")] == []
+
+
+def test_every_setting_that_the_document_names_exists() -> None:
+    named = set(re.findall(r"\bACC_ACE_[A-Z0-9_]+", DOCUMENT))
+
+    assert named - KNOWN == set()
