@@ -51,6 +51,9 @@ _MIN_TOKENS = 32
 _LEAST_STATE = 0.1
 """Share of its weight that the state keeps when a document covers all of x_t."""
 
+_LEAST_STATE_OF_FUSED = 0.5
+"""With an embedder: texts with the same words are never quite as near, so a tie is broad there."""
+
 _SHOWN_WORDS = 6
 
 _CLOSE = 0.5
@@ -147,7 +150,8 @@ def _own_scores(
     """What each document's own text is worth. Letters lift a match, they never make one."""
     words = coverage(found, rarities, query.text)
     # The more of x_t one document covers, the less the state decides: then it only breaks ties.
-    state = weights.state * max(_LEAST_STATE, 1.0 - max(words, default=0.0))
+    least = _LEAST_STATE if all(close is None for close in near) else _LEAST_STATE_OF_FUSED
+    state = weights.state * max(least, 1.0 - max(words, default=0.0))
     matching = [at for at, said in enumerate(words) if said]
     letters = dict.fromkeys(matching, 0.0)
     if weights.letters:

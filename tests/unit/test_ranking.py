@@ -79,3 +79,28 @@ def test_the_budget_is_shared_so_that_only_long_ones_are_cut() -> None:
     artifacts = {name: artifact(name, text.strip()) for name, text in texts.items()}
     fitted = fit(ranked, artifacts, max_tokens=210)
     assert [estimate_tokens(item.artifact.content) for item in fitted] == [10, 100, 100]
+
+
+def fused(text: str, cosines: dict[str, float], *documents: Document, state: str = "") -> list[str]:
+    query = SearchQuery(query_terms(text), dict.fromkeys(query_terms(state), state))
+    ranked = rank(documents, query, STATISTICS, cosines=cosines)
+    return [item.artifact_id for item in ranked]
+
+
+def test_what_is_nearest_in_meaning_comes_before_a_common_word() -> None:
+    documents = document("words", "common thing"), document("meaning", "another subject")
+    assert fused("common rare", {"words": 0.0, "meaning": 0.6}, *documents)[0] == "meaning"
+
+
+def test_a_match_in_words_and_meaning_comes_first() -> None:
+    documents = document("both", "rare thing"), document("words", "rare"), document("near", "x")
+    cosines = {"both": 0.55, "words": -0.1, "near": 0.6}
+    assert fused("rare", cosines, *documents)[0] == "both"
+
+
+def test_the_state_decides_between_texts_that_are_about_as_near() -> None:
+    documents = [document(f"d{n}", f"disk of server{n} replaced") for n in range(3)]
+    documents.append(document("far", "lunch"))
+    cosines = {"d0": 0.52, "d1": 0.5, "d2": 0.51, "far": -0.2}
+    assert fused("replaced disk", cosines, *documents, state="server1")[0] == "d1"
+    assert fused("replaced disk server2", cosines, *documents, state="server1")[0] == "d2"
