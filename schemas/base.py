@@ -19,20 +19,23 @@ V = TypeVar("V", bound=Value)
 _new, _set = object.__new__, object.__setattr__
 
 
-def trusted_copy(value: V, changes: dict[str, object]) -> V:
-    """The value with fields changed that are known to be clean, since nothing is validated.
+def trusted(example: V, fields: dict[str, object]) -> V:
+    """A value like `example` of exactly these fields, which are known to be clean and complete.
 
-    What `model_copy` does, at a third of its cost: a batch of a thousand deltas makes some
-    thousands of values. Both share the set of fields that were given, which nothing changes.
+    Nothing is validated or copied: a batch of a thousand deltas makes some thousands of values.
+    Both share the set of fields that were given, which nothing changes.
     """
-    fields = value.__dict__.copy()
-    fields.update(changes)
-    copy: V = _new(value.__class__)
-    _set(copy, "__dict__", fields)
-    _set(copy, "__pydantic_fields_set__", value.__pydantic_fields_set__)
-    _set(copy, "__pydantic_extra__", None)
-    _set(copy, "__pydantic_private__", None)
-    return copy
+    made: V = _new(example.__class__)
+    _set(made, "__dict__", fields)
+    _set(made, "__pydantic_fields_set__", example.__pydantic_fields_set__)
+    _set(made, "__pydantic_extra__", None)
+    _set(made, "__pydantic_private__", None)
+    return made
+
+
+def trusted_copy(value: V, changes: dict[str, object]) -> V:
+    """The value with fields changed that are known to be clean; `model_copy` at a third of it."""
+    return trusted(value, {**value.__dict__, **changes})
 
 
 class StoredValue(Value):

@@ -7,6 +7,7 @@ break a line, open a section or pass for another bullet.
 import re
 import unicodedata
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from pydantic import Field, field_validator
 
@@ -93,8 +94,12 @@ def one_line(text: str) -> str:
 
 def clean_section(name: str) -> str:
     """The name of a section: one line, bounded, no heading marks or brackets; '' if none left."""
-    if name.isalnum() and len(name) <= SECTION_CHARACTERS:
-        return name
+    # A playbook has few sections, and every operation names one.
+    return _section(name) if len(name) <= SECTION_CHARACTERS else _section.__wrapped__(name)
+
+
+@lru_cache(maxsize=1_024)
+def _section(name: str) -> str:
     return one_line(name.translate(_BRACKETS)).lstrip("# ")[:SECTION_CHARACTERS].rstrip()
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from core.errors import PlaybookError
-from schemas.base import SCHEMA_VERSION, StoredValue, Value, trusted_copy
+from schemas.base import SCHEMA_VERSION, StoredValue, Value, trusted
 from schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
@@ -261,11 +261,15 @@ def _apply(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Del
             status=DeltaStatus.REJECTED,
             reason=str(error),
         )
-    return trusted_copy(_DONE, {"type": operation.type, "bullet_id": bullet.id})
+    return trusted(
+        _DONE,
+        {"type": operation.type, "bullet_id": bullet.id, "status": _APPLIED, "reason": "ok"},
+    )
 
 
 # Looked up once: reading a member of an enumeration costs as much as a tenth of an operation.
 _ADD, _UPDATE, _REMOVE = DeltaType.ADD, DeltaType.UPDATE, DeltaType.REMOVE
+_APPLIED = DeltaStatus.APPLIED
 
 
 def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bullet:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import get_args
 
 from core.errors import PlaybookError
-from schemas.base import trusted_copy
+from schemas.base import trusted, trusted_copy
 from schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
@@ -51,7 +51,8 @@ class PlaybookDraft:
 
     def get(self, bullet_id: str) -> Bullet | None:
         """The bullet, or None; the id in any case, with or without brackets."""
-        return self._bullets.get(clean_id(bullet_id))
+        # Mostly an id comes as it is stored.
+        return self._bullets.get(bullet_id) or self._bullets.get(clean_id(bullet_id))
 
     def add(
         self,
@@ -71,14 +72,18 @@ class PlaybookDraft:
         if not text:
             raise PlaybookError("empty")
         number, new_id = self._new_id(bullet_id)
-        bullet = trusted_copy(
+        bullet = trusted(
             _BLANK,
             {
                 "id": new_id,
                 "section": clean_section(section) or DEFAULT_SECTION,
                 "content": text,
+                "helpful": 0,
+                "harmful": 0,
+                "neutral": 0,
                 "created_at": at,
                 "updated_at": at,
+                "pinned": False,
                 "origin": origin,
             },
         )
