@@ -242,6 +242,17 @@ def _fact(
     return kind.same_words.format(it=it), evidence
 
 
+def operations_talk(*, dialogues: int, sessions: int, seed: int) -> list[dict[str, Any]]:
+    """So many dialogues of each language; the same for the same seed."""
+    rng = random.Random(seed)  # noqa: S311 - a workload, not a secret
+    corpora = [
+        dialogue(language, sessions, rng)
+        for _ in range(dialogues)
+        for language in (_ENGLISH, _JAPANESE)
+    ]
+    return [{"sample_id": f"ops-{number}", **corpus} for number, corpus in enumerate(corpora)]
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -249,14 +260,9 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=15)
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()
-    rng = random.Random(options.seed)  # noqa: S311 - a workload, not a secret
-    corpora = [
-        dialogue(language, options.sessions, rng)
-        for _ in range(options.dialogues)
-        for language in (_ENGLISH, _JAPANESE)
-    ]
-    for number, corpus in enumerate(corpora):
-        corpus["sample_id"] = f"ops-{number}"
+    corpora = operations_talk(
+        dialogues=options.dialogues, sessions=options.sessions, seed=options.seed
+    )
     json.dump(corpora, sys.stdout, ensure_ascii=False)
 
 

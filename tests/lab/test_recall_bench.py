@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from bench.ops_corpus import operations_talk
 from core.errors import InputError
 from lab.recall.bench import bench_recall
-from lab.recall.contenders import OURS
+from lab.recall.contenders import FUSED, OURS
 from lab.recall.corpus import Question
 from lab.recall.reading import read_corpora
 from lab.recall.scoring import evidence_share, percentile
 from lab.recall.table import table
+from tests.fakes.word_embedder import TopicEmbedder
 
 DIALOGUE = {
     "sample_id": "talk-1",
@@ -94,6 +96,28 @@ async def test_every_contender_is_scored_on_the_same_questions(dialogues: Path) 
         (("all", 2), ("multi-hop", 1), ("single-hop", 1), ("adversarial", 1))
     }
     assert scores[0].rows[0].recall == {5: 1.0, 10: 1.0, 20: 1.0}
+
+
+async def test_with_an_embedder_ours_is_scored_by_words_and_fused(dialogues: Path) -> None:
+    embedder = TopicEmbedder()
+    scores = await bench_recall(dialogues, embedder=embedder)
+    assert [score.timing.contender for score in scores][:2] == [OURS, FUSED]
+    assert "Mina: I adopted a grey cat called Fog." in embedder.embedded
+    assert "What did Mina adopt?" in embedder.asked
+
+
+async def test_a_made_up_corpus_is_the_same_each_time_and_its_evidence_is_there(
+    tmp_path: Path,
+) -> None:
+    first, second = (operations_talk(dialogues=1, sessions=3, seed=1) for _ in range(2))
+    assert first == second
+    path = tmp_path / "ops.json"
+    path.write_text(json.dumps(first), encoding="utf-8")
+    corpora = read_corpora(path)
+    assert [len(corpus.questions) for corpus in corpora] == [39, 39]
+    for corpus in corpora:
+        known = {passage.passage_id for passage in corpus.passages}
+        assert all(question.evidence <= known for question in corpus.questions)
 
 
 async def test_japanese_paragraphs_are_found(articles: Path) -> None:
