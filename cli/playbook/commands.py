@@ -112,7 +112,7 @@ def export(
     user: _User = None,
     branch: _Branch = None,
 ) -> None:
-    """Write the playbook as a file; Markdown, JSON and JSONL lead back to the same playbook."""
+    """Write the playbook as a file. Markdown, JSON and JSONL lead back to the same playbook."""
     from cli.playbook import reading  # noqa: PLC0415 — keeps --help quick
 
     reading.export(Place(user, branch), form, out)
@@ -127,7 +127,7 @@ def apply(
     user: _User = None,
     branch: _Branch = None,
 ) -> None:
-    """Apply delta batches as the Curator's are; one JSON result a line."""
+    """Apply delta batches from a file. Each is judged as the Curator's; one JSON result a line."""
     from cli.failure import ExitCode  # noqa: PLC0415 — keeps --help quick
     from cli.playbook import changing  # noqa: PLC0415 — keeps --help quick
 
@@ -189,7 +189,7 @@ def rollback(
     branch: _Branch = None,
     as_json: _Json = False,
 ) -> None:
-    """Go back to the content of a version; that is a new version, so nothing is lost."""
+    """Go back to the content of a version. That is a new version, so nothing is lost."""
     from cli.playbook import changing  # noqa: PLC0415 — keeps --help quick
 
     changing.rollback(Place(user, branch), version, as_json=as_json)
@@ -205,7 +205,7 @@ def refine(
     branch: _Branch = None,
     as_json: _Json = False,
 ) -> None:
-    """Merge duplicates, archive stale and harmful bullets, keep the budgets."""
+    """Merge duplicates and archive. Stale and harmful bullets leave; budgets are kept."""
     from cli.playbook import changing  # noqa: PLC0415 — keeps --help quick
 
     changing.refine(Place(user, branch), dry_run=dry_run, as_json=as_json)
@@ -226,7 +226,7 @@ def import_file(
     branch: _Branch = None,
     as_json: _Json = False,
 ) -> None:
-    """Take in the lessons of a file, each screened as the Curator's are."""
+    """Take in the lessons of a file. Each is screened as the Curator's are."""
     from cli.playbook import changing  # noqa: PLC0415 — keeps --help quick
 
     changing.import_file(Place(user, branch), source, form=form, as_json=as_json)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from core.domain.bullet_screening import objection
+from core.domain.by_hand import check_budgets, check_text
 from core.domain.curation import Curated, CurationContext, curate
 from core.domain.curation_record import OK, record_of, rejected
 from core.domain.playbook_changes import Author
@@ -135,13 +135,11 @@ class PlaybookGovernor:
         """Reword or move a bullet, pinned ones too.
 
         Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
-        with the reason code when the text must not be in a playbook.
+        with the reason when the text must not be in a playbook or has no room.
         """
         await self._live(bullet_id)
         for text in filter(None, (content, section)):
-            reason = objection(text, max_tokens=self._limits.bullet_tokens)
-            if reason is not None:
-                raise InputError(f"the text cannot be a lesson: {reason}")
+            check_text(text, self._limits)
 
         def change(now: Playbook) -> Curated:
             before, draft = _required(now, bullet_id), now.draft()
@@ -152,15 +150,19 @@ class PlaybookGovernor:
             except PlaybookError as error:
                 raise InputError(f"the text cannot be a lesson: {error}") from error
             same = (after.content, after.section) == (before.content, before.section)
-            records = [] if same else [self._record(DeltaKind.EDIT, before, after)]
-            return Curated(now if same else now.with_draft(draft), [], records)
+            if same:
+                return Curated(now, [], [])
+            changed = now.with_draft(draft)
+            check_budgets(now, changed, self._limits)
+            return Curated(changed, [], [self._record(DeltaKind.EDIT, before, after)])
 
         return await self._commit(change, expected_version)
 
     async def restore(self, bullet_id: str) -> Governed:
         """Bring back a bullet that was archived, removed or merged, as it was when it left.
 
-        Raises NotFoundError for one that never was, InputError for one that is live.
+        Raises NotFoundError for one that never was, InputError for one that is live or has no
+        room.
         """
         story = await self.story(bullet_id)
         if story.live is not None and story.live.id == story.bullet_id:
@@ -173,9 +175,9 @@ class PlaybookGovernor:
                 after = draft.restore(left)
             except PlaybookError as error:
                 raise ConflictError(f"bullet {left.id} came back meanwhile: {error}") from error
-            return Curated(
-                now.with_draft(draft), [], [self._record(DeltaKind.RESTORE, None, after)]
-            )
+            changed = now.with_draft(draft)
+            check_budgets(now, changed, self._limits)
+            return Curated(changed, [], [self._record(DeltaKind.RESTORE, None, after)])
 
         return await self._commit(change, None)
 

@@ -156,6 +156,30 @@ async def test_an_edit_is_screened_and_changes_nothing(
     assert await contents(governor) == ["Drain the node first."]
 
 
+async def test_no_change_by_hand_exceeds_a_budget(stores: Stores, clock: FixedClock) -> None:
+    limits = Limits(playbook_bullets=2, section_bullets=2)
+    governor = PlaybookGovernor(stores.playbooks, SCOPE, person="aiko", limits=limits, clock=clock)
+    await governor.apply(add("Drain the node first.", "Read the logs."))
+    await governor.apply(remove("b-00001"))
+    await governor.apply(add("Ask before a deploy."))
+    with pytest.raises(InputError, match="no room: playbook_bullets"):
+        await governor.restore("b-00001")
+    narrow = PlaybookGovernor(
+        stores.playbooks,
+        SCOPE,
+        person="aiko",
+        limits=Limits(playbook_tokens=64, section_tokens=64),
+        clock=clock,
+    )
+    with pytest.raises(InputError, match="no room: playbook_tokens"):
+        await narrow.edit(
+            "b-00002", content="Read every log of the node and of its neighbours. " * 3
+        )
+    assert await contents(governor) == ["Read the logs.", "Ask before a deploy."]
+    await governor.apply(remove("b-00003"))
+    assert len((await governor.restore("b-00001")).stored.playbook.bullets) == 2
+
+
 async def test_a_change_on_another_version_is_a_conflict(governor: PlaybookGovernor) -> None:
     await governor.apply(add("Drain the node first."))
     with pytest.raises(ConflictError, match="at version 1, not 0"):
