@@ -36,10 +36,16 @@ _FAR_FUTURE = 1e12
 _MAX_LEXEME_BYTES = 900_000
 """A tsvector holds less than 1 MiB of text; terms beyond this are stored but not searched."""
 
+_MOST_COUNTED = 2_000
+"""Rows that are counted for one term; of a commoner one the rest is estimated."""
+
 _COUNT = """
-    SELECT wanted.at, (SELECT count(*) FROM artifacts
-                        WHERE lexemes @@ wanted.term AND NOT retired)
-      FROM unnest(%s::tsquery[]) WITH ORDINALITY AS wanted (term, at)
+    SELECT wanted.at, counted.number, counted.reached
+      FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS wanted (term, at)
+     CROSS JOIN LATERAL (
+        SELECT count(*) AS number, max(id) AS reached
+          FROM (SELECT id FROM artifacts WHERE lexemes @@ wanted.term AND NOT retired
+                 LIMIT %(most)s) AS first) AS counted
 """
 _SEARCH = """
     WITH wanted AS MATERIALIZED (
@@ -47,12 +53,15 @@ _SEARCH = """
     ), best AS MATERIALIZED (
         SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
           FROM wanted JOIN artifacts ON lexemes @@ term
-         WHERE NOT retired AND id >= %(since)s AND created_at < %(before)s
+         WHERE NOT retired AND {newest} created_at < %(before)s
          GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
     )
     SELECT artifact_id, created_at, terms, session, turn, speaker
       FROM best JOIN artifacts USING (id) ORDER BY score DESC, id DESC
 """
+# A condition that all rows meet would still make PostgreSQL read the whole index of ids.
+_SEARCH_ALL = _SEARCH.format(newest="")
+_SEARCH_NEWEST = _SEARCH.format(newest="id >= %(since)s AND")
 _NEIGHBOURS = """
     SELECT beside.* FROM unnest(%(sessions)s::text[], %(turns)s::integer[]) AS place (session, turn)
      CROSS JOIN LATERAL (
@@ -99,7 +108,7 @@ class TermFrequencies:
         }
         missing = [term for term in terms if term not in known]
         if missing:
-            counted = _count(connection, tenant.id, missing)
+            counted = _count(connection, tenant, missing)
             known |= counted
             self._keep(tenant, counted)
         return known
@@ -153,7 +162,7 @@ def pool(
     if not chosen:
         return []
     rows = connection.execute(
-        _SEARCH,
+        _SEARCH_NEWEST if since else _SEARCH_ALL,
         {
             "terms": [_query(tenant.id, term) for term in chosen],
             "weights": [math.log(1 + tenant.documents / frequencies[term]) for term in chosen],
@@ -212,9 +221,19 @@ def _until(before: datetime | None) -> float:
     return _FAR_FUTURE if before is None else before.timestamp()
 
 
-def _count(connection: Connection, tenant_id: int, terms: Sequence[str]) -> dict[str, int]:
-    rows = connection.execute(_COUNT, ([_query(tenant_id, term) for term in terms],)).fetchall()
-    return {terms[at - 1]: count for at, count in rows}
+def _count(connection: Connection, tenant: TenantTotals, terms: Sequence[str]) -> dict[str, int]:
+    values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MOST_COUNTED}
+    rows = connection.execute(_COUNT, values).fetchall()
+    return {terms[at - 1]: _estimated(tenant, number, reached) for at, number, reached in rows}
+
+
+def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
+    """How many rows hold a term of which `number` were counted, in about the order of ids."""
+    if number < _MOST_COUNTED or reached is None:
+        return number
+    looked_at = max(1, reached - tenant.oldest)
+    share = max(1.0, (tenant.newest - tenant.oldest) / looked_at)
+    return min(tenant.documents, round(number * share))
 
 
 def _query(tenant_id: int, term: str) -> str:
