@@ -88,22 +88,28 @@ class Progress:
     """Tells how far a run has come: in place on a terminal, else every so many samples."""
 
     def __init__(self, out: TextIO) -> None:
-        self._out, self._live = out, out.isatty()
+        self._out, self._live, self._said = out, out.isatty(), ""
 
     def tell(self, state: RunState) -> None:
         """One step further."""
-        done = state.position % _TOLD_EVERY == 0
+        line = position(state)
+        if line == self._said:
+            return
+        self._said = line
         if self._live:
             end = "\n" if state.position == 0 else ""
-            print(f"\r\033[K{position(state)}", end=end, file=self._out, flush=True)
-        elif done:
-            print(position(state), file=self._out, flush=True)
+            print(f"\r\033[K{line}", end=end, file=self._out, flush=True)
+        elif state.position % _TOLD_EVERY == 0:
+            print(line, file=self._out, flush=True)
 
 
 def position(state: RunState) -> str:
     """One line: where the run is, and how it does."""
-    told = f"epoch {min(state.epoch + 1, state.options.epochs)}/{state.options.epochs}"
-    told += f", sample {state.position}/{state.train}"
+    if state.position:
+        told = f"epoch {state.epoch + 1}/{state.options.epochs}"
+        told += f", sample {state.position}/{state.train}"
+    else:
+        told = f"{state.epoch} of {state.options.epochs} epochs done"
     if state.scored:
         told += f", training score {state.score_sum / state.scored:.3f}"
     if state.scores:

@@ -52,8 +52,8 @@ def get_editor(context: Context, user: User, governor: Reader) -> PlaybookGovern
     """The same, to change it. Raises ForbiddenError for one who may not."""
     if governor.scope.user is None and not may_edit(context.container.settings, user):
         raise ForbiddenError(
-            f"user {user!r} may not change the app's playbook, which all users share; "
-            "ACC_ACE_PLAYBOOK_EDITORS names who may. 'scope=user' is your own"
+            f"user {user!r} may not change the app's playbook, which all users share, nor see what "
+            "is held for it; ACC_ACE_PLAYBOOK_EDITORS names who may. 'scope=user' is your own"
         )
     return governor
 
