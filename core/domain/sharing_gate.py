@@ -5,7 +5,8 @@ becomes "Ask a person for the order"), or is stopped for a person to decide. Wha
 names in the user's state (people, companies, accounts, tickets, machines and the like, each word
 of a person's name on its own too), the user's id, e-mail addresses and phone numbers. Card
 numbers, credentials, and any of it in disguise (full-width, with zero-width characters) stop a
-lesson. A name of a single Latin letter or kanji names nobody and is looked for only with a title.
+lesson. A name of a single Latin letter names nobody. One of a single kanji is looked for only with
+a title, as are the family and the given name within a name in kanji, where no space parts them.
 
 Names that the state does not hold pass: the gate is no recogniser of names.
 """
@@ -30,12 +31,29 @@ _GENERIC_USERS: Final = frozenset(
 """User ids that name nobody."""
 
 _PEOPLE: Final = frozenset(
-    ("person", "people", "user", "customer", "client", "contact", "employee", "patient", "name")
+    (
+        *("person", "people", "user", "customer", "client", "contact", "employee", "patient"),
+        *(
+            "name",
+            "人",
+            "人物",
+            "氏名",
+            "名前",
+            "利用者",
+            "ユーザー",
+            "顧客",
+            "担当者",
+            "社員",
+            "患者",
+        ),
+    )
 )
 _PRIVATE: Final = _PEOPLE | {
     *("company", "organization", "organisation", "org", "team", "contract", "invoice", "order"),
     *("address", "location", "email", "e-mail", "phone", "account", "ticket", "id"),
     *("ip", "url", "file", "path", "host", "hostname", "server"),
+    *("会社", "企業", "取引先", "組織", "部署", "チーム", "契約", "請求書", "注文", "住所", "場所"),
+    *("メール", "電話", "アカウント", "チケット", "サーバー", "ホスト", "ファイル"),
 }
 """Kinds of entity whose names are one user's own, whatever they look like."""
 
@@ -95,6 +113,8 @@ _TITLE = r"(?:さん|様|氏|先生|くん|君|ちゃん|殿)"
 _TRAILING_TITLE = re.compile(_TITLE + "$")
 _PARTS = re.compile(r"[\s・／/,.、()（）'\"]+")
 _LATIN = re.compile(r"[\x00-\u024f]+")
+_KANJI = r"[\u3400-\u9fff々]"
+_KANJI_NAME = re.compile(_KANJI + r"{1,8}")
 
 
 class Generalised(NamedTuple):
@@ -198,14 +218,34 @@ def _names(entities: tuple[str, ...], user: str) -> tuple[_Name, ...]:
         for literal, kind in _literals(entity):
             found.setdefault(literal, kind)
     longest_first = sorted(found.items(), key=lambda item: (-len(item[0]), item[0]))
-    return tuple(_Name(kind, literal, _pattern(literal)) for literal, kind in longest_first)
+    whole = (_Name(kind, literal, _pattern(literal)) for literal, kind in longest_first)
+    return (*whole, *filter(None, map(_by_title, entities)))
+
+
+def _kind_and_name(entity: str) -> tuple[str, str]:
+    kind, colon, name = entity.partition(":")
+    kind, name = (kind.strip().lower(), name) if colon else ("", entity)
+    return kind, unicodedata.normalize("NFKC", name).strip()
+
+
+def _by_title(entity: str) -> _Name | None:
+    """A part of a person's name in kanji with a title: 'person:田中愛子' gives 「田中さん」 too."""
+    kind, name = _kind_and_name(entity)
+    bare = _TRAILING_TITLE.sub("", name)
+    if kind not in _PEOPLE or _KANJI_NAME.fullmatch(bare) is None:
+        return None
+    cuts = range(2, len(bare))
+    parts = {*(bare[:at] for at in cuts), *(bare[at:] for at in range(1, len(bare) - 1)), bare}
+    body = "|".join(sorted(parts - {bare[0]}, key=lambda part: (-len(part), part)))
+    # A single kanji behind another one is a part of some other name: 「林さん」 of 「小林さん」.
+    first = rf"(?<!{_KANJI}){bare[0]}"
+    pattern = f"(?:{body}|{first})" if body else first
+    return _Name(kind, bare, re.compile(pattern + _TITLE))
 
 
 def _literals(entity: str) -> Iterator[tuple[str, str]]:
     """The texts that give an entity away, each with its kind."""
-    kind, colon, name = entity.partition(":")
-    kind, name = (kind.strip().lower(), name) if colon else ("", entity)
-    name = unicodedata.normalize("NFKC", name).strip()
+    kind, name = _kind_and_name(entity)
     if kind in _PUBLIC or not name:
         return
     if kind in _PEOPLE:
@@ -219,11 +259,20 @@ def _parts_of_person(name: str) -> Iterator[str]:
     for part in dict.fromkeys((name, bare, *_PARTS.split(bare))):
         if len(part) > 1:
             yield part
+            if _LATIN.fullmatch(part) is not None:
+                yield _unaccented(part)
+
+
+def _unaccented(text: str) -> str:
+    """'Jose' for 'José'; only for Latin, since in kana a mark makes another letter."""
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _pattern(literal: str) -> re.Pattern[str]:
     """The literal as a word of its own; Japanese has no spaces, so there any place counts."""
-    body = re.escape(literal).replace(r"\ ", r"\s+")
-    if _LATIN.fullmatch(literal) is None:
+    latin = _LATIN.fullmatch(literal) is not None
+    body = re.escape(literal).replace(r"\ ", r"\s+" if latin else r"\s*")
+    if not latin:
         return re.compile(rf"{body}{_TITLE}?", re.IGNORECASE)
     return re.compile(rf"(?<![A-Za-z0-9]){body}{_TITLE}?(?![A-Za-z0-9])", re.IGNORECASE)

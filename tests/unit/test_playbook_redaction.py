@@ -45,6 +45,16 @@ def test_personal_data_is_found_and_redacted(label: str, text: str) -> None:
     assert redact(dirty) == f"連絡先は「[redacted: {label}]」です"
 
 
+@pytest.mark.parametrize(("label", "text"), [*PERSONAL, *SECRETS[:7]])
+def test_they_are_found_between_japanese_letters_where_no_word_ends(label: str, text: str) -> None:
+    assert redact(f"連絡先は{text}を使う") == f"連絡先は[redacted: {label}]を使う"
+
+
+@pytest.mark.parametrize("mail", ["田中@例え.jp", "tanaka@例え.jp", "josé@example.com"])
+def test_addresses_in_other_letters_are_found(mail: str) -> None:
+    assert redact(f"Mail {mail} first") == "Mail [redacted: e-mail] first"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -66,6 +66,28 @@ def test_what_is_personal_is_put_in_general_words(said: str, shared: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("entity", "said", "shared"),
+    [
+        ("person:田中愛子", "返金の前に田中さんに確認する", "返金の前にある人に確認する"),
+        ("person:田中愛子", "担当の愛子さんに確認する", "担当のある人に確認する"),
+        ("person:田中愛子", "お子様の席を先に取る", "お子様の席を先に取る"),
+        ("person:林", "林様の注文を先に見る", "ある人の注文を先に見る"),
+        ("person:林", "小林さんに確認する", "小林さんに確認する"),
+        ("person:林", "林の写真を使う", "林の写真を使う"),
+        ("person:山田 太郎", "山田太郎に連絡する", "ある人に連絡する"),
+        ("人物:鈴木一郎", "鈴木一郎に連絡する", "ある人に連絡する"),
+        ("取引先:森山商事", "森山商事の請求を先に見る", "ある対象の請求を先に見る"),
+        ("person:José García", "Ask Jose Garcia first", "Ask a person first"),
+    ],
+)
+def test_names_are_found_as_people_say_them(entity: str, said: str, shared: str) -> None:
+    gate = generalise(said, [entity])
+
+    assert (gate.text, gate.stopped) == (shared, False)
+    assert generalise(gate.text, [entity]) == (shared, False, False)
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "Use search before an answer from memory",
