@@ -116,6 +116,7 @@ async def rollback(
 async def refine(
     context: Context,
     governor: Editor,
+    response: Response,
     *,
     dry_run: Annotated[bool, Query(description="Only say what would be done.")] = False,
 ) -> RefineView:
@@ -128,6 +129,7 @@ async def refine(
         embedder=container.embedder,
     )
     done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
+    tell_version(response, done.stored)
     return RefineView(
         version=done.stored.version,
         dry_run=dry_run,

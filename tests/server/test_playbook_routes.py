@@ -166,6 +166,7 @@ async def test_a_branch_is_tried_promoted_and_dropped(taught: httpx.AsyncClient)
 async def test_refining_can_be_tried_first(taught: httpx.AsyncClient) -> None:
     before = (await taught.get(PLAYBOOK)).json()
     dry = await taught.post(f"{PLAYBOOK}/refine", params={"dry_run": True})
+    assert dry.headers["ETag"] == (await taught.get(PLAYBOOK)).headers["ETag"]
     assert (dry.status_code, dry.json()["dry_run"]) == (200, True)
     assert (await taught.get(PLAYBOOK)).json() == before
 
