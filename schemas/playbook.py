@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from core.errors import PlaybookError
 from schemas.base import SCHEMA_VERSION, StoredValue, Value, trusted
@@ -207,8 +207,11 @@ class Playbook(StoredValue):
             )
         try:
             return cls.model_validate({**value, "schema_version": SCHEMA_VERSION})
-        except ValueError as error:
-            raise PlaybookError(f"not a playbook: {error}") from error
+        except ValidationError as error:
+            problem = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(map(str, problem["loc"]))
+            said = f"{where}: {problem['msg']}" if where else problem["msg"]
+            raise PlaybookError(f"not a playbook: {said}") from error
 
     def dumps(self) -> str:
         """Canonical JSON: the same playbook always gives the same bytes."""

@@ -4,6 +4,7 @@ Free of any framework: the command line and the HTTP API call the same methods. 
 compare-and-swap commit with the person as its author, and can be rolled back.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -29,6 +30,10 @@ from schemas.tenancy import PlaybookScope
 PAGE = 200
 """Records that one page of a look-up holds."""
 
+MOST_IMPORTED = 10_000
+"""Lessons that one import takes in; each is screened, and each leaves a row of the log."""
+
+_MOST_SEQ = 2**53 - 1
 _TRIES = 5
 _MOST_RECORDS = 2_000
 """Records that the story of one bullet may have."""
@@ -182,7 +187,15 @@ class PlaybookGovernor:
         return await self._commit(change, None)
 
     async def take_in(self, incoming: Playbook, *, expected_version: int | None = None) -> Governed:
-        """Import the bullets of a file; each ends applied, held or rejected."""
+        """Import the bullets of a file; each ends applied, held or rejected.
+
+        Raises InputError for more than MOST_IMPORTED, with nothing changed.
+        """
+        if len(incoming.bullets) > MOST_IMPORTED:
+            raise InputError(
+                f"the file has {len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} are "
+                "taken in at once"
+            )
         context = self.context(by_person=False)
         return await self._commit(lambda now: imported(now, incoming, context), expected_version)
 
@@ -272,7 +285,9 @@ class PlaybookGovernor:
 
     async def _waiting(self, seq: int) -> DeltaRecord:
         """The held record of a seq, however far back."""
-        found = await self.store.held(self.scope, limit=1, before=seq + 1)
+        # No store has numbers beyond, nor could its database be asked for one.
+        known = 0 < seq <= _MOST_SEQ
+        found = await self.store.held(self.scope, limit=1, before=seq + 1) if known else []
         if not found or found[0].seq != seq:
             raise NotFoundError(f"no held operation {seq} waits for a decision")
         return found[0]
@@ -296,7 +311,8 @@ class PlaybookGovernor:
                     f"the playbook is at version {current.version}, not {expected_version}; "
                     "look at what changed and try again"
                 )
-            curated = change(current.playbook)
+            # An import of thousands takes seconds, and others are being answered.
+            curated = await asyncio.to_thread(change, current.playbook)
             if not curated.records:
                 return Governed(current, curated.results)
             try:

@@ -7,7 +7,8 @@ from core.domain.playbook_formats.form import Form
 from core.domain.playbook_formats.reading import read
 from core.domain.playbook_formats.writing import write
 from core.errors import ConflictError, InputError, NotFoundError
-from core.turn.playbook_governing import PlaybookGovernor
+from core.turn.playbook_governing import MOST_IMPORTED, PlaybookGovernor
+from schemas.bullet import Bullet
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
@@ -298,3 +299,28 @@ async def test_two_people_at_once_lose_nothing(
     await colleague.apply(add("Read the logs."))
     await governor.edit("b-00002", content="Read the logs, then act.")
     assert await contents(colleague) == ["Drain the node first.", "Read the logs, then act."]
+
+
+@pytest.mark.parametrize("seq", [-1, 0, 2**53, 10**30])
+async def test_a_number_that_no_operation_can_have_is_not_found(
+    governor: PlaybookGovernor, seq: int
+) -> None:
+    for decide in (governor.approve, governor.dismiss):
+        with pytest.raises(NotFoundError, match="waits for a decision"):
+            await decide(seq)
+
+
+async def test_a_file_of_more_lessons_than_are_taken_in_at_once_changes_nothing(
+    governor: PlaybookGovernor,
+) -> None:
+    lesson = Bullet(id="b-00001", section="s", content="Drain the node first.")
+    many = [
+        lesson.model_copy(update={"id": f"b-{number:05d}"})
+        for number in range(1, MOST_IMPORTED + 2)
+    ]
+
+    with pytest.raises(InputError, match="at most 10,000"):
+        await governor.take_in(Playbook(bullets=tuple(many), next_id=len(many) + 1))
+
+    assert (await governor.store.load(SCOPE)).version == 0
+    assert await governor.store.deltas(SCOPE) == []

@@ -188,8 +188,12 @@ def test_a_playbook_stored_without_its_counter_still_never_reuses_an_id() -> Non
     ],
 )
 def test_what_is_no_playbook_is_a_named_error(text: str, problem: str) -> None:
-    with pytest.raises(PlaybookError, match=problem):
+    with pytest.raises(PlaybookError, match=problem) as raised:
         Playbook.loads(text)
+
+    # For a person to read: no part of the input, no address of a manual.
+    assert "input_value" not in str(raised.value)
+    assert "http" not in str(raised.value)
 
 
 def test_two_bullets_of_one_id_are_refused() -> None:

@@ -225,6 +225,10 @@ def test_a_section_name_is_screened_like_a_text() -> None:
         ("Log in with password: hunter22!", "secret", "hunter22"),
         ("Send the report to aiko@example.com", "pii", "aiko@example.com"),
         ("夜間は 090-1234-5678 に電話する", "pii", "090-1234-5678"),
+        ("夜間は090-1234-5678に電話する", "pii", "090-1234-5678"),
+        # In disguise: full-width, and with a zero-width character inside.
+        ("鍵はＡＫＩＡIOSFODNN7EXAMPLEを使う", "secret", "IOSFODNN7EXAMPLE"),
+        ("Use AKIA\u200bIOSFODNN7EXAMPLE for the bucket", "secret", "IOSFODNN7EXAMPLE"),
     ],
 )
 def test_secrets_and_personal_data_reach_neither_playbook_nor_log(
