@@ -94,7 +94,7 @@ async def learn_from_feedback(
             shared=scope.user is None,
         ),
         max_rounds=settings.reflector_max_rounds,
-        once=Once(feedback_job(key, interaction, feedback).id, interaction.playbook_version),
+        once=Once(feedback_job(key, interaction, feedback).id),
     )
     if lesson.reflected.value is not None:
         await mark_learned(container, key, turn, given_id)

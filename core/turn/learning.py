@@ -290,7 +290,11 @@ async def _commit(
         records = records if once is None else once.signed(records)
         try:
             stored = await store.commit(
-                scope, curated.playbook, records, expected_version=current.version
+                scope,
+                curated.playbook,
+                records,
+                expected_version=current.version,
+                commit_id=None if once is None else once.job,
             )
         except ConflictError:
             if attempt == _COMMIT_TRIES - 1:

@@ -47,7 +47,7 @@ class Learner:
         """
         container = self._container
         store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
-        once = Once(job.id, job.base_version, lambda: self._is_gone(job))
+        once = Once(job.id, lambda: self._is_gone(job))
         if await once.stands(store, scope):
             return await self._known(job)
         try:

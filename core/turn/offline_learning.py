@@ -110,11 +110,11 @@ class OfflineLearner:
             generation=asked.value,
             feedback=feedback,
         )
-        lesson = await self._learn(state, outcome, stored)
+        lesson = await self._learn(state, outcome)
         state = _with(state, calls=state.calls + lesson.calls, tokens=state.tokens + lesson.tokens)
         return state if lesson.reflected.value else _failed(state, lesson.warnings)
 
-    async def _learn(self, state: RunState, outcome: TurnOutcome, stored: StoredPlaybook) -> Lesson:
+    async def _learn(self, state: RunState, outcome: TurnOutcome) -> Lesson:
         return await learn(
             outcome,
             store=self.store,
@@ -124,7 +124,7 @@ class OfflineLearner:
                 outcome, self.limits, at=self.clock.now(), user="", session=state.branch
             ),
             max_rounds=self.max_rounds,
-            once=Once(f"{state.branch}:{outcome.state.turn}", stored.version),
+            once=Once(f"{state.branch}:{outcome.state.turn}"),
         )
 
     async def _answer(self, sample: Sample, stored: StoredPlaybook) -> Asked[GeneratorOutput]:
