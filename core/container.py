@@ -15,8 +15,8 @@ from core.ports.learning_queue import LearningQueue
 from core.ports.playbook_store import PlaybookStore
 from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
-from schemas.tenancy import PlaybookScope
 from core.ports.user_erasure import UserErasure
+from schemas.tenancy import PlaybookScope
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Container:
     """Jobs of `learning=background`; None while nothing can be learnt in the background."""
     pressure: Pressure = field(default_factory=Pressure)
     """How busy this process is with answering."""
+    embedder: Embedder | None = None
+    """What turns texts into vectors, if the settings ask for one."""
 
     def playbook_scope(self, app: str, user: str) -> PlaybookScope:
         """Whose playbook a turn of a user reads and teaches."""
         return PlaybookScope(app, user if self.settings.playbook_scope == "user" else None)
-    embedder: Embedder | None = None
-    """What turns texts into vectors, if the settings ask for one."""

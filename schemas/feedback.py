@@ -33,7 +33,10 @@ class Judgement(Value):
         default=None, min_length=1, max_length=MAX_WORDS, description="The right answer."
     )
     comment: str | None = Field(
-        default=None, min_length=1, max_length=MAX_WORDS, description="What was good or bad, in words."
+        default=None,
+        min_length=1,
+        max_length=MAX_WORDS,
+        description="What was good or bad, in words.",
     )
 
     @model_validator(mode="after")

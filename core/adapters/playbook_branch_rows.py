@@ -82,7 +82,8 @@ def read_redirect(rows: Rows, head: Head, bullet_id: str) -> str | None:
             (head.id, bullet_id, upto),
         )
         if found:
-            return found[0][0]
+            merged_into: str | None = found[0][0]
+            return merged_into
         if head.parent is None:
             return None
         upto = head.parent_version or 0

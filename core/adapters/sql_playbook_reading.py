@@ -32,16 +32,17 @@ EMPTY = Known.of(0, 0, Playbook())
 
 T = TypeVar("T")
 C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 
 
-class Database(Protocol[C]):
+class Database(Protocol[C_co]):
     """Runs work in a transaction over a connection."""
 
-    async def read(self, work: Callable[[C], T]) -> T:
+    async def read(self, work: Callable[[C_co], T]) -> T:
         """One consistent view of the database."""
         ...
 
-    async def write(self, work: Callable[[C], T]) -> T:
+    async def write(self, work: Callable[[C_co], T]) -> T:
         """All or nothing. The work may run more than once, also after it was committed."""
         ...
 
