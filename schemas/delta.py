@@ -47,7 +47,6 @@ class DeltaKind(StrEnum):
     PIN = "PIN"
     UNPIN = "UNPIN"
     EDIT = "EDIT"
-    REFINE = "REFINE"
     IMPORT = "IMPORT"
     ROLLBACK = "ROLLBACK"
     FORK = "FORK"

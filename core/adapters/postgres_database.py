@@ -156,7 +156,12 @@ class PostgresDatabase:
                 elif is_lost(error) and time.monotonic() < deadline:
                     pause = _PAUSES_S[min(losses, len(_PAUSES_S) - 1)]
                     losses += 1
-                    _log.warning("database_lost", extra={"server": self.server, "tries": losses})
+                    if losses == 1:
+                        _log.warning(
+                            "database_lost server=%s: trying again for %g seconds",
+                            self.server,
+                            self._patience_s,
+                        )
                     time.sleep(_jitter(pause))
                 else:
                     raise store_error(error, self.server) from error
