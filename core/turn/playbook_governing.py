@@ -34,7 +34,9 @@ MOST_IMPORTED = 10_000
 """Lessons that one import takes in; each is screened, and each leaves a row of the log."""
 
 _MOST_SEQ = 2**53 - 1
-_TRIES = 5
+_TRIES = 32
+"""Compare-and-swap tries of a change that follows whatever version is current."""
+
 _MOST_RECORDS = 2_000
 """Records that the story of one bullet may have."""
 

@@ -1,5 +1,7 @@
 """What a person can do with a playbook, in every store."""
 
+import asyncio
+
 import pytest
 
 from core.adapters.open_stores import Stores
@@ -51,6 +53,18 @@ async def test_good_bad_good_applies_two(governor: PlaybookGovernor) -> None:
     ]
     assert done.to_line()["results"][1]["reason"] == "empty"
     assert len(await contents(governor)) == 2
+
+
+async def test_people_who_change_it_at_once_all_have_their_change(
+    governor: PlaybookGovernor,
+) -> None:
+    lessons = [f"Check gauge q{number:02d} first." for number in range(12)]
+
+    ended = await asyncio.gather(*(governor.apply(add(lesson)) for lesson in lessons))
+
+    assert {done.results[0].status for done in ended} == {DeltaStatus.APPLIED}
+    assert sorted(await contents(governor)) == lessons
+    assert sorted(done.stored.version for done in ended) == list(range(1, len(lessons) + 1))
 
 
 async def test_a_pinned_bullet_is_held_against_a_batch_and_open_to_its_person(
