@@ -115,8 +115,8 @@ class Judge:
         if _stands(verdict) and not self._ledger.lessons.has_room(
             section, text.content, self._context.limits, leaving=(before,)
         ):
-            verdict = held("over_budget")
-        if _stands(verdict):
+            self._make_room_for(operation)
+        elif _stands(verdict):
             self._ledger.update(operation, before, text.content, section, verdict)
         else:
             self._ledger.refuse(operation, verdict)
@@ -172,8 +172,8 @@ class Judge:
         if _stands(verdict) and not self._ledger.lessons.has_room(
             section, text.content or survivor.content, self._context.limits, leaving=group
         ):
-            verdict = held("over_budget")
-        if _stands(verdict):
+            self._make_room_for(operation)
+        elif _stands(verdict):
             words = text.content or None
             self._ledger.merge(operation, survivor, group[1:], verdict, text=words, section=section)
         else:

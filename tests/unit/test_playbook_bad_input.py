@@ -145,6 +145,40 @@ def test_an_add_to_a_full_playbook_is_applied_when_refining_makes_room() -> None
     assert [record.kind.value for record in curated.records] == ["REMOVE", "ADD"]
 
 
+LONGER = "Check the logs first, and the ones of the replica, and those of the load balancer too"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        DeltaOperation(type=DeltaType.UPDATE, bullet_id="b-00002", content=LONGER),
+        DeltaOperation(
+            type=DeltaType.MERGE,
+            bullet_id="b-00002",
+            source_ids=["b-00003"],
+            content=f"{LONGER}; {LONGER}",
+        ),
+    ],
+    ids=lambda operation: operation.type,
+)
+def test_a_longer_text_asks_for_a_refine_before_it_is_held(operation: DeltaOperation) -> None:
+    playbook = _filled("Quote prices with tax", "Check the logs first", "Ask for the number")
+
+    def refine(current: Playbook, context: CurationContext) -> Curated:
+        removal = DeltaOperation(type=DeltaType.REMOVE, bullet_id="b-00001")
+        return curate(current, DeltaBatch(operations=[removal]), replace(context, refine=None))
+
+    batch = DeltaBatch(operations=[operation])
+    full = replace(CONTEXT, limits=Limits(playbook_tokens=70))
+
+    assert [item.reason for item in curate(playbook, batch, full).results] == ["over_budget"]
+    curated = curate(playbook, batch, replace(full, refine=refine))
+
+    assert [item.reason for item in curated.results] == ["ok"]
+    assert curated.playbook.get("b-00001") is None
+    assert operation.content in [bullet.content for bullet in curated.playbook.bullets]
+
+
 def test_a_person_may_apply_what_was_held_but_nothing_unsafe_and_nothing_over_budget() -> None:
     playbook = _filled("Always restart at night", "Quote prices with tax").pin_bullet("b-00001")
     person = replace(CONTEXT, grounded=False, by_person=True, resolves=41)
