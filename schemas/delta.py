@@ -16,6 +16,9 @@ UNREADABLE: Final = "UNREADABLE"
 MOST_SOURCES = 64
 """Bullets that one MERGE may take into its survivor."""
 
+MOST_READ = 65_536
+"""Operations of one batch that are looked at; a model may send millions of empty ones."""
+
 _SHOWN_CHARACTERS = 500
 _ALIASES: Final = {
     "type": ("op", "action", "operation"),
@@ -144,8 +147,10 @@ class DeltaBatch(Value):
         given = [given] if isinstance(given, dict) else [] if given is None else given
         if not isinstance(given, list):
             return value
-        operations = [(item, _read(item)) for item in given]
+        operations = [(item, _read(item)) for item in given[:MOST_READ]]
         unreadable = [_shown(item) for item, operation in operations if operation is None]
+        if len(given) > MOST_READ:
+            unreadable.append(f"{len(given) - MOST_READ} more operations")
         known = value.get("unreadable")
         known = [item for item in known if isinstance(item, str)] if isinstance(known, list) else []
         return {

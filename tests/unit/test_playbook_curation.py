@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.domain.curation import Curated, CurationContext, curate, tag
-from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from schemas.delta import MOST_READ, DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
 from schemas.reflection import BulletTag
@@ -305,6 +305,14 @@ def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
     assert _ends(curated) == [(APPLIED, "ok")] * 2 + [(REJECTED, "unreadable")] * 2
     assert "bob@example.com" not in (curated.records[2].proposed or "")
     assert "REWRITE" in (curated.records[2].proposed or "")
+
+
+def test_operations_beyond_any_sense_are_counted_and_not_read() -> None:
+    batch = DeltaBatch.model_validate({"operations": [{}] * (MOST_READ + 3)})
+
+    assert len(batch.unreadable) == MOST_READ + 1
+    assert batch.unreadable[-1] == "3 more operations"
+    assert curate(Playbook(), batch, CONTEXT).playbook == Playbook()
 
 
 def test_the_model_is_not_asked_for_unreadable_operations() -> None:
