@@ -85,16 +85,13 @@ async def edit(
     """Reword, move, pin or unpin a bullet; 404 says what became of one that left."""
     if body.content is None and body.section is None and body.pinned is None:
         raise InputError("say what to change: content, section or pinned")
-    done: Governed | None = None
-    if body.content is not None or body.section is not None:
-        done = await governor.edit(
-            bullet_id, content=body.content, section=body.section, expected_version=expected
-        )
-        expected = done.stored.version if expected is not None else None
-    if body.pinned is not None:
-        done = await governor.pin(bullet_id, pinned=body.pinned, expected_version=expected)
-    if done is None:
-        raise AssertionError("unreachable: one of the two was asked for")
+    done = await governor.edit(
+        bullet_id,
+        content=body.content,
+        section=body.section,
+        pinned=body.pinned,
+        expected_version=expected,
+    )
     return _told(done, response)
 
 

@@ -9,9 +9,10 @@ from rich.text import Text
 
 from cli.lines import Lines
 from cli.printable import printable
+from core.domain.bullet_story import Story
 from core.domain.playbook_changes import MAIN
 from core.domain.playbook_search import Hit
-from core.turn.playbook_governing import Governed, Story
+from core.turn.playbook_governing import Governed
 from schemas.bullet import Bullet
 from schemas.delta import DeltaResult, DeltaStatus
 from schemas.playbook import DeltaRecord

@@ -1,10 +1,13 @@
 """What a person's change of one bullet must keep to, and how a refusal reads."""
 
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from core.domain.bullet_screening import objection
 from core.domain.playbook_size import exceeded_budgets
-from core.errors import InputError
+from core.errors import InputError, PlaybookError
+from schemas.bullet import Bullet, clean_section
+from schemas.delta import DeltaKind
 from schemas.limits import Limits
 from schemas.playbook import Playbook
 
@@ -15,6 +18,52 @@ _WHY: Final = {
     "pii": "it holds personal data",
     "instruction_like": "it speaks to the model over the product, or imitates a prompt",
 }
+
+
+class Edit(NamedTuple):
+    """What a person changes of a bullet; None stays as it is."""
+
+    content: str | None = None
+    section: str | None = None
+    pinned: bool | None = None
+
+
+class Edited(NamedTuple):
+    """The playbook after an edit, and its steps: what was done, the bullet before and after."""
+
+    playbook: Playbook
+    steps: list[tuple[DeltaKind, Bullet, Bullet]]
+
+
+def edited(playbook: Playbook, bullet: Bullet, edit: Edit, *, at: datetime) -> Edited:
+    """The playbook with one bullet edited; no steps when it is as wanted already.
+
+    Raises InputError for a text that is blank.
+    """
+    draft, steps, now = playbook.draft(), list[tuple[DeltaKind, Bullet, Bullet]](), bullet
+    if edit.content is not None or edit.section is not None:
+        try:
+            after = draft.update(bullet.id, content=edit.content, section=edit.section, at=at)
+        except PlaybookError as error:
+            raise InputError(f"the text cannot be a lesson: {error}") from error
+        if (after.content, after.section) == (bullet.content, bullet.section):
+            draft = playbook.draft()
+        else:
+            steps.append((DeltaKind.EDIT, bullet, after))
+            now = after
+    if edit.pinned is not None and edit.pinned != now.pinned:
+        kind = DeltaKind.PIN if edit.pinned else DeltaKind.UNPIN
+        steps.append((kind, now, draft.pin(bullet.id, pinned=edit.pinned)))
+    return Edited(playbook.with_draft(draft) if steps else playbook, steps)
+
+
+def check_edit(edit: Edit, limits: Limits) -> None:
+    """Raise InputError, with the reason, for texts that cannot be in a playbook."""
+    for text in (edit.content, edit.section):
+        if text is not None:
+            check_text(text, limits)
+    if edit.section is not None and not clean_section(edit.section):
+        raise InputError(f"{edit.section[:40]!r} cannot name a section; use letters or digits")
 
 
 def check_text(text: str, limits: Limits) -> None:

@@ -7,10 +7,10 @@ compare-and-swap commit with the person as its author, and can be rolled back.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
-from core.domain.by_hand import check_budgets, check_text
+from core.domain.bullet_story import Story, departure, unknown_bullet, what_became
+from core.domain.by_hand import Edit, check_budgets, check_edit, edited
 from core.domain.curation import Curated, CurationContext, curate
 from core.domain.curation_record import OK, record_of, rejected
 from core.domain.playbook_changes import Author
@@ -40,8 +40,6 @@ _TRIES = 32
 _MOST_RECORDS = 2_000
 """Records that the story of one bullet may have."""
 
-_NEAR_IDS = 3
-
 Change = Callable[[Playbook], Curated]
 
 
@@ -56,18 +54,6 @@ class Governed:
         """`{version, results: [{type, bullet_id, status, reason}]}`."""
         results = [result.model_dump(mode="json") for result in self.results]
         return {"version": self.stored.version, "results": results}
-
-
-@dataclass(frozen=True)
-class Story:
-    """All that the log knows of a bullet, newest first."""
-
-    bullet_id: str
-    live: Bullet | None
-    """The bullet itself, or what it was merged into."""
-    records: list[DeltaRecord]
-    complete: bool
-    """False when the story is longer than what is read of it."""
 
 
 class PlaybookGovernor:
@@ -119,17 +105,7 @@ class PlaybookGovernor:
         self, bullet_id: str, *, pinned: bool = True, expected_version: int | None = None
     ) -> Governed:
         """Pin or unpin a bullet. Raises NotFoundError for one that is not live."""
-        await self._live(bullet_id)
-
-        def change(now: Playbook) -> Curated:
-            before = _required(now, bullet_id)
-            draft = now.draft()
-            after = draft.pin(before.id, pinned=pinned)
-            kind = DeltaKind.PIN if pinned else DeltaKind.UNPIN
-            records = [] if after == before else [self._record(kind, before, after)]
-            return Curated(now.with_draft(draft), [], records)
-
-        return await self._commit(change, expected_version)
+        return await self.edit(bullet_id, pinned=pinned, expected_version=expected_version)
 
     async def edit(
         self,
@@ -137,31 +113,23 @@ class PlaybookGovernor:
         *,
         content: str | None = None,
         section: str | None = None,
+        pinned: bool | None = None,
         expected_version: int | None = None,
     ) -> Governed:
-        """Reword or move a bullet, pinned ones too.
+        """Reword, move, pin or unpin a bullet, pinned ones too, in one commit.
 
         Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
         with the reason when the text must not be in a playbook or has no room.
         """
         await self._live(bullet_id)
-        for text in filter(None, (content, section)):
-            check_text(text, self._limits)
+        edit = Edit(content, section, pinned)
+        check_edit(edit, self._limits)
 
         def change(now: Playbook) -> Curated:
-            before, draft = _required(now, bullet_id), now.draft()
-            try:
-                after = draft.update(
-                    before.id, content=content, section=section, at=self._clock.now()
-                )
-            except PlaybookError as error:
-                raise InputError(f"the text cannot be a lesson: {error}") from error
-            same = (after.content, after.section) == (before.content, before.section)
-            if same:
-                return Curated(now, [], [])
-            changed = now.with_draft(draft)
-            check_budgets(now, changed, self._limits)
-            return Curated(changed, [], [self._record(DeltaKind.EDIT, before, after)])
+            changed = edited(now, _required(now, bullet_id), edit, at=self._clock.now())
+            check_budgets(now, changed.playbook, self._limits)
+            records = [self._record(*step) for step in changed.steps]
+            return Curated(changed.playbook, [], records)
 
         return await self._commit(change, expected_version)
 
@@ -174,7 +142,7 @@ class PlaybookGovernor:
         story = await self.story(bullet_id)
         if story.live is not None and story.live.id == story.bullet_id:
             raise InputError(f"bullet {story.bullet_id} is in the playbook; nothing to restore")
-        left = _departure(story)
+        left = departure(story)
 
         def change(now: Playbook) -> Curated:
             draft = now.draft()
@@ -280,7 +248,7 @@ class PlaybookGovernor:
                 break
         playbook = (await self.store.load(self.scope)).playbook
         if not any(record.status is DeltaStatus.APPLIED for record in records):
-            raise _unknown(playbook, wanted)
+            raise unknown_bullet(playbook, wanted)
         successor = await self.store.resolve(self.scope, wanted)
         live = None if successor is None else playbook.get(successor)
         return Story(wanted, live, records, complete)
@@ -300,7 +268,7 @@ class PlaybookGovernor:
         if playbook.get(bullet_id) is not None:
             return
         story = await self.story(bullet_id)
-        raise NotFoundError(_gone(story))
+        raise NotFoundError(what_became(story))
 
     def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
         return record_of(kind, after.id, OK, self.context(), before=before, after=after)
@@ -335,40 +303,8 @@ class PlaybookGovernor:
 def _required(playbook: Playbook, bullet_id: str) -> Bullet:
     bullet = playbook.get(bullet_id)
     if bullet is None:
-        raise _unknown(playbook, clean_id(bullet_id))
+        raise unknown_bullet(playbook, clean_id(bullet_id))
     return bullet
-
-
-def _unknown(playbook: Playbook, bullet_id: str) -> NotFoundError:
-    near = get_close_matches(
-        bullet_id, [bullet.id for bullet in playbook.bullets], n=_NEAR_IDS, cutoff=0.6
-    )
-    hint = f"; near it: {', '.join(near)}" if near else ""
-    return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
-
-
-def _departure(story: Story) -> Bullet:
-    """The bullet as it was when it left. Raises NotFoundError when the log does not have it."""
-    for record in story.records:
-        gone = record.status is DeltaStatus.APPLIED and record.after is None
-        if record.bullet_id == story.bullet_id and gone and record.before is not None:
-            return record.before
-    raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
-
-
-def _gone(story: Story) -> str:
-    """What became of a bullet that is not live, and how to have it back."""
-    if story.live is not None:
-        return (
-            f"bullet {story.bullet_id} was merged into {story.live.id}; edit that one, or "
-            f"'restore {story.bullet_id}' first"
-        )
-    archived = any(
-        record.kind is DeltaKind.ARCHIVE and record.bullet_id == story.bullet_id
-        for record in story.records[:1]
-    )
-    how = "archived" if archived else "removed"
-    return f"bullet {story.bullet_id} was {how}; 'restore {story.bullet_id}' brings it back"
 
 
 def _resolving(records: Sequence[DeltaRecord], seq: int) -> list[DeltaRecord]:
