@@ -34,6 +34,8 @@ VIOLATIONS = [
     ("Schemas, domain and ports take values", "core/domain/tokens.py", "import config"),
     ("Nothing below the command line imports", "core/models/__init__.py", "import main"),
     ("Nothing below the command line imports", "server/__init__.py", "import main"),
+    ("Imports point one way", "survival/rules.py", "import acc_ace"),
+    ("The world to survive in knows no ADK", "survival/rules.py", "import core.bootstrap"),
     ("The domain does no I/O", "core/domain/tokens.py", "import sqlite3"),
 ]
 
@@ -42,7 +44,7 @@ VIOLATIONS = [
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what import-linter looks at."""
     copy = tmp_path_factory.mktemp("sources")
-    for name in ("schemas", "core", "server", "cli", "agents"):
+    for name in ("schemas", "core", "survival", "server", "cli", "agents"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("config.py", "main.py", ".importlinter"):
         if (ROOT / name).exists():
@@ -107,7 +109,7 @@ def test_settings_know_only_errors_and_schemas() -> None:
 def test_only_the_settings_read_the_environment() -> None:
     readers = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("schemas", "core", "server", "agents", "cli")
+        for folder in ("schemas", "core", "survival", "server", "agents", "cli")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if any(word in path.read_text(encoding="utf-8") for word in ("os.environ", "os.getenv"))
     ]

@@ -1,0 +1,99 @@
+"""Does the playbook help to survive? Lives in fresh worlds with what was learnt, and without.
+
+    python -m bench.playbook_survivor [--seeds 10] [--train 5] [--test 20]
+        [--model gemini-3.5-flash] [--policy reader|model] [--json]
+
+Each seed draws which kinds of things feed and which harm. `--model` reflects and curates, and
+with the policy `model` also decides; `embedded/rules` by default, which is no LLM and needs no
+key. The policy `reader` follows the bullets by rules; it is the default with the embedded model.
+What is learnt is kept in memory and forgotten. Needs the extra `survivor`.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from acc_ace.students import STUDENTS, Classroom
+from config import EMBEDDED_MODEL, Settings
+from core.bootstrap import build_container
+from core.errors import AccAceError
+from lab.learning.surviving import POLICIES, Plan, Survival, measure_survival
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print a table. 2 when the model or an option is at fault."""
+    options = _options(arguments)
+    policy = options.policy or ("reader" if options.model == EMBEDDED_MODEL else "model")
+    plan = Plan(policy, train=options.train, test=options.test)
+    try:
+        found = asyncio.run(_measure(plan, options))
+    except AccAceError as error:
+        print(f"error ({error.code}): {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        told = {"model": options.model, "policy": policy, **found.model_dump(mode="json")}
+        print(json.dumps(told))
+    else:
+        print(f"model {options.model}, policy {policy}\n{_table(found)}")
+    return 0
+
+
+async def _measure(plan: Plan, options: argparse.Namespace) -> Survival:
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        blocks = {
+            role: Settings().agent(role).model_copy(update={"model": options.model})
+            for role in STUDENTS
+        }
+        settings = Settings.model_validate({"store": "memory", "data_dir": folder, **blocks})
+        async with Classroom(build_container(settings)) as students:
+            return await measure_survival(
+                lambda: build_container(settings),
+                students,
+                plan,
+                seeds=range(options.seeds),
+                progress=_progress,
+            )
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _table(found: Survival) -> str:
+    lines = ["seed  ticks without  learnt  harms without  learnt  died without  learnt  bullets"]
+    lines += [
+        f"{t.seed:4}  {t.without.ticks:13.1f}  {t.learnt.ticks:6.1f}  {t.without.harms:13.2f}  "
+        f"{t.learnt.harms:6.2f}  {t.without.died:12.2f}  {t.learnt.died:6.2f}  {t.bullets:7}"
+        + (f"  ({t.failures} failed)" if t.failures else "")
+        for t in found.trials
+    ]
+    for what, value in (
+        ("ticks without", found.without),
+        ("ticks learnt", found.learnt),
+        ("ticks difference", found.difference),
+        ("harms difference", found.harms_difference),
+    ):
+        lines.append(
+            f"{what:16} {value.mean:7.2f}  95 % interval {value.low:7.2f} to {value.high:7.2f}"
+        )
+    lines.append(f"{sum(trial.calls for trial in found.trials)} model calls")
+    return "\n".join(lines)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.playbook_survivor")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--train", type=int, default=5, help="lives to learn in")
+    parser.add_argument("--test", type=int, default=20, help="lives with each playbook")
+    parser.add_argument("--model", default=EMBEDDED_MODEL)
+    parser.add_argument("--policy", choices=POLICIES)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Learn from a touch as from any turn: reflect, tag, propose, curate, commit (ACE, section 3).
+
+The reward of the tick, what was felt in words, and what would have been right in hindsight are
+the feedback. Nothing is written into the playbook past curation.
+"""
+
+from dataclasses import dataclass
+
+from core.ports.clock import Clock
+from core.ports.playbook_store import PlaybookStore
+from core.turn.learning import Lesson, Roles, TurnOutcome, curation_context, learn
+from core.turn.predicting import ALONE, question
+from schemas.feedback import Judgement
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.tenancy import PlaybookScope
+from survival.appraising import Appraisal
+from survival.senses import felt, hindsight
+from survival.world import Touch
+
+
+@dataclass
+class Teacher:
+    """Keeps the playbook of one survivor and counts what its learning took."""
+
+    store: PlaybookStore
+    scope: PlaybookScope
+    roles: Roles
+    limits: Limits
+    clock: Clock
+    max_rounds: int = 1
+    calls: int = 0
+    failures: int = 0
+    turn: int = 2
+
+    async def playbook(self) -> Playbook:
+        """The playbook as it is now. Raises StoreError."""
+        return (await self.store.load(self.scope)).playbook
+
+    async def teach(self, appraisal: Appraisal, touch: Touch, reward: float) -> None:
+        """One learning cycle. A model that fails is counted. Raises ConflictError, StoreError."""
+        lesson = await self._learn(appraisal, touch, reward)
+        self.calls += lesson.calls
+        self.failures += lesson.reflected.value is None or lesson.proposed.value is None
+
+    async def _learn(self, appraisal: Appraisal, touch: Touch, reward: float) -> Lesson:
+        right = hindsight(touch)
+        outcome = TurnOutcome(
+            turn_input=question(appraisal.question),
+            state=ALONE.model_copy(update={"turn": self.turn}),
+            generation=appraisal.answer,
+            feedback=(Judgement(reward=reward, ground_truth=right, comment=felt(touch)),),
+        )
+        self.turn += 1
+        return await learn(
+            outcome,
+            store=self.store,
+            scope=self.scope,
+            roles=self.roles,
+            context=curation_context(
+                outcome, self.limits, at=self.clock.now(), user="", session=self.scope.app
+            ),
+            max_rounds=self.max_rounds,
+        )
