@@ -67,7 +67,7 @@ def test_strict_schema_requires_every_field_at_every_depth() -> None:
     assert batch is not None
     assert ccs["required"] == list(CCS_FIELDS)
     operation = batch["$defs"]["DeltaOperation"]
-    assert operation["required"] == ["type", "section", "content", "bullet_id"]
+    assert operation["required"] == ["type", "section", "content", "bullet_id", "source_ids"]
     assert operation["additionalProperties"] is False
     assert "default" not in json.dumps(batch)
 
