@@ -4,14 +4,16 @@ python -m tests.e2e.screenshot_adk_web --url http://127.0.0.1:8000 --out screens
 """
 
 import argparse
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.e2e.browser import Browser, find_chromium
+from tests.e2e.browser import Browser, BrowserError, find_chromium
 
 INPUT: Final = "textarea.chat-input-box, chat-panel textarea, textarea[placeholder]"
+_PATIENCE_S = (15.0, 30.0, 60.0)
 
 MESSAGES: Final = (
     "The checkout service on db-01 is slow. Never restart db-01 during business hours.",
@@ -41,10 +43,22 @@ def converse_in_browser(
         if token:
             browser.type("input[name=token]", token)
         for number, (message, answer) in enumerate(zip(messages, answers, strict=True), start=1):
-            browser.type(INPUT, message)
+            _say(browser, message)
             browser.wait(partial(_shows, browser, answer), f"the answer {answer!r}")
             browser.screenshot(out / f"adk_web_{number}.png")
         return browser.text()
+
+
+def _say(browser: Browser, message: str) -> None:
+    """Send a message. The page drops what is sent before its session is there; then once more."""
+    for patience_s in _PATIENCE_S:
+        browser.type(INPUT, message)
+        deadline = time.monotonic() + patience_s
+        while time.monotonic() < deadline:
+            if _shows(browser, message):
+                return
+            time.sleep(0.2)
+    raise BrowserError(f"the page never showed the message {message!r}")
 
 
 def _shows(browser: Browser, text: str) -> bool:
