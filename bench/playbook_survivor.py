@@ -6,6 +6,7 @@
 Each seed draws which kinds of things feed and which harm. `--model` reflects and curates, and
 with the policy `model` also decides; `embedded/rules` by default, which is no LLM and needs no
 key. The policy `reader` follows the bullets by rules; it is the default with the embedded model.
+`foreign` is a playbook that was learnt under the rules of another seed: it is wrong here.
 What is learnt is kept in memory and forgotten. Needs the extra `survivor`.
 """
 
@@ -64,9 +65,14 @@ def _progress(line: str) -> None:
 
 
 def _table(found: Survival) -> str:
-    lines = ["seed  ticks without  learnt  harms without  learnt  died without  learnt  bullets"]
+    lines = [
+        "ticks survived, touches that took health, and share of lives that ended early:",
+        "seed  ticks without  learnt  foreign  harms without  learnt  "
+        "died without  learnt  bullets",
+    ]
     lines += [
-        f"{t.seed:4}  {t.without.ticks:13.1f}  {t.learnt.ticks:6.1f}  {t.without.harms:13.2f}  "
+        f"{t.seed:4}  {t.without.ticks:13.1f}  {t.learnt.ticks:6.1f}  "
+        f"{f'{t.foreign.ticks:.1f}' if t.foreign else '-':>7}  {t.without.harms:13.2f}  "
         f"{t.learnt.harms:6.2f}  {t.without.died:12.2f}  {t.learnt.died:6.2f}  {t.bullets:7}"
         + (f"  ({t.failures} failed)" if t.failures else "")
         for t in found.trials
@@ -74,12 +80,14 @@ def _table(found: Survival) -> str:
     for what, value in (
         ("ticks without", found.without),
         ("ticks learnt", found.learnt),
-        ("ticks difference", found.difference),
+        ("learnt - without", found.difference),
+        ("foreign - without", found.foreign_difference),
         ("harms difference", found.harms_difference),
     ):
-        lines.append(
-            f"{what:16} {value.mean:7.2f}  95 % interval {value.low:7.2f} to {value.high:7.2f}"
-        )
+        if value is not None:
+            lines.append(
+                f"{what:17} {value.mean:7.2f}  95 % interval {value.low:7.2f} to {value.high:7.2f}"
+            )
     lines.append(f"{sum(trial.calls for trial in found.trials)} model calls")
     return "\n".join(lines)
 

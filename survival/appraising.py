@@ -16,7 +16,7 @@ from schemas.playbook import Playbook
 from survival.senses import Moment, Stance
 
 PATIENCE = 10
-"""Questions in a row that a model may leave unanswered before the survivor gives up on it."""
+"""Questions, or lessons, in a row that a model may fail in before the survivor gives up on it."""
 
 _WORDS = {
     Stance.AVOID: re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|shun)\b"),

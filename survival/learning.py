@@ -6,6 +6,7 @@ the feedback. Nothing is written into the playbook past curation.
 
 from dataclasses import dataclass
 
+from core.errors import ModelUnavailable
 from core.ports.clock import Clock
 from core.ports.playbook_store import PlaybookStore
 from core.turn.learning import Lesson, Roles, TurnOutcome, curation_context, learn
@@ -14,7 +15,7 @@ from schemas.feedback import Judgement
 from schemas.limits import Limits
 from schemas.playbook import Playbook
 from schemas.tenancy import PlaybookScope
-from survival.appraising import Appraisal
+from survival.appraising import PATIENCE, Appraisal
 from survival.senses import felt, hindsight
 from survival.world import Touch
 
@@ -31,6 +32,7 @@ class Teacher:
     max_rounds: int = 1
     calls: int = 0
     failures: int = 0
+    failures_in_a_row: int = 0
     turn: int = 2
 
     async def playbook(self) -> Playbook:
@@ -38,10 +40,22 @@ class Teacher:
         return (await self.store.load(self.scope)).playbook
 
     async def teach(self, appraisal: Appraisal, touch: Touch, reward: float) -> None:
-        """One learning cycle. A model that fails is counted. Raises ConflictError, StoreError."""
+        """One learning cycle; one that a model failed in is counted.
+
+        Raises ModelUnavailable after PATIENCE failures in a row, ConflictError and StoreError.
+        """
         lesson = await self._learn(appraisal, touch, reward)
         self.calls += lesson.calls
-        self.failures += lesson.reflected.value is None or lesson.proposed.value is None
+        if lesson.reflected.value is not None and lesson.proposed.value is not None:
+            self.failures_in_a_row = 0
+            return
+        self.failures += 1
+        self.failures_in_a_row += 1
+        if self.failures_in_a_row >= PATIENCE:
+            raise ModelUnavailable(
+                f"{PATIENCE} lessons in a row failed, the last one with: "
+                f"{'; '.join(lesson.warnings[-1:])}"
+            )
 
     async def _learn(self, appraisal: Appraisal, touch: Touch, reward: float) -> Lesson:
         right = hindsight(touch)

@@ -77,6 +77,8 @@ def test_both_policies_live_by_what_was_learnt_with_no_network(
         found[policy] = Survival.model_validate(json.loads(capsys.readouterr().out))
     for survival in found.values():
         assert all(trial.learnt.harms < trial.without.harms for trial in survival.trials)
+        assert survival.foreign_difference is not None
+        assert survival.foreign_difference.mean < survival.difference.mean
         assert survival.difference.low <= survival.difference.mean <= survival.difference.high
     reader, model = found["reader"], found["model"]
     assert reader.trials[0].without == model.trials[0].without
@@ -87,7 +89,8 @@ def test_the_table_names_the_model_and_the_interval(capsys: pytest.CaptureFixtur
     assert main(["--seeds", "1", "--train", "1", "--test", "1"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("model embedded/rules, policy reader\n")
-    assert "ticks difference" in told
+    assert "learnt - without" in told
+    assert "foreign - without" not in told, "one seed has no other rules to learn from"
     assert "95 % interval" in told
 
 
@@ -99,15 +102,17 @@ def test_nothing_to_live_is_refused_in_one_line(
     assert capsys.readouterr().err.startswith("error (invalid_input): at least one seed")
 
 
+@pytest.mark.parametrize(("policy", "what"), [("model", "questions"), ("reader", "lessons")])
 def test_a_model_that_is_away_is_told_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    policy: str, what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with fake_gemini() as gemini:
         monkeypatch.setenv("GOOGLE_API_KEY", "test-key")
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.base_url)
         for role in ("generator", "reflector", "curator"):
             gemini.script(role, http_error(400, "no such model"))
-        assert main(["--seeds", "1", "--train", "2", "--model", "gemini-3.5-flash"]) == 2
+        arguments = ["--seeds", "1", "--train", "9", "--policy", policy]
+        assert main([*arguments, "--model", "gemini-3.5-flash"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("error (")
+    assert error.startswith(f"error (model_unavailable): 10 {what} in a row failed")
     assert len(error.splitlines()) == 1
