@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from schemas.base import Value
 
@@ -34,6 +34,13 @@ class Rules(Value):
     """The nature of each kind."""
 
     natures: Mapping[str, Nature]
+
+    @field_validator("natures")
+    @classmethod
+    def _every_kind(cls, natures: Mapping[str, Nature]) -> Mapping[str, Nature]:
+        if set(natures) != set(KINDS):
+            raise ValueError(f"each of {', '.join(KINDS)} has a nature, and nothing else has")
+        return natures
 
     @classmethod
     def drawn(cls, seed: int) -> Self:

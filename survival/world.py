@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from core.errors import InputError
 from survival.rules import KINDS, Nature, Rules, Sizes
 
 MOVES = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1), "wait": (0, 0)}
@@ -78,7 +79,12 @@ class World(gymnasium.Env[Observation, np.int64]):
         return self._observed(), {"touch": None}
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Live one tick. Ends when health is gone; is cut off after `sizes.ticks` ticks."""
+        """Live one tick. Ends when health is gone; is cut off after `sizes.ticks` ticks.
+
+        Raises InputError for an action that is none.
+        """
+        if not self.action_space.contains(action):
+            raise InputError(f"an action is a number from 0 to {len(ACTIONS) - 1}, not {action!r}")
         down, right = MOVES[ACTIONS[int(action)]]
         target = (self._at[0] + down, self._at[1] + right)
         if self._inside(target):
@@ -115,7 +121,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         return Touch(kind, health, energy, water)
 
     def _place(self, kind: str) -> None:
-        """Put a thing onto a free cell; at most half of the cells are ever taken."""
+        """Put a thing onto a free cell; `Sizes` sees to it that there always is one."""
         side = self.sizes.side
         free = [
             (row, column)

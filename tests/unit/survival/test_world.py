@@ -1,5 +1,6 @@
 """The world keeps gymnasium's contract, repeats itself by seed, and stays within its bounds."""
 
+import random
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from core.errors import InputError
 from survival.rules import KINDS, Nature, Rules, Sizes
 from survival.senses import Stance, felt, hindsight, sensed
 from survival.world import ACTIONS, FIRST_KIND, Touch, World
@@ -111,6 +114,27 @@ def test_a_touched_thing_comes_back_elsewhere() -> None:
     for action in ("north", "north", "west", "south", "east"):
         observation = world.step(np.int64(ACTIONS.index(action)))[0]
     assert sorted(sensed(observation, sizes).things.values()) == before
+
+
+@pytest.mark.parametrize("action", [-1, len(ACTIONS)])
+def test_an_action_that_is_none_is_refused(action: int) -> None:
+    world = World(Rules.drawn(0))
+    world.reset(seed=0)
+    with pytest.raises(InputError, match=f"from 0 to 4, not .*{action}"):
+        world.step(np.int64(action))
+
+
+def test_rules_name_every_kind_and_no_other() -> None:
+    with pytest.raises(ValidationError, match="each of cone, cube"):
+        Rules(natures={"cone": Nature.FOOD})
+    with pytest.raises(ValidationError, match="each of cone, cube"):
+        Rules(natures={**Rules.drawn(0).natures, "stone": Nature.FOOD})
+
+
+def test_the_fullest_world_has_room_for_what_comes_back() -> None:
+    walk = random.Random(0).choices(range(len(ACTIONS)), k=200)
+    steps = lived(World(Rules.drawn(0), Sizes(side=6, each=3, health=1_000)), 0, walk)
+    assert sum(touch is not None for *_, touch in steps) > 20
 
 
 def test_hunger_and_thirst_end_a_life() -> None:
