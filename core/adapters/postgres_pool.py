@@ -36,7 +36,7 @@ _FAR_FUTURE = 1e12
 _MAX_LEXEME_BYTES = 900_000
 """A tsvector holds less than 1 MiB of text; terms beyond this are stored but not searched."""
 
-_MOST_COUNTED = 2_000
+_MOST_COUNTED = 500
 """Rows that are counted for one term; of a commoner one the rest is estimated."""
 
 _COUNT = """
