@@ -8,6 +8,7 @@ import select
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Self
 import pytest
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TRIES = 6
 _PATIENCE_S = 60.0
 """How long to wait for a text before the test fails; never a measure."""
 
@@ -64,6 +66,21 @@ class Terminal:
     def send(self, keys: str) -> None:
         """Press keys."""
         os.write(self._master, keys.encode())
+
+    def press_until(self, keys: str, text: str) -> None:
+        """Press keys until a text comes: a signal that arrives while Python is on its way into
+        reading a line is seen by Python with the next one only."""
+        for _ in range(_TRIES):
+            self.send(keys)
+            deadline = time.monotonic() + _PATIENCE_S / _TRIES
+            while time.monotonic() < deadline:
+                ready, _, _ = select.select([self._master], [], [], 0.1)
+                if ready:
+                    self.screen += self._decode(os.read(self._master, 65_536))
+                if self._shown().find(text, self._read_to) >= 0:
+                    self.expect(text)
+                    return
+        raise AssertionError(f"{text!r} did not come; the terminal shows: {self.screen!r}")
 
     def expect(self, text: str) -> str:
         """Wait for a text after what was expected before; what was printed up to it."""
@@ -139,8 +156,7 @@ def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
         terminal.expect("> ")
         terminal.send("/ccs\n")
         assert "c-0001" not in terminal.expect("> ")
-        terminal.send("\x03")
-        terminal.expect("> ")
+        terminal.press_until("\x03", "> ")
         terminal.send("\x04")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.screen
