@@ -37,9 +37,14 @@ def visible(text: str) -> str:
 
 def normalise(text: str) -> str:
     """NFKC, visible, lowercased, straight quotes, single spaces; bounded by MAX_ANALYSED."""
+    return normalise_cased(text).lower()
+
+
+def normalise_cased(text: str) -> str:
+    """As `normalise`, with its capitals: they tell the month of May from what one may do."""
     # Marks first: NFKC would turn an ellipsis into dots and keep curly quotes.
     folded = unicodedata.normalize("NFKC", visible(text[:MAX_ANALYSED]).translate(_MARKS))
-    return _SPACES.sub(" ", folded).strip().lower()
+    return _SPACES.sub(" ", folded).strip()
 
 
 @cache
