@@ -5,12 +5,14 @@ misleads: numbers, durations and names that only look like times are passed over
 Japanese, by rule, seen from the day on which the text was said.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from typing import NamedTuple
 
-from core.domain.language import dates_en, dates_ja
-from core.domain.language.calendar_days import Days, Mention, resolved
+from core.domain.language import dates_en, dates_ja, recent_en, recent_ja
+from core.domain.language.calendar_days import Days, Mention, Rule, resolved
+from core.domain.language.date_stretches import joined
 from core.domain.language.normal import normalise_cased
 
 MAX_PERIODS = 4
@@ -18,6 +20,16 @@ MAX_PERIODS = 4
 
 MAX_CHARS = 4_000
 """Characters of a text that are looked at."""
+
+_CUE = re.compile(
+    r"[0-9年月日週曜昨夜晩朝]|ago\b|day\b|night\b|last\b|weekend|this |きのう|おとと|ゆうべ"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+"""What some part of every named time looks like; without it no rule is tried."""
+
+_ITEM = re.compile(r"[\r\n][ \t]*[-*•–][ \t]")
+"""The head of a list's item, which must not read as the dash between two dates."""
 
 
 class Period(NamedTuple):
@@ -33,10 +45,12 @@ def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     `now` (aware) says when it was said, and in whose zone a day begins. A period that has begun
     keeps its calendar end; one that lies wholly in the future is left out. Never raises.
     """
-    seen = normalise_cased(text[:MAX_CHARS])[:MAX_CHARS]
+    seen = normalise_cased(_ITEM.sub("; ", text[:MAX_CHARS]))[:MAX_CHARS]
+    if not _CUE.search(seen):
+        return ()
     today = now.toordinal()
     found: dict[Period, None] = {}
-    for mention in _apart(_mentions(seen, today)):
+    for mention in joined(_apart(_mentions(seen, today)), seen, today):
         if len(found) == MAX_PERIODS:
             break
         named = resolved(mention.named, today)
@@ -45,20 +59,25 @@ def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     return tuple(found)
 
 
+def _rules() -> Iterator[Rule]:
+    for wordings in (dates_en, dates_ja, recent_en, recent_ja):
+        yield from wordings.rules()
+
+
 def _mentions(text: str, today: int) -> Iterator[Mention]:
-    for rule in (*dates_en.rules(), *dates_ja.rules()):
+    for rule in _rules():
         for match in rule.pattern.finditer(text):
             weak = bool(rule.weak and rule.weak(match))
             yield Mention(match.start(), match.end(), rule.read(match, today), weak)
 
 
-def _apart(mentions: Iterator[Mention]) -> Iterator[Mention]:
+def _apart(mentions: Iterator[Mention]) -> list[Mention]:
     """The mentions in their order; of those that overlap the first, and of these the longest."""
-    reached = 0
+    kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda mention: (mention.begin, -mention.end)):
-        if mention.begin >= reached:
-            reached = mention.end
-            yield mention
+        if not kept or mention.begin >= kept[-1].end:
+            kept.append(mention)
+    return kept
 
 
 def _period(named: Days, now: datetime) -> Period:
