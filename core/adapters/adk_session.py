@@ -11,6 +11,8 @@ The differences to ADK's own service (google-adk 2.13):
 - A session that was written meanwhile is no error. Turns of a session run one at a time, state
   merges key by key in SQL, and the journal is the authority on `ccs`; ADK's check would throw an
   answer away that is already paid for.
+- ADK's ids sort by time from the first look at a session on, so that the indexes over them grow at
+  their end and a turn writes no more pages the longer the session is.
 - An event without content whose state is all temporary is not stored: a stage that hands over to
   the next one leaves no row.
 - One connection stays open, where ADK opens one (and a thread) for each call.
@@ -56,6 +58,7 @@ from core.adapters.sqlite_event_rows import (
     write_answered,
     write_opened,
 )
+from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey
 
@@ -108,6 +111,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         session_id: str | None = None,
     ) -> Session:
         """Create a session; protected keys of `state` are dropped."""
+        use_time_ordered_ids()
         return await super().create_session(
             app_name=app_name,
             user_id=user_id,
@@ -124,6 +128,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
         """The session: its recent events for `config=None`, all where `config` is left out."""
+        use_time_ordered_ids()
         session = await super().get_session(
             app_name=app_name,
             user_id=user_id,

@@ -50,6 +50,7 @@ from core.adapters.postgres_session_rows import (
     write_shared_state,
     write_state,
 )
+from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey, Tenant
 
@@ -94,6 +95,7 @@ class PostgresSessionService(BoundedSessions):
         session_id: str | None = None,
     ) -> Session:
         """Create a session; protected keys of `state` are dropped."""
+        use_time_ordered_ids()
         name = (session_id or "").strip() or str(uuid.uuid4())
         key = SessionKey(app_name, user_id, name)
         delta = _delta(protected(state, name) or {})
@@ -117,6 +119,7 @@ class PostgresSessionService(BoundedSessions):
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
         """The session: its recent events for `config=None`, all where `config` is left out."""
+        use_time_ordered_ids()
         key = SessionKey(app_name, user_id, session_id.strip())
 
         def work(connection: Connection) -> tuple[list[Any], list[str]]:

@@ -150,6 +150,18 @@ async def test_adk_2_13_runner_loads_the_same_at_every_turn(
     assert RunConfig().get_session_config is None
 
 
+async def test_the_runner_gives_later_events_later_ids(service: BoundedSessions) -> None:
+    runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
+    await service.create_session(**HERE)
+    for _ in range(5):
+        await answers(runner)
+    stored = await service.get_session(**HERE)
+    assert stored is not None
+    ids = [event.id for event in stored.events]
+    assert len(ids) == 10
+    assert ids == sorted(set(ids))
+
+
 async def test_a_hand_over_between_stages_leaves_no_row(
     service: BoundedSessions,
 ) -> None:
