@@ -23,7 +23,7 @@ _YEARS_BACK = {
 _OTHER_YEARS = "来年|再来年|翌年|前年|毎年|例年"
 _OPEN = r"(?<![\w.,:/#\-第])"
 _YEAR = (
-    r"(?P<year>\d{4}) ?年|(?P<era>令和|平成|昭和) ?(?P<era_year>\d{1,2}|元) ?年"
+    r"(?P<year>\d{4}) ?年|(?P<era>令和|平成|昭和) ?(?P<era_year>[1-9]\d?|元) ?年"
     rf"|(?P<that>{'|'.join(_YEARS_BACK)}|{_OTHER_YEARS})"
 )
 _OF_YEAR = rf"(?:(?:{_YEAR}|(?<![一-龯の])(?P<ago>{NUMBER})年前) ?の? ?)?"
