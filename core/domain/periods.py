@@ -28,6 +28,9 @@ _CUE = re.compile(
 )
 """What some part of every named time looks like; without it no rule is tried."""
 
+_JAPANESE = re.compile("[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+"""Kana and kanji; the wordings of Japanese are tried only beside them."""
+
 _ITEM = re.compile(r"[\r\n][ \t]*[-*•–][ \t]")
 """The head of a list's item, which must not read as the dash between two dates."""
 
@@ -59,13 +62,16 @@ def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     return tuple(found)
 
 
-def _rules() -> Iterator[Rule]:
-    for wordings in (dates_en, dates_ja, recent_en, recent_ja):
-        yield from wordings.rules()
+def _rules(text: str) -> Iterator[Rule]:
+    yield from dates_en.rules()
+    yield from recent_en.rules()
+    if _JAPANESE.search(text):
+        yield from dates_ja.rules()
+        yield from recent_ja.rules()
 
 
 def _mentions(text: str, today: int) -> Iterator[Mention]:
-    for rule in _rules():
+    for rule in _rules(text):
         for match in rule.pattern.finditer(text):
             weak = bool(rule.weak and rule.weak(match))
             yield Mention(match.start(), match.end(), rule.read(match, today), weak)

@@ -20,7 +20,7 @@ _YEARS_BACK = {
     "一昨年": 2,
     "おととし": 2,
 }
-_OTHER_YEARS = "来年|再来年|翌年|前年|毎年|例年"
+_OTHER_YEARS = "来年|再来年|翌年|前年|毎年|例年|何年"
 _OPEN = r"(?<![\w.,:/#\-第])"
 _YEAR = (
     r"(?P<year>\d{4}) ?年|(?P<era>令和|平成|昭和) ?(?P<era_year>[1-9]\d?|元) ?年"
@@ -30,9 +30,10 @@ _OF_YEAR = rf"(?:(?:{_YEAR}|(?<![一-龯の])(?P<ago>{NUMBER})年前) ?の? ?)?"
 _DAY = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 _ON = r"(?:\([月火水木金土日](?:曜日?)?\))?"
 _CLOSE = r"(?![間目号])"
+_PART = "(?:[上中下]旬|半ば|末)?(?:ごろ|頃)?"
+"""A part of a month still names the month."""
 _HALVES = frozenset(("1/2", "1/3", "2/3", "1/4", "3/4"))
 """Written as '1/2', these are rather parts of a whole than the second of January."""
-_JAPANESE = re.compile("[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
 
 
 @cache
@@ -42,7 +43,7 @@ def rules() -> tuple[Rule, ...]:
     return (
         rule(
             rf"{_OPEN}{_OF_YEAR}(?P<month>\d{{1,2}}) ?月"
-            rf"(?: ?(?P<day>{_DAY}) ?日{_ON})?{_CLOSE}",
+            rf"(?: ?(?P<day>{_DAY}) ?日{_ON}|{_PART})?{_CLOSE}",
             _date,
         ),
         rule(rf"(?P<month>[一二三四五六七八九十]{{1,2}})月(?P<day>{_DAY})日{_ON}{_CLOSE}", _kanji),
@@ -56,7 +57,7 @@ def rules() -> tuple[Rule, ...]:
             rf"(?!\d|[一二三四五六七八九十間号])",
             _months,
         ),
-        rule(rf"{_OPEN}(?:{_YEAR})(?![間度前後目号])", _year),
+        rule(rf"{_OPEN}(?:{_YEAR})(?![間度前後目号代])", _year),
         rule(
             rf"{_OPEN}(?<![比率])(?P<month>\d\d?)/(?P<day>\d\d?){_ON}"
             r"(?![\w/%\-]|[.,:]\d| ?(?:件|人|個|台|ページ|問|名|枚|回|本|点|完|の割|以[上下]|ず))",
@@ -117,8 +118,8 @@ def _year(match: re.Match[str], today: int) -> Named | None:
 
 
 def _slashed(match: re.Match[str], _today: int) -> Named | None:
-    """'5/7', in a Japanese text only: elsewhere it may be the 5th of July, or a share."""
-    if match.group() in _HALVES or not _JAPANESE.search(match.string):
+    """'5/7': a date in Japanese; elsewhere it may be the 5th of July, or a share."""
+    if match.group() in _HALVES:
         return None
     return CalendarDate(None, int(match["month"]), int(match["day"]))
 

@@ -70,6 +70,7 @@ def rules() -> tuple[Rule, ...]:
         rule(rf"{_WORD}(?P<which>this|last) (?P<unit>week|month|year){_END}", _whole),
         rule(rf"{_WORD}the (?P<unit>week|month|year) before last{_END}", _before_last),
         rule(rf"{_WORD}{WEEKDAY}{_END}(?! week\b)", _weekday, weak=_bare_weekday),
+        rule(rf"{_WORD}last (?P<short>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun){_END}", _short),
         rule(rf"{_WORD}{WEEKDAY},? (?:of )?(?P<which>this|last|next) week{_END}", _day_of_week),
         rule(rf"{_WORD}(?P<which>this|last|next) week(?:'s|,? on)? {WEEKDAY}{_END}", _day_of_week),
         rule(
@@ -134,6 +135,14 @@ def _weekday(match: re.Match[str], today: int) -> Named | None:
     if said == "this":
         return days(monday_of(today) + weekday)
     return days(newest_weekday(weekday, today - (said in ("last", "past"))))
+
+
+def _short(match: re.Match[str], today: int) -> Named | None:
+    """'Last Fri'; in small letters it may be a word ('where I last sat')."""
+    if not match["short"].istitle():
+        return None
+    names = [name[:3] for name in WEEKDAYS]
+    return days(newest_weekday(names.index(match["short"][:3].lower()), today - 1))
 
 
 def _bare_weekday(match: re.Match[str]) -> bool:

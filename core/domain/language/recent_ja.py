@@ -64,7 +64,7 @@ def rules() -> tuple[Rule, ...]:
         rule(
             r"(?P<which>(?:この前|今度|先日|次|前|先)の|毎|隔週?の?|来る)?"
             rf"(?<![\d{WEEKDAYS}])(?<![{WEEKDAYS}][・、])(?<!第.)"
-            rf"{_WEEKDAY}(?!ごと|以外|大工|[・、][{WEEKDAYS}])",
+            rf"{_WEEKDAY}(?!ごと|以外|大工|版|[・、][{WEEKDAYS}])",
             _weekday,
             weak=_deadline,
         ),
