@@ -61,6 +61,8 @@ _AFTER_YEAR = re.compile(
 """What goes on after a year; any other small word may be what a number counts."""
 _ISO_MONTH_CUE = re.compile(r"\b(?:in|since|during|of|from|until) $", re.IGNORECASE)
 _SAID_OUT = re.compile(r" ?(?:[?!,;)\]]|\.(?!\w)|$)")
+_VERB_AFTER = re.compile(r" (?:be|not|have|also|only|need|take|still|never|well|help|cause)\b")
+"""What follows the verb: 'Room 5 May be used'."""
 _NOT_THIS_ONE = re.compile(r"\b(?:next|every|each|coming|following) $", re.IGNORECASE)
 
 _CONTEXT = 24
@@ -214,7 +216,11 @@ def _mistakable(match: re.Match[str]) -> bool:
 
 def _doubtful(match: re.Match[str], ordinal: str | None) -> bool:
     """Whether 'may' or 'march' is rather a verb here ('the 7th may restart')."""
-    if not _mistakable(match) or match["year"] or match.groupdict().get("of"):
+    if match["year"] or match.groupdict().get("of"):
+        return False
+    if match["month"].lower() == "may" and _VERB_AFTER.match(match.string, match.end("month")):
+        return True
+    if not _mistakable(match):
         return False
     named_first = match.start("month") == match.start()
     return not (named_first and ordinal) and not _SURE_CUE.search(before(match))
