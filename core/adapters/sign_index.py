@@ -79,7 +79,10 @@ class SignIndex:
             done += count
 
     def nearest(self, query: Floats, limit: int) -> list[int]:
-        """Owners of the `limit` vectors whose signs differ least from the query's; each once."""
+        """Owners of the `limit` vectors whose signs differ least from the query's; each once.
+
+        Of those that differ as much, the ones added last are taken.
+        """
         if not self.size:
             return []
         wanted = self._signs_of(query[None, :])
@@ -88,7 +91,7 @@ class SignIndex:
         )[: self.size]
         owners = np.concatenate(self._owners)[: self.size]
         if limit < self.size:
-            owners = owners[np.argpartition(distances, limit)[:limit]]
+            owners = owners[_least(distances, limit)]
         return list(dict.fromkeys(owners.tolist()))
 
     def _signs_of(self, vectors: Floats) -> NDArray[np.uint64]:
@@ -98,6 +101,15 @@ class SignIndex:
         bits[:, : self.dimension] = vectors > self._centre
         packed: NDArray[np.uint64] = np.packbits(bits, axis=1).view(np.uint64)
         return np.ascontiguousarray(packed.T)
+
+
+def _least(distances: NDArray[np.uint16], limit: int) -> NDArray[np.intp]:
+    """Positions of the `limit` least distances; of equal ones, the last."""
+    # numpy partitions 16-bit numbers fifty times as fast as it does their positions.
+    most = np.partition(distances, limit - 1)[limit - 1]
+    nearer = np.flatnonzero(distances < most)
+    as_near = np.flatnonzero(distances == most)
+    return np.concatenate([nearer, as_near[len(as_near) + len(nearer) - limit :]])
 
 
 def _words(dimension: int) -> int:

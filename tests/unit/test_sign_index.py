@@ -52,6 +52,24 @@ def test_an_owner_of_many_vectors_is_found_once() -> None:
     assert index.nearest(vectors[0], 50) == [0]
 
 
+@pytest.mark.parametrize("limit", [1, 5, 6, 12, 20, 21])
+def test_of_vectors_as_near_the_last_are_taken(limit: int) -> None:
+    index = SignIndex(np.zeros(64, dtype=np.float32))
+    nearest, farthest = np.ones((1, 64), dtype=np.float32), -np.ones((1, 64), dtype=np.float32)
+    middle = np.concatenate([nearest[:, :32], farthest[:, :32]], axis=1)
+    rows = np.concatenate([nearest] * 5 + [middle] * 10 + [farthest] * 6)
+    index.add(np.arange(21), rows)
+    expected = sorted([*range(5)[-limit:], *_last(range(5, 15), limit - 5)])
+    assert sorted(index.nearest(nearest[0], limit)) == [
+        *expected,
+        *_last(range(15, 21), limit - 15),
+    ]
+
+
+def _last(owners: range, count: int) -> list[int]:
+    return list(owners)[max(0, len(owners) - count) :] if count > 0 else []
+
+
 def test_an_empty_index_finds_nothing() -> None:
     assert SignIndex(np.zeros(64, dtype=np.float32)).nearest(np.ones(64, dtype=np.float32), 5) == []
 
