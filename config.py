@@ -5,9 +5,11 @@ with two underscores (`ACC_ACE_GENERATOR__MODEL`). Google's own variables keep t
 """
 
 import os
+from datetime import UTC, tzinfo
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -175,6 +177,11 @@ class Settings(BaseSettings):
     idle_s: float = Field(
         default=1_800, ge=0, description="Idle time after which a session is offloaded; 0 = never."
     )
+    time_zone: str = Field(
+        default="UTC",
+        description="IANA name of the zone of the users, such as Asia/Tokyo: whose days "
+        "'yesterday' and '7 May' mean when recall looks for what is of that time.",
+    )
     bootstrap: bool = Field(
         default=True, description="Begin a new session with what is known of the user."
     )
@@ -272,6 +279,17 @@ class Settings(BaseSettings):
             return tuple(item.strip() for item in value.split(",") if item.strip())
         return value
 
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        _zone(name)
+        return name
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that `time_zone` names."""
+        return _zone(self.time_zone)
+
     def agent(self, role: Role) -> AgentSettings:
         """The block of one agent."""
         block: AgentSettings = getattr(self, role)
@@ -283,6 +301,15 @@ class Settings(BaseSettings):
         if name != AUTO:
             return name
         return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
+
+
+def _zone(name: str) -> tzinfo:
+    """A zone by its IANA name; UTC needs no zone data. Raises ValueError."""
+    try:
+        return UTC if name.upper() == "UTC" else ZoneInfo(name)
+    # A name that is no path below the zone data raises a ValueError of its own.
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"'{name}' is no time zone; use one such as Asia/Tokyo") from error
 
 
 def google_credentials() -> str | None:

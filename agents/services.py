@@ -44,7 +44,7 @@ def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
             f"memory service '{uri}': memory lives in ACC_ACE_DATA_DIR; use {SCHEME}://"
         )
     container = process_container()
-    return ArtifactMemoryService(container.artifacts, container.clock)
+    return ArtifactMemoryService(container.artifacts, container.clock, zone=container.settings.zone)
 
 
 async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:

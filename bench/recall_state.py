@@ -132,7 +132,8 @@ class _Asking(NamedTuple):
     async def about(self, question: str, wanted: str, places: _Places) -> None:
         """Ask with and without the state."""
         limits = self.container.settings.limits
-        query = recall_query(self.key, TurnInput(text=question), self.state, limits)
+        at = self.container.local_now()
+        query = recall_query(self.key, TurnInput(text=question), self.state, limits, at=at)
         alone = query.model_copy(update={"state_terms": []})
         places.alone.append(await _place(self.container, alone, wanted))
         places.both.append(await _place(self.container, query, wanted))

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from config import Settings
 from core.domain.pressure import Pressure
@@ -41,6 +42,10 @@ class Container:
     """How busy this process is with answering."""
     embedder: Embedder | None = None
     """What turns texts into vectors, if the settings ask for one."""
+
+    def local_now(self) -> datetime:
+        """The current time in the zone of the users, whose days 'yesterday' means."""
+        return self.clock.now().astimezone(self.settings.zone)
 
     def playbook_scope(self, app: str, user: str) -> PlaybookScope:
         """Whose playbook a turn of a user reads and teaches."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from schemas.authority import Authority
 from schemas.base import StoredValue, Value
@@ -61,6 +61,11 @@ class RecallQuery(Value):
         description="Longest single candidate; a longer one is cut to the match.",
     )
     before: datetime | None = Field(default=None, description="Only artifacts created before.")
+    asked_at: AwareDatetime | None = Field(
+        default=None,
+        description="When x_t is said, in the zone whose days it means; without it no time that "
+        "x_t names is looked for.",
+    )
 
 
 class RecalledArtifact(Value):

@@ -31,7 +31,17 @@ class RecallWeights(BaseModel):
         le=1,
         description="Share of a turn's score that its neighbours get; squared two turns away.",
     )
+    answer: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        description="Share of the score of a turn that ends in a question that the next turn "
+        "gets; the neighbour's share where that is greater.",
+    )
     session: float = Field(
         default=0.3, ge=0, le=1, description="Share of the mean of the best three of its session."
     )
-    speaker: float = Field(default=0.1, ge=0, le=1, description="Said by somebody x_t names.")
+    speaker: float = Field(default=0.15, ge=0, le=1, description="Said by somebody x_t names.")
+    period: float = Field(
+        default=0.3, ge=0, le=1, description="Made at a time that x_t names ('on 7 May')."
+    )

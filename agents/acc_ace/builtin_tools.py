@@ -58,6 +58,7 @@ class SearchEvidence:
     def __init__(self, container: Container) -> None:
         self._artifacts = container.artifacts
         self._limits = container.settings.limits
+        self._now = container.local_now
 
     async def search_evidence(
         self, query: str, tool_context: ToolContext, artifact_id: str = ""
@@ -89,6 +90,7 @@ class SearchEvidence:
                 text=query,
                 limit=_SEARCH_RESULTS,
                 max_tokens=self._limits.tool_result_tokens,
+                asked_at=self._now(),
             )
         )
         return [candidate.artifact for candidate in recalled.candidates]

@@ -93,6 +93,7 @@ class AccController:
                 turn_input=turn_input,
                 previous=previous,
                 limits=limits,
+                at=container.local_now(),
             )
             qualified = await qualify(
                 recalled,

@@ -6,7 +6,7 @@ of a memory raise no authority: they are evidence, whoever said them.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from google.adk.events import Event
 from google.adk.memory import BaseMemoryService
@@ -43,11 +43,14 @@ class ArtifactMemoryService(BaseMemoryService):
         artifacts: ArtifactStore,
         clock: Clock,
         *,
+        zone: tzinfo = UTC,
         limit: int = MAX_RESULTS,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
+        """Search `artifacts`; the days that a query names are those of `zone`."""
         self._artifacts = artifacts
         self._clock = clock
+        self._zone = zone
         self._limit = limit
         self._max_tokens = max_tokens
 
@@ -98,6 +101,7 @@ class ArtifactMemoryService(BaseMemoryService):
                 text=query,
                 limit=self._limit,
                 max_tokens=self._max_tokens,
+                asked_at=self._clock.now().astimezone(self._zone),
             )
         )
         now = self._clock.now()

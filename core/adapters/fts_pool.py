@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from core.domain.periods import Period
 from core.domain.priors import REACH, Place
 from core.domain.ranking import CorpusStatistics, Document
 
@@ -28,19 +29,19 @@ _MOST_OF_A_TURN = 4
 _ROWS_PER_MATCH = 8
 
 _CACHED_TERMS = 50_000
-_FAR_FUTURE = 1e12
+_FAR_PAST, _FAR_FUTURE = -1e12, 1e12
 
 _SEARCH = """
-    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker, asks
       FROM artifact_terms JOIN artifacts ON artifacts.id = artifact_terms.rowid
-     WHERE artifact_terms MATCH :match AND artifact_terms.rowid >= :since
-       AND created_at < :before
+     WHERE artifact_terms MATCH :match AND artifact_terms.rowid BETWEEN :since AND :last
+       AND created_at >= :start AND created_at < :before
      ORDER BY rank, artifact_terms.rowid DESC LIMIT :size
 """
 
 # CROSS keeps the order of the tables: from the stretches to their few artifacts.
 _NEIGHBOURS = """
-    SELECT artifact_id, created_at, artifact_terms.terms, artifacts.session, turn, speaker
+    SELECT artifact_id, created_at, artifact_terms.terms, artifacts.session, turn, speaker, asks
       FROM json_each(:stretches) AS stretch
      CROSS JOIN artifacts CROSS JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
      WHERE tenant = :tenant AND artifacts.session = json_extract(stretch.value, '$[0]')
@@ -50,11 +51,36 @@ _NEIGHBOURS = """
 """
 
 _BY_ID = """
-    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker, asks
       FROM artifacts JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
      WHERE tenant = :tenant AND artifact_id IN (SELECT value FROM json_each(:ids))
        AND NOT retired
 """
+
+_NEWEST_OF = """
+    SELECT artifact_id, created_at, artifact_terms.terms, session, turn, speaker, asks
+      FROM artifacts JOIN artifact_terms ON artifact_terms.rowid = artifacts.id
+     WHERE tenant = :tenant AND created_at >= :start AND created_at < :before AND NOT retired
+     ORDER BY created_at DESC LIMIT :size
+"""
+
+_FIRST = """
+    SELECT id FROM artifacts WHERE tenant = :tenant AND created_at >= :start
+       AND created_at < :before AND NOT retired ORDER BY created_at LIMIT 1
+"""
+_LAST = _FIRST.replace("created_at LIMIT", "created_at DESC LIMIT")
+
+
+class Span(NamedTuple):
+    """Rows of the index, both ends included."""
+
+    first: int
+    last: int
+
+    @property
+    def rows(self) -> int:
+        """How many there are at most."""
+        return self.last - self.first + 1
 
 
 class TenantTotals(NamedTuple):
@@ -63,8 +89,14 @@ class TenantTotals(NamedTuple):
     id: int
     documents: int
     terms: int
-    oldest: int
-    newest: int
+    oldest: int | None
+    newest: int | None
+    """The first and the last row; None when nothing was ever stored."""
+
+    @property
+    def span(self) -> Span:
+        """All rows of the tenant."""
+        return Span(self.oldest or 0, self.newest or 0)
 
     def prefixed(self, term: str) -> str:
         """A term as the index holds it: the tenant's number, an 'x', the term."""
@@ -119,10 +151,14 @@ def pool(
     *,
     before: datetime | None,
     size: int,
+    period: Period | None = None,
 ) -> list[Document]:
-    """The best matches of the rarest terms, at most `size`."""
+    """The best matches of the rarest terms, at most `size`, of a period if one is given."""
+    span = _span_of(connection, tenant, period, before) if period else tenant.span
+    if span is None:
+        return []
     chosen, since = _affordable(
-        tenant, terms, frequencies, max_rows=min(MAX_ROWS, _ROWS_PER_MATCH * size)
+        tenant, terms, frequencies, span=span, max_rows=min(MAX_ROWS, _ROWS_PER_MATCH * size)
     )
     if not chosen:
         return []
@@ -132,11 +168,31 @@ def pool(
             # Terms are letters and digits only; the quotes keep words like OR from being syntax.
             "match": " OR ".join(f'"{tenant.prefixed(term)}"' for term in chosen),
             "since": since,
-            "before": _until(before),
+            "last": span.last,
+            "start": _from(period),
+            "before": _until(before, period),
             "size": size,
         },
     ).fetchall()
     return [_document(tenant, row) for row in rows]
+
+
+def newest_of(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    period: Period,
+    *,
+    before: datetime | None,
+    size: int,
+) -> list[Document]:
+    """The newest documents of a period, at most `size`, whatever they say."""
+    values = {
+        "tenant": tenant.id,
+        "start": _from(period),
+        "before": _until(before, period),
+        "size": size,
+    }
+    return [_document(tenant, row) for row in connection.execute(_NEWEST_OF, values)]
 
 
 def documents(
@@ -192,31 +248,65 @@ class _Row(NamedTuple):
     session: str | None
     turn: int | None
     speaker: str
+    asks: int
 
 
 def _document(tenant: TenantTotals, columns: Sequence[Any]) -> Document:
     row = _Row(*columns)
     terms = f" {row.terms}".replace(f" {tenant.prefixed('')}", " ").strip()
     return Document(
-        row.artifact_id, row.created_at, terms, Place(row.session, row.turn, row.speaker)
+        row.artifact_id,
+        row.created_at,
+        terms,
+        Place(row.session, row.turn, row.speaker, bool(row.asks)),
     )
 
 
-def _until(before: datetime | None) -> float:
-    return _FAR_FUTURE if before is None else before.timestamp()
+def _from(period: Period | None) -> float:
+    return _FAR_PAST if period is None else period.start.timestamp()
+
+
+def _until(before: datetime | None, period: Period | None = None) -> float:
+    ends = [before, period.end if period else None]
+    return min((end.timestamp() for end in ends if end is not None), default=_FAR_FUTURE)
+
+
+def _span_of(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    period: Period,
+    before: datetime | None,
+) -> Span | None:
+    """The rows between the first and the last of a period; those stored in another order are not.
+
+    They are looked at by `newest_of` alone.
+    """
+    values = {"tenant": tenant.id, "start": _from(period), "before": _until(before, period)}
+    first = connection.execute(_FIRST, values).fetchone()
+    last = connection.execute(_LAST, values).fetchone()
+    return Span(first[0], last[0]) if first and last and first[0] <= last[0] else None
 
 
 def _affordable(
-    tenant: TenantTotals, terms: Sequence[str], frequencies: dict[str, int], *, max_rows: int
+    tenant: TenantTotals,
+    terms: Sequence[str],
+    frequencies: dict[str, int],
+    *,
+    span: Span,
+    max_rows: int,
 ) -> tuple[list[str], int]:
-    """The rarest terms whose rows are within `max_rows`, and the oldest row to look at."""
+    """The rarest terms whose rows are within `max_rows`, and the oldest row to look at.
+
+    Of a span, a term is taken to have the share that the span has of all rows.
+    """
+    share = min(1.0, span.rows / tenant.span.rows)
     chosen: list[str] = []
-    rows = 0
+    rows = 0.0
     for term in sorted(terms, key=lambda term: frequencies[term]):
-        if chosen and rows + frequencies[term] > max_rows:
+        if chosen and rows + frequencies[term] * share > max_rows:
             break
         chosen.append(term)
-        rows += frequencies[term]
+        rows += frequencies[term] * share
     if rows <= max_rows:
-        return chosen, 0
-    return chosen, tenant.newest - (tenant.newest - tenant.oldest) * max_rows // rows
+        return chosen, span.first
+    return chosen, span.last - int((span.last - span.first) * max_rows / rows)

@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.adapters.dense_query import Asked, asking, dimension_changed
-from core.domain.priors import Place, speaker_terms
+from core.domain.priors import Place, ends_asking, speaker_terms
 from core.domain.ranking import (
     DEFAULT_WEIGHTS,
     CorpusStatistics,
@@ -175,7 +175,12 @@ def _entry(row: int, artifact: Artifact) -> _Entry:
         artifact.artifact_id,
         artifact.created_at.timestamp(),
         index_terms(artifact.content),
-        Place(artifact.session, artifact.turn, speaker_terms(artifact.content)),
+        Place(
+            artifact.session,
+            artifact.turn,
+            speaker_terms(artifact.content),
+            ends_asking(artifact.content),
+        ),
     )
     return _Entry(row, artifact, document)
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core.adapters.json_codec import decode, encode
-from core.adapters.postgres_pool import TenantTotals, lexemes, neighbours, pool
+from core.adapters.postgres_pool import TenantTotals, lexemes, neighbours, newest_of, pool
 from core.adapters.postgres_schema import Connection
-from core.domain.priors import speaker_terms
+from core.domain.periods import Period
+from core.domain.priors import ends_asking, speaker_terms
 from core.domain.ranking import Document, SearchQuery
 from core.domain.search_terms import index_terms
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
@@ -17,12 +18,15 @@ _POOL = 4
 
 _LEAST_POOL = 64
 
+_PERIOD_POOL = 48
+"""Matches, and newest documents, looked at of each time that x_t names."""
+
 _FAR_FUTURE = 1e12
 
 _INSERT = """
     INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
-                           terms, lexemes, body)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s), %s)
+                           asks, terms, lexemes, body)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s), %s)
 """
 
 
@@ -94,6 +98,7 @@ def _values(tenant_id: int, row: ArtifactRow) -> tuple[Any, ...]:
         artifact.created_at.timestamp(),
         row.length,
         speaker_terms(artifact.content),
+        ends_asking(artifact.content),
         row.terms,
         lexemes(tenant_id, row.terms),
         row.body,
@@ -135,7 +140,32 @@ def pools(
         )
         beside = neighbours(connection, tenant, matches, before=query.before)
         found.update((document.artifact_id, document) for document in (*matches, *beside))
+    for period in terms.periods:
+        found.update(_of_period(connection, tenant, query, terms, frequencies, period=period))
     return found
+
+
+def _of_period(
+    connection: Connection,
+    tenant: TenantTotals,
+    query: RecallQuery,
+    terms: SearchQuery,
+    frequencies: dict[str, int],
+    *,
+    period: Period,
+) -> dict[str, Document]:
+    """Documents of a time that x_t names: those that match x_t best, and the newest."""
+    matches = pool(
+        connection,
+        tenant,
+        list(terms.text),
+        frequencies,
+        before=query.before,
+        size=_PERIOD_POOL,
+        period=period,
+    )
+    newest = newest_of(connection, tenant, period, before=query.before, size=_PERIOD_POOL)
+    return {document.artifact_id: document for document in (*matches, *newest)}
 
 
 def previous_turn(connection: Connection, tenant: int, query: RecallQuery) -> Document | None:

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from core.adapters.postgres_schema import Connection
+from core.domain.periods import Period
 from core.domain.priors import REACH, Place
 from core.domain.ranking import CorpusStatistics, Document
 from schemas.tenancy import Tenant
@@ -31,7 +32,7 @@ _MOST_OF_A_TURN = 4
 """Artifacts looked at for each neighbouring turn, which may hold many tool results."""
 
 _CACHED_TERMS = 50_000
-_FAR_FUTURE = 1e12
+_FAR_PAST, _FAR_FUTURE = -1e12, 1e12
 
 _MAX_LEXEME_BYTES = 900_000
 """A tsvector holds less than 1 MiB of text; terms beyond this are stored but not searched."""
@@ -53,19 +54,36 @@ _SEARCH = """
     ), best AS MATERIALIZED (
         SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
           FROM wanted JOIN artifacts ON lexemes @@ term
-         WHERE NOT retired AND {newest} created_at < %(before)s
+         WHERE NOT retired AND {span} created_at < %(before)s
          GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
     )
-    SELECT artifact_id, created_at, terms, session, turn, speaker
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks
       FROM best JOIN artifacts USING (id) ORDER BY score DESC, id DESC
 """
 # A condition that all rows meet would still make PostgreSQL read the whole index of ids.
-_SEARCH_ALL = _SEARCH.format(newest="")
-_SEARCH_NEWEST = _SEARCH.format(newest="id >= %(since)s AND")
+_SEARCH_ALL = _SEARCH.format(span="")
+_SEARCH_NEWEST = _SEARCH.format(span="id >= %(since)s AND")
+_SEARCH_SPAN = _SEARCH.format(
+    span="id BETWEEN %(since)s AND %(last)s AND created_at >= %(start)s AND"
+)
+_NEWEST_OF = """
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
+     WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+       AND NOT retired
+     ORDER BY created_at DESC, id DESC LIMIT %(size)s
+"""
+_SPAN = """
+    SELECT (SELECT id FROM artifacts
+             WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+               AND NOT retired ORDER BY created_at, id LIMIT 1),
+           (SELECT id FROM artifacts
+             WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+               AND NOT retired ORDER BY created_at DESC, id DESC LIMIT 1)
+"""
 _NEIGHBOURS = """
     SELECT beside.* FROM unnest(%(sessions)s::text[], %(turns)s::integer[]) AS place (session, turn)
      CROSS JOIN LATERAL (
-        SELECT artifact_id, created_at, terms, artifacts.session, artifacts.turn, speaker
+        SELECT artifact_id, created_at, terms, artifacts.session, artifacts.turn, speaker, asks
           FROM artifacts
          WHERE tenant = %(tenant)s AND artifacts.session = place.session
            AND artifacts.turn = place.turn AND NOT retired AND created_at < %(before)s
@@ -73,9 +91,21 @@ _NEIGHBOURS = """
 """
 
 _BY_ID = """
-    SELECT artifact_id, created_at, terms, session, turn, speaker FROM artifacts
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
      WHERE tenant = %s AND artifact_id = ANY(%s) AND NOT retired
 """
+
+
+class Span(NamedTuple):
+    """Rows of the index, both ends included."""
+
+    first: int
+    last: int
+
+    @property
+    def rows(self) -> int:
+        """How many there are at most."""
+        return self.last - self.first + 1
 
 
 class TenantTotals(NamedTuple):
@@ -86,6 +116,11 @@ class TenantTotals(NamedTuple):
     terms: int
     oldest: int
     newest: int
+
+    @property
+    def span(self) -> Span:
+        """All rows of the tenant."""
+        return Span(self.oldest, self.newest)
 
 
 class TermFrequencies:
@@ -156,23 +191,48 @@ def pool(
     *,
     before: datetime | None,
     size: int,
+    period: Period | None = None,
 ) -> list[Document]:
-    """The best matches of the rarest terms, at most `size`."""
-    chosen, since = _affordable(tenant, terms, frequencies)
+    """The best matches of the rarest terms, at most `size`, of a period if one is given."""
+    span = _span_of(connection, tenant, period, before) if period else tenant.span
+    if span is None:
+        return []
+    chosen, since = _affordable(tenant, terms, frequencies, span)
     if not chosen:
         return []
+    search = _SEARCH_SPAN if period else _SEARCH_NEWEST if since else _SEARCH_ALL
     rows = connection.execute(
-        _SEARCH_NEWEST if since else _SEARCH_ALL,
+        search,
         {
             "terms": [_query(tenant.id, term) for term in chosen],
             "weights": [math.log(1 + tenant.documents / frequencies[term]) for term in chosen],
             "mean": max(1.0, tenant.terms / max(tenant.documents, 1)),
-            "since": since,
-            "before": _until(before),
+            "since": since or span.first,
+            "last": span.last,
+            "start": _from(period),
+            "before": _until(before, period),
             "size": size,
         },
     ).fetchall()
     return [_document(row) for row in rows]
+
+
+def newest_of(
+    connection: Connection,
+    tenant: TenantTotals,
+    period: Period,
+    *,
+    before: datetime | None,
+    size: int,
+) -> list[Document]:
+    """The newest documents of a period, at most `size`, whatever they say."""
+    values = {
+        "tenant": tenant.id,
+        "start": _from(period),
+        "before": _until(before, period),
+        "size": size,
+    }
+    return [_document(row) for row in connection.execute(_NEWEST_OF, values).fetchall()]
 
 
 def documents(
@@ -213,12 +273,29 @@ def neighbours(
 
 
 def _document(row: Sequence[Any]) -> Document:
-    artifact_id, created_at, terms, session, turn, speaker = row
-    return Document(artifact_id, created_at, terms, Place(session, turn, speaker))
+    artifact_id, created_at, terms, session, turn, speaker, asks = row
+    return Document(artifact_id, created_at, terms, Place(session, turn, speaker, asks))
 
 
-def _until(before: datetime | None) -> float:
-    return _FAR_FUTURE if before is None else before.timestamp()
+def _from(period: Period | None) -> float:
+    return _FAR_PAST if period is None else period.start.timestamp()
+
+
+def _until(before: datetime | None, period: Period | None = None) -> float:
+    ends = [before, period.end if period else None]
+    return min((end.timestamp() for end in ends if end is not None), default=_FAR_FUTURE)
+
+
+def _span_of(
+    connection: Connection, tenant: TenantTotals, period: Period, before: datetime | None
+) -> Span | None:
+    """The rows between the first and the last of a period; those stored in another order are not.
+
+    They are looked at by `newest_of` alone.
+    """
+    values = {"tenant": tenant.id, "start": _from(period), "before": _until(before, period)}
+    first, last = connection.execute(_SPAN, values).fetchone() or (None, None)
+    return Span(first, last) if first and last and first <= last else None
 
 
 def _count(connection: Connection, tenant: TenantTotals, terms: Sequence[str]) -> dict[str, int]:
@@ -247,17 +324,21 @@ def _is_fresh(counted_at: int, documents: int) -> bool:
 
 
 def _affordable(
-    tenant: TenantTotals, terms: Sequence[str], frequencies: Mapping[str, int]
+    tenant: TenantTotals, terms: Sequence[str], frequencies: Mapping[str, int], span: Span
 ) -> tuple[list[str], int]:
-    """The rarest terms whose rows are within MAX_ROWS, and the oldest row to look at."""
+    """The rarest terms whose rows are within MAX_ROWS, and the oldest row to look at; 0 for all.
+
+    Of a span, a term is taken to have the share that the span has of all rows.
+    """
+    share = min(1.0, span.rows / tenant.span.rows)
     chosen: list[str] = []
-    rows = 0
+    rows = 0.0
     for term in sorted(terms, key=lambda term: frequencies[term]):
-        if chosen and rows + frequencies[term] > MAX_ROWS:
+        if chosen and rows + frequencies[term] * share > MAX_ROWS:
             break
         if frequencies[term]:
             chosen.append(term)
-        rows += frequencies[term]
+        rows += frequencies[term] * share
     if rows <= MAX_ROWS:
         return chosen, 0
-    return chosen, tenant.newest - (tenant.newest - tenant.oldest) * MAX_ROWS // rows
+    return chosen, span.last - int((span.last - span.first) * MAX_ROWS / rows)

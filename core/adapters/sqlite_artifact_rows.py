@@ -4,9 +4,10 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from core.adapters.fts_pool import TenantTotals, neighbours, pool
+from core.adapters.fts_pool import TenantTotals, neighbours, newest_of, pool
 from core.adapters.json_codec import decode
-from core.domain.priors import speaker_terms
+from core.domain.periods import Period
+from core.domain.priors import ends_asking, speaker_terms
 from core.domain.ranking import Document, SearchQuery
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from schemas.tenancy import Tenant
@@ -18,6 +19,9 @@ _LEAST_POOL = 64
 
 _STATE_POOL = 32
 """Matches of the state looked at; it never decides against x_t."""
+
+_PERIOD_POOL = 48
+"""Matches, and newest documents, looked at of each time that x_t names."""
 
 _FAR_FUTURE = 1e12
 
@@ -43,8 +47,8 @@ def insert_row(connection: sqlite3.Connection, row: ArtifactRow) -> None:
     )
     identity = connection.execute(
         "INSERT INTO artifacts "
-        "(tenant, artifact_id, session, kind, turn, created_at, speaker, terms, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "(tenant, artifact_id, session, kind, turn, created_at, speaker, asks, terms, body) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tenant,
             artifact.artifact_id,
@@ -53,6 +57,7 @@ def insert_row(connection: sqlite3.Connection, row: ArtifactRow) -> None:
             artifact.turn,
             artifact.created_at.timestamp(),
             speaker_terms(artifact.content),
+            ends_asking(artifact.content),
             len(row.terms.split()),
             row.body,
         ),
@@ -86,7 +91,32 @@ def pools(
         )
         beside = neighbours(connection, tenant, matches[: size // 4], before=query.before)
         found.update((document.artifact_id, document) for document in (*matches, *beside))
+    for period in terms.periods:
+        found.update(_of_period(connection, tenant, query, terms, frequencies, period=period))
     return found
+
+
+def _of_period(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    query: RecallQuery,
+    terms: SearchQuery,
+    frequencies: dict[str, int],
+    *,
+    period: Period,
+) -> dict[str, Document]:
+    """Documents of a time that x_t names: those that match x_t best, and the newest."""
+    matches = pool(
+        connection,
+        tenant,
+        list(terms.text),
+        frequencies,
+        before=query.before,
+        size=_PERIOD_POOL,
+        period=period,
+    )
+    newest = newest_of(connection, tenant, period, before=query.before, size=_PERIOD_POOL)
+    return {document.artifact_id: document for document in (*matches, *newest)}
 
 
 def previous_turn(

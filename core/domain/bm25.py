@@ -7,6 +7,7 @@ score relative to the best match, it stays low when even the best match is a poo
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 K1 = 0.9
@@ -41,7 +42,7 @@ def found_terms(
 ) -> dict[str, float]:
     """BM25 score of each weighted term that a document of `terms` holds."""
     words = terms.split()
-    held = weights.keys() & set(words)
+    held = weights.keys() & words
     if not held:
         return {}
     damping = K1 * (1 - B + B * len(words) / max(statistics.mean_length, 1.0))
@@ -54,12 +55,9 @@ def found_terms(
     return found
 
 
-def coverage(
-    found: Sequence[Mapping[str, float]], weights: Mapping[str, float], wanted: Container[str]
-) -> list[float]:
-    """For each document, the share of the wanted terms' weight that was found, 0..1."""
-    total = sum(weight for term, weight in weights.items() if term in wanted) or 1.0
-    return [min(1.0, _sum(terms, wanted) / total) for terms in found]
+def coverage(found: Mapping[str, float], wanted: Container[str], weight: float) -> float:
+    """The share of the wanted terms' `weight`, all taken together, that was found, 0..1."""
+    return min(1.0, _sum(found, wanted) / (weight or 1.0))
 
 
 def saturated(found: Mapping[str, float], wanted: Container[str]) -> float:
@@ -68,33 +66,46 @@ def saturated(found: Mapping[str, float], wanted: Container[str]) -> float:
     return score / (score + _HALF_SCORE)
 
 
-def letter_coverage(documents: Sequence[str], wanted: Iterable[str]) -> list[float]:
-    """For each document, the share of the wanted terms' trigrams that it holds, 0..1.
+class Letters(NamedTuple):
+    """Which of the wanted trigrams a document holds, in their order, and its length in words."""
+
+    held: Sequence[str]
+    length: int
+
+
+def trigrams(terms: Iterable[str]) -> list[str]:
+    """The trigrams of terms, each once; a term shorter than one is taken whole."""
+    return list(dict.fromkeys(part for term in terms for part in _trigrams(term)))
+
+
+def letters(terms: str, wanted: Iterable[str]) -> Letters:
+    """The letters of a document of `terms`. How often it holds a trigram does not count."""
+    padded = f" {terms[:MAX_LETTERS]} "
+    # Length in words: of texts with as many words, one with longer words is no worse.
+    return Letters([part for part in wanted if part in padded], padded.count(" ") - 1)
+
+
+def letter_coverage(documents: Sequence[Letters], wanted: Iterable[str]) -> list[float]:
+    """For each document, the share of the wanted trigrams that it holds, 0..1.
 
     Finds other forms of a word ('adoption', 'adopting') where stems differ. Each trigram weighs
-    as much as it is rare among `documents`. How often a document holds it does not count; a term
-    shorter than a trigram, such as a bigram of kanji, is taken whole.
+    as much as it is rare among `documents`.
     """
-    trigrams = list(dict.fromkeys(part for term in wanted for part in _trigrams(term)))
-    padded = [f" {terms[:MAX_LETTERS]} " for terms in documents]
-    held = [[part for part in trigrams if part in text] for text in padded]
-    counts = Counter(part for parts in held for part in parts)
-    # Lengths in words: of texts with as many words, one with longer words is no worse.
-    lengths = [text.count(" ") - 1 for text in padded]
-    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+    counts = Counter(chain.from_iterable(document.held for document in documents))
+    mean = max(1.0, sum(document.length for document in documents) / max(1, len(documents)))
     statistics = CorpusStatistics(len(documents), mean, counts)
-    weights = {part: rarity(part, statistics) for part in trigrams}
+    weights = {part: rarity(part, statistics) for part in wanted}
     total = sum(weights.values())
     scores = []
-    for length, parts in zip(lengths, held, strict=True):
-        found = sum(map(weights.__getitem__, parts))
+    for held, length in documents:
+        found = sum(map(weights.__getitem__, held))
         damping = K1 * (1 - B + B * length / mean)
         scores.append(min(1.0, found * (K1 + 1) / (1 + damping) / total) if total else 0.0)
     return scores
 
 
 def _sum(found: Mapping[str, float], wanted: Container[str]) -> float:
-    return sum(value for term, value in found.items() if term in wanted)
+    return sum([value for term, value in found.items() if term in wanted])
 
 
 def _trigrams(term: str) -> list[str]:

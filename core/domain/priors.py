@@ -1,8 +1,8 @@
 """What the place of a turn says about its relevance, beside its own words.
 
 A question and its answer are seldom one turn: the answer stands beside the words that are asked
-for. So a turn gets a share of its neighbours' scores, of the best of its session, and a little
-when somebody said it whom x_t names.
+for, and most often right behind a question. So a turn gets a share of its neighbours' scores, of
+the best of its session, and a little when somebody said it whom x_t names.
 """
 
 import re
@@ -16,17 +16,30 @@ from schemas.recall_weights import RecallWeights
 REACH = 2
 """How many turns away a neighbour may be; each turn further counts by the weight again."""
 
+_OFFSETS = sorted(range(-REACH, REACH + 1), key=lambda offset: (abs(offset) or 1, offset))
+"""Of neighbours that give as much, the reason names the first."""
+
 _BEST_OF_SESSION = 3
+
+_LAST_LINE = 1_000
+"""Characters at the end of a text in which its last line is looked for."""
+
+_ASKED = re.compile(r"？|\?(?=[\s\"'”’」』)\]）!]|$)")
+"""A question mark that ends a sentence: not one within a URL."""
+
+_ASKING_END = ("か。", "か", "かな。", "かな")
+"""How a Japanese question ends that has no question mark."""
 
 _LABEL = re.compile(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
 
 
 class Place(NamedTuple):
-    """Where a document stands: its session and turn, if any, and who speaks in it."""
+    """Where a document stands: its session and turn, if any, who speaks, whether it ends asking."""
 
     session: str | None = None
     turn: int | None = None
     speaker: str = ""
+    asks: bool = False
 
 
 class Prior(NamedTuple):
@@ -45,6 +58,12 @@ def said_by(content: str) -> str:
     return label[1] if label else ""
 
 
+def ends_asking(content: str) -> bool:
+    """Whether the last line of a text asks something, so that the answer is still to come."""
+    line = content[-_LAST_LINE:].rstrip().rpartition("\n")[2].rstrip("」』\"')）")
+    return _ASKED.search(line) is not None or line.endswith(_ASKING_END)
+
+
 def speaker_terms(content: str) -> str:
     """The search terms of that label."""
     return index_terms(said_by(content))
@@ -58,8 +77,7 @@ def priors(
 ) -> list[Prior]:
     """The prior of each document, from the places and scores of all."""
     best = _best_by_turn(places, scores)
-    shares = _shares(weights.neighbour)
-    near = [_nearness(at, place, scores, best, shares) for at, place in enumerate(places)]
+    near = [_nearness(at, places, scores, best, weights) for at in range(len(places))]
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
     found = []
@@ -73,7 +91,7 @@ def priors(
 def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tuple[str, int], int]:
     """The position of the best document of each turn that has one with a score."""
     best: dict[tuple[str, int], int] = {}
-    for at, (session, turn, _) in enumerate(places):
+    for at, (session, turn, *_) in enumerate(places):
         if session is not None and turn is not None and scores[at]:
             other = best.setdefault((session, turn), at)
             if scores[at] > scores[other]:
@@ -83,38 +101,36 @@ def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tupl
 
 def _nearness(
     at: int,
-    place: Place,
+    places: Sequence[Place],
     scores: Sequence[float],
     best: Mapping[tuple[str, int], int],
-    shares: Sequence[tuple[int, float]],
+    weights: RecallWeights,
 ) -> tuple[float, int | None]:
     """What the neighbours give, and the one that gives most. A turn's tool results are near.
 
-    Of each distance only the better neighbour gives: `shares` says how much at which offset.
+    Of each distance only the one that gives most counts.
     """
-    session, turn, _ = place
+    session, turn, *_ = places[at]
     if session is None or turn is None:
         return 0.0, None
-    given: dict[float, float] = {}
+    given: dict[int, float] = {}
     most, beside = 0.0, None
-    for offset, share in shares:
+    for offset in _OFFSETS:
         other = best.get((session, turn + offset))
         if other is None or other == at:
             continue
-        gain = share * scores[other]
-        if gain > given.get(share, 0.0):
-            given[share] = gain
+        gain = _share(offset, weights, asked=places[other].asks) * scores[other]
+        distance = abs(offset) or 1
+        given[distance] = max(gain, given.get(distance, 0.0))
         if gain > most:
             most, beside = gain, other
     return sum(given.values()), beside
 
 
-def _shares(weight: float) -> list[tuple[int, float]]:
-    """(offset, share) of each neighbour; the turn itself counts as next to its own documents."""
-    if not weight:
-        return []
-    offsets = sorted(range(-REACH, REACH + 1), key=lambda offset: (abs(offset) or 1, offset))
-    return [(offset, weight ** (abs(offset) or 1)) for offset in offsets]
+def _share(offset: int, weights: RecallWeights, *, asked: bool) -> float:
+    """Share of the score of the turn at `offset`; the turn itself is next to its own documents."""
+    share = weights.neighbour ** (abs(offset) or 1)
+    return max(share, weights.answer) if asked and offset == -1 else share
 
 
 def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:

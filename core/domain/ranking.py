@@ -2,24 +2,21 @@
 
 The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
 can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
-never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`). Measured
-against rank fusion, diversification and decay by age in docs/memory.md.
+never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
+whether it is of a time that x_t names. Measured against rank fusion, diversification and decay by
+age in docs/memory.md.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.domain.bm25 import (
-    CorpusStatistics,
-    coverage,
-    found_terms,
-    letter_coverage,
-    rarity,
-    saturated,
-)
+from core.domain.bm25 import CorpusStatistics, letter_coverage
+from core.domain.document_parts import ANY_DOCUMENT
 from core.domain.excerpt import excerpt
 from core.domain.nearness import blended, nearness
+from core.domain.periods import Period, named_periods
 from core.domain.priors import Place, Prior, priors
+from core.domain.reading import Reading, Wanted, read, wanted
 from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from core.domain.tokens import clip_tokens, estimate_tokens
 from schemas.artifact import Artifact, RecalledArtifact, RecallQuery
@@ -33,12 +30,16 @@ __all__ = [
     "fit",
     "fitted",
     "rank",
+    "readings",
     "search_query",
     "shortlist",
 ]
 
 PREVIOUS_TURN = "previous turn"
 """The reason that the newest TURN artifact of a session is always a candidate."""
+
+TIME_NAMED = "time named"
+"""The reason that x_t names the time an artifact was made at."""
 
 DEFAULT_WEIGHTS = RecallWeights()
 
@@ -54,6 +55,9 @@ _LEAST_STATE = 0.1
 _LEAST_STATE_OF_FUSED = 0.5
 """With an embedder: texts with the same words are never quite as near, so a tie is broad there."""
 
+_TIME_ALONE = 0.5
+"""Share of its weight that a time keeps for what has nothing else of x_t."""
+
 _SHOWN_WORDS = 6
 
 _CLOSE = 0.5
@@ -67,6 +71,8 @@ class SearchQuery(NamedTuple):
     state: Mapping[str, str]
     said: frozenset[str] = frozenset()
     """All terms of x_t, stop words too: a name may be one ('Will')."""
+    periods: tuple[Period, ...] = ()
+    """Times that x_t names."""
 
     @property
     def terms(self) -> list[str]:
@@ -101,7 +107,20 @@ def search_query(query: RecallQuery) -> SearchQuery:
             if term not in text:
                 state.setdefault(term, item)
     said = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
-    return SearchQuery(text, dict(list(state.items())[:24]), said)
+    periods = named_periods(query.text, query.asked_at) if query.asked_at else ()
+    return SearchQuery(text, dict(list(state.items())[:24]), said, periods)
+
+
+def readings(
+    documents: Iterable[Document],
+    query: SearchQuery,
+    statistics: CorpusStatistics,
+    *,
+    weights: RecallWeights = DEFAULT_WEIGHTS,
+) -> dict[str, Reading]:
+    """What each document holds, by its terms: the part of `rank` that need not wait for others."""
+    look = _wanted(query, statistics, weights)
+    return {document.terms: read(document.terms, look) for document in documents}
 
 
 def rank(
@@ -112,58 +131,83 @@ def rank(
     weights: RecallWeights = DEFAULT_WEIGHTS,
     limit: int = MOST_RANKED,
     cosines: Mapping[str, float] | None = None,
+    early: Mapping[str, Reading] | None = None,
 ) -> list[Ranked]:
     """The best `limit` documents that match or stand beside one that does, with the reasons.
 
-    `cosines` says how near a document is to x_t in meaning, by id, where that is known. One more
-    is returned, so that `shortlist` may leave out the previous turn.
+    `cosines` says how near a document is to x_t in meaning, by id, where that is known. `early`
+    is what `readings` gave for some of the documents and the same query, statistics and weights.
+    One more is returned, so that `shortlist` may leave out the previous turn.
     """
     known = list(documents)
-    rarities = {term: rarity(term, statistics) for term in query.terms}
-    found = [found_terms(document.terms, rarities, statistics) for document in known]
+    look = _wanted(query, statistics, weights)
+    done = early or {}
+    texts = [done.get(document.terms) or read(document.terms, look) for document in known]
     near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
-    scores = _own_scores(known, found, rarities, query, weights=weights, near=near)
-    around = priors([document.place for document in known], scores, query.said, weights)
+    scores = _own_scores(texts, look, weights=weights, near=near)
+    around = priors([_place(document) for document in known], scores, query.said, weights)
+    dated = [
+        weights.period * _is_of(document.created_at, query.periods) * (1.0 if own else _TIME_ALONE)
+        for document, own in zip(known, scores, strict=True)
+    ]
+    totals = [
+        round(score + prior.score + date, 6)
+        for score, prior, date in zip(scores, around, dated, strict=True)
+    ]
     ranked = [
-        (Ranked(document.artifact_id, document.created_at, round(score + prior.score, 6), []), at)
-        for at, (document, score, prior) in enumerate(zip(known, scores, around, strict=True))
-        if score or prior.beside is not None
+        (Ranked(document.artifact_id, document.created_at, totals[at], []), at)
+        for at, document in enumerate(known)
+        if scores[at] or dated[at] or around[at].beside is not None
     ]
     ranked.sort(key=lambda item: _best_first(item[0]))
     return [
         item._replace(
-            why=[*_why_near(near[at]), *_why(found[at], query), *_why_there(around[at], known)]
+            why=[
+                *_why_near(near[at]),
+                *_why(texts[at].found, query),
+                *_why_there(around[at], known),
+                *([TIME_NAMED] if dated[at] else []),
+            ]
         )
         for item, at in ranked[: limit + 1]
     ]
 
 
+def _place(document: Document) -> Place:
+    """Where a document stands in a talk. Parts of a document stand for themselves."""
+    return Place() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
+
+
+def _is_of(created_at: float, periods: Sequence[Period]) -> bool:
+    return any(p.start.timestamp() <= created_at < p.end.timestamp() for p in periods)
+
+
+def _wanted(query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights) -> Wanted:
+    return wanted(query.text, query.state, statistics, with_letters=bool(weights.letters))
+
+
 def _own_scores(
-    documents: Sequence[Document],
-    found: Sequence[Mapping[str, float]],
-    rarities: Mapping[str, float],
-    query: SearchQuery,
+    texts: Sequence[Reading],
+    look: Wanted,
     *,
     weights: RecallWeights,
     near: Sequence[float | None],
 ) -> list[float]:
-    """What each document's own text is worth. Letters lift a match, they never make one."""
-    words = coverage(found, rarities, query.text)
+    """What each document's own text is worth."""
     # The more of x_t one document covers, the less the state decides: then it only breaks ties.
     least = _LEAST_STATE if all(close is None for close in near) else _LEAST_STATE_OF_FUSED
-    state = weights.state * max(least, 1.0 - max(words, default=0.0))
-    matching = [at for at, said in enumerate(words) if said]
-    letters = dict.fromkeys(matching, 0.0)
-    if weights.letters:
-        held = [documents[at].terms for at in matching]
-        letters = dict(zip(matching, letter_coverage(held, query.text), strict=True))
-    texts = [
-        weights.words * said + weights.letters * letters.get(at, 0.0)
-        for at, said in enumerate(words)
+    best = max((text.words for text in texts), default=0.0)
+    state = weights.state * max(least, 1.0 - best)
+    matching = [text.letters for text in texts if text.letters is not None]
+    letters = iter(letter_coverage(matching, look.trigrams))
+    by_words = [
+        weights.words * text.words
+        + weights.letters * (0.0 if text.letters is None else next(letters))
+        for text in texts
     ]
     return [
-        text + state * saturated(terms, query.state)
-        for text, terms in zip(blended(texts, near, weights.dense), found, strict=True)
+        score + state * text.state
+        for score, text in zip(blended(by_words, near, weights.dense), texts, strict=True)
     ]
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from core.domain.stem import stem
-from core.domain.stop_words import STOP_BIGRAMS, STOP_WORDS
+from core.domain.stop_words import ASKING_KANJI, STOP_BIGRAMS, STOP_WORDS
 
 MAX_INDEX_TERMS = 20_000
 """Terms kept of one text; what follows is stored but cannot be searched."""
@@ -118,15 +118,16 @@ def _cjk_query(run: str) -> Iterator[str]:
     spelled_out = _ALL_HIRAGANA.fullmatch(run) is not None
     for bigram in _bigrams(run):
         # Beside kanji or katakana, hiragana are endings and particles.
-        if len(bigram) == 1 or not (
+        if (len(bigram) == 1 and bigram not in ASKING_KANJI) or not (
             bigram in STOP_BIGRAMS
+            or not ASKING_KANJI.isdisjoint(bigram)
             or _PARTICLE_AFTER_KANJI.match(bigram)
             or _PARTICLE_BEFORE.match(bigram)
             or (_ALL_HIRAGANA.fullmatch(bigram) and not spelled_out)
         ):
             yield bigram
     if len(run) > 1:
-        yield from _IS_KANJI.findall(run)
+        yield from (kanji for kanji in _IS_KANJI.findall(run) if kanji not in ASKING_KANJI)
 
 
 def _bigrams(run: str) -> Iterator[str]:

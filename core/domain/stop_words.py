@@ -18,5 +18,8 @@ _JAPANESE = """
 なに 何か いい しま すか ます ょう しょ でし いた いか うか ない
 """
 
+ASKING_KANJI = frozenset("何誰")
+"""What Japanese asks with (what, who); a text that answers does not hold them."""
+
 STOP_WORDS = frozenset(_ENGLISH.split())
 STOP_BIGRAMS = frozenset(_JAPANESE.split())

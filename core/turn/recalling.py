@@ -1,5 +1,7 @@
 """Step 2, Recall: A_t from the artifact store, by x_t and CCS_{t-1}."""
 
+from datetime import datetime
+
 from core.ports.artifact_store import ArtifactStore
 from schemas.artifact import Recall, RecallQuery
 from schemas.commit import CommittedState
@@ -9,9 +11,14 @@ from schemas.tenancy import SessionKey
 
 
 def recall_query(
-    key: SessionKey, turn_input: TurnInput, previous: CommittedState, limits: Limits
+    key: SessionKey,
+    turn_input: TurnInput,
+    previous: CommittedState,
+    limits: Limits,
+    *,
+    at: datetime,
 ) -> RecallQuery:
-    """The query: x_t, and of CCS_{t-1} entities, goal, open questions and, last, the gist."""
+    """The query: x_t, said at `at`, and of CCS_{t-1} entities, goal, open questions, gist."""
     ccs = previous.ccs
     terms = [
         *ccs.focal_entities,
@@ -26,6 +33,7 @@ def recall_query(
         limit=limits.recall_k,
         max_tokens=limits.recall_tokens,
         excerpt_tokens=limits.artifact_tokens,
+        asked_at=at,
     )
 
 
@@ -36,6 +44,10 @@ async def recall(
     turn_input: TurnInput,
     previous: CommittedState,
     limits: Limits,
+    at: datetime,
 ) -> Recall:
-    """At most k candidates. Raises StoreError when the store cannot be read."""
-    return await store.recall(recall_query(key, turn_input, previous, limits))
+    """At most k candidates; `at` is when x_t is said, in the zone whose days it means.
+
+    Raises StoreError when the store cannot be read.
+    """
+    return await store.recall(recall_query(key, turn_input, previous, limits, at=at))

@@ -40,6 +40,8 @@ class Past:
     summary: Summary | None = None
     after_turn: int = 0
     """Messages of this turn and earlier ones are past a reset and no longer belong to it."""
+    at: datetime | None = None
+    """When x_t is said, in the zone whose days it means."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ async def _recalled(past: Past, turn_input: TurnInput, limits: Limits) -> Recall
             text=turn_input.text,
             limit=limits.recall_k,
             max_tokens=min(limits.recall_tokens, limits.history_tokens),
+            asked_at=past.at,
         )
     )
 

@@ -64,6 +64,7 @@ class OurStore:
             text=question,
             limit=limit,
             max_tokens=_NO_LIMIT,
+            asked_at=corpus.asked_at,
         )
         recall = await self._store.recall(query)
         return [candidate.artifact.artifact_id for candidate in recall.candidates]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""Creation time of the first passage; each later one is a minute younger."""
+"""When the first passage was made, if the data do not say; each later one a minute later."""
 
 
 class Passage(NamedTuple):
@@ -16,11 +16,13 @@ class Passage(NamedTuple):
     session: str | None = None
     turn: int | None = None
     speaker: str = ""
+    at: datetime | None = None
+    """When it was said, if the data say so."""
 
     @property
     def created_at(self) -> datetime:
-        """When it was said; all that matters is the order."""
-        return START + timedelta(minutes=self.position)
+        """When it was said; without a date, all that matters is the order."""
+        return self.at or START + timedelta(minutes=self.position)
 
 
 class Question(NamedTuple):
@@ -37,3 +39,8 @@ class Corpus(NamedTuple):
     name: str
     passages: list[Passage]
     questions: list[Question]
+
+    @property
+    def asked_at(self) -> datetime:
+        """When the questions are asked: after all that was said."""
+        return max(passage.created_at for passage in self.passages) + timedelta(minutes=1)

@@ -6,6 +6,7 @@ is adversarial: its questions have no answer, their evidence is the turn that mi
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lab.recall.corpus import Corpus, Passage, Question
@@ -38,14 +39,37 @@ def read_dialogue(dialogue: Mapping[str, Any]) -> Corpus:
 def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
     numbers = [int(found[1]) for name in conversation if (found := _SESSION.fullmatch(name))]
     turns = [
-        (str(number), turn, said)
+        (number, turn, said)
         for number in sorted(numbers)
         for turn, said in enumerate(conversation[f"session_{number}"], start=1)
     ]
+    began = {number: _began(conversation, number) for number in numbers}
     return [
-        Passage(said["dia_id"], _text(said), position, session, turn, said["speaker"])
-        for position, (session, turn, said) in enumerate(turns)
+        Passage(
+            said["dia_id"],
+            _text(said),
+            position,
+            str(number),
+            turn,
+            said["speaker"],
+            _said_at(began[number], turn),
+        )
+        for position, (number, turn, said) in enumerate(turns)
     ]
+
+
+def _began(conversation: Mapping[str, Any], number: int) -> datetime | None:
+    """When a session began: '1:56 pm on 8 May, 2023', taken as UTC; None for anything else."""
+    said = str(conversation.get(f"session_{number}_date_time"))
+    try:
+        return datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _said_at(began: datetime | None, turn: int) -> datetime | None:
+    """When a turn was said: the data give the time of the session alone."""
+    return None if began is None else began + timedelta(minutes=turn)
 
 
 def _text(said: Mapping[str, Any]) -> str:

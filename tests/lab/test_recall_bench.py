@@ -1,6 +1,7 @@
 """The recall bench reads both formats, and counts what it says it counts."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from bench.ops_corpus import operations_talk
 from core.errors import InputError
 from lab.recall.bench import bench_recall
 from lab.recall.contenders import FUSED, OURS
-from lab.recall.corpus import Question
+from lab.recall.corpus import START, Question
 from lab.recall.reading import read_corpora
 from lab.recall.scoring import evidence_share, percentile
 from lab.recall.table import table
@@ -20,7 +21,7 @@ DIALOGUE = {
     "conversation": {
         "speaker_a": "Mina",
         "speaker_b": "Otto",
-        "session_1_date_time": "1 May",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
             {"speaker": "Mina", "dia_id": "D1:1", "text": "I adopted a grey cat called Fog."},
             {"speaker": "Otto", "dia_id": "D1:2", "text": "Lovely! I bought a sailing boat."},
@@ -73,6 +74,17 @@ def test_a_dialogue_becomes_turns_in_sessions(dialogues: Path) -> None:
     places = [(p.passage_id, p.session, p.turn) for p in corpus.passages]
     assert places == [("D1:1", "1", 1), ("D1:2", "1", 2), ("D2:1", "2", 1)]
     assert corpus.passages[2].text == "Otto: The boat leaks. [shares a picture: a hull]"
+
+
+def test_turns_are_of_the_time_of_their_session_and_without_one_keep_their_order(
+    dialogues: Path,
+) -> None:
+    (corpus,) = read_corpora(dialogues)
+    first, second, undated = corpus.passages
+    assert first.created_at == datetime(2023, 5, 8, 13, 57, tzinfo=UTC)
+    assert second.created_at - first.created_at == timedelta(minutes=1)
+    assert undated.created_at == START + timedelta(minutes=undated.position)
+    assert corpus.asked_at > max(passage.created_at for passage in corpus.passages)
 
 
 def test_questions_without_known_evidence_are_left_out(dialogues: Path) -> None:

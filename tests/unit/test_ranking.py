@@ -1,5 +1,7 @@
 """How artifacts are ordered, and how a shortlist is cut to its budget."""
 
+from core.domain.document_parts import ANY_DOCUMENT
+from core.domain.priors import Place
 from core.domain.ranking import (
     PREVIOUS_TURN,
     CorpusStatistics,
@@ -104,3 +106,20 @@ def test_the_state_decides_between_texts_that_are_about_as_near() -> None:
     cosines = {"d0": 0.52, "d1": 0.5, "d2": 0.51, "far": -0.2}
     assert fused("replaced disk", cosines, *documents, state="server1")[0] == "d1"
     assert fused("replaced disk server2", cosines, *documents, state="server1")[0] == "d2"
+
+
+def test_parts_of_a_document_stand_for_themselves() -> None:
+    def beside(prefix: str) -> list[str]:
+        texts = ("the flange fits", "tighten it by hand")
+        documents = [
+            document(f"{prefix}{number}", text)._replace(place=Place("manual", number))
+            for number, text in enumerate(texts)
+        ]
+        return ordered("which flange", *documents)
+
+    assert beside("turn:") == ["turn:0", "turn:1"]
+    assert beside(ANY_DOCUMENT) == [f"{ANY_DOCUMENT}0"]
+
+
+def test_japanese_is_not_searched_for_the_words_it_asks_with() -> None:
+    assert set(query_terms("担当は誰ですか、何時ですか")) == {"担当", "担", "当", "時"}

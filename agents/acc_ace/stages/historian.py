@@ -86,6 +86,7 @@ class Historian(ContentlessStage):
             artifacts=self._container.artifacts,
             summary=session.summary if session else None,
             after_turn=session.history_from if session else 0,
+            at=self._container.local_now(),
         )
 
     def _system_prompt(self, record: TurnRecord) -> str:

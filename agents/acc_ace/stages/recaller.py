@@ -33,6 +33,7 @@ class Recaller(ContentlessStage):
                 turn_input=needed(record.turn_input, "turn_input", self.name),
                 previous=record.previous,
                 limits=self._container.settings.limits,
+                at=self._container.local_now(),
             )
             record.warn(*record.recalled.warnings)
             hand_on(ctx, keys.RECALL, record.recalled)

@@ -1,0 +1,71 @@
+"""The place of a turn says something about its relevance."""
+
+import pytest
+
+from core.domain.priors import Place, ends_asking, priors
+from schemas.recall_weights import RecallWeights
+
+PLAIN = RecallWeights(session=0, speaker=0)
+
+
+def gains(places: list[Place], scores: list[float], weights: RecallWeights = PLAIN) -> list[float]:
+    return [round(prior.score, 6) for prior in priors(places, scores, frozenset(), weights)]
+
+
+def talk(*asking: bool) -> list[Place]:
+    return [Place("s", turn, asks=asks) for turn, asks in enumerate(asking)]
+
+
+def test_the_answer_to_a_question_gets_more_than_the_turn_before_it() -> None:
+    before, _, answer = gains(talk(False, True, False), [0, 1, 0])
+    assert (before, answer) == (0.5, 0.7)
+
+
+def test_behind_a_statement_both_neighbours_get_the_same() -> None:
+    before, _, after = gains(talk(False, False, False), [0, 1, 0])
+    assert before == after == 0.5
+
+
+def test_a_turn_two_away_from_a_question_is_no_answer() -> None:
+    assert gains(talk(True, False, False), [1, 0, 0])[2] == 0.25
+
+
+def test_the_answers_share_can_be_switched_off() -> None:
+    off = PLAIN.model_copy(update={"answer": 0})
+    assert gains(talk(True, False), [1, 0], off) == [0, 0.5]
+
+
+def test_the_answers_share_is_never_less_than_a_neighbours() -> None:
+    low = PLAIN.model_copy(update={"answer": 0.1})
+    assert gains(talk(True, False), [1, 0], low) == [0, 0.5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mina: How do you relax?",
+        "Mina: How do you relax? [shares a picture: a sofa]",
+        "user: It is down.\nagent: Which region is it?",
+        "agent: 再起動してもよろしいですか。",
+        "agent: どのサーバーですか",
+        "Otto: 「いつ始めますか？」",
+        'She asked: "Why?"',
+    ],
+)
+def test_a_text_whose_last_line_asks_is_a_question(text: str) -> None:
+    assert ends_asking(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Otto: I paint.",
+        "user: Where is it?\nagent: In rack 4.",
+        "See https://example.com/?page=2",
+        "agent: 再起動しました。",
+        "a?b",
+    ],
+)
+def test_a_text_whose_last_line_tells_is_no_question(text: str) -> None:
+    assert not ends_asking(text)

@@ -1,0 +1,22 @@
+"""The zone whose days 'yesterday' means is a setting."""
+
+from datetime import UTC
+
+import pytest
+from pydantic import ValidationError
+
+from config import Settings
+
+
+def test_the_zone_is_utc_unless_set() -> None:
+    assert Settings(_env_file=None).zone is UTC
+
+
+def test_a_zone_is_set_by_its_name() -> None:
+    assert str(Settings(_env_file=None, time_zone="Asia/Tokyo").zone) == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("name", ["Tokio", "../etc/passwd", "GMT+25"])
+def test_an_unknown_zone_is_named_with_what_would_do(name: str) -> None:
+    with pytest.raises(ValidationError, match=r"is no time zone; use one such as Asia/Tokyo"):
+        Settings(_env_file=None, time_zone=name)
