@@ -2,16 +2,19 @@
 
 The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
 can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
-never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`). Measured
-against rank fusion, diversification and decay by age in docs/memory.md.
+never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
+whether it is of a time that x_t names. Measured against rank fusion, diversification and decay by
+age in docs/memory.md.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.domain.bm25 import CorpusStatistics, letter_coverage
+from core.domain.document_parts import ANY_DOCUMENT
 from core.domain.excerpt import excerpt
 from core.domain.nearness import blended, nearness
+from core.domain.periods import Period, named_periods
 from core.domain.priors import Place, Prior, priors
 from core.domain.reading import Reading, Wanted, read, wanted
 from core.domain.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
@@ -35,6 +38,9 @@ __all__ = [
 PREVIOUS_TURN = "previous turn"
 """The reason that the newest TURN artifact of a session is always a candidate."""
 
+TIME_NAMED = "time named"
+"""The reason that x_t names the time an artifact was made at."""
+
 DEFAULT_WEIGHTS = RecallWeights()
 
 MOST_RANKED = 100
@@ -49,6 +55,9 @@ _LEAST_STATE = 0.1
 _LEAST_STATE_OF_FUSED = 0.5
 """With an embedder: texts with the same words are never quite as near, so a tie is broad there."""
 
+_TIME_ALONE = 0.5
+"""Share of its weight that a time keeps for what has nothing else of x_t."""
+
 _SHOWN_WORDS = 6
 
 _CLOSE = 0.5
@@ -62,6 +71,8 @@ class SearchQuery(NamedTuple):
     state: Mapping[str, str]
     said: frozenset[str] = frozenset()
     """All terms of x_t, stop words too: a name may be one ('Will')."""
+    periods: tuple[Period, ...] = ()
+    """Times that x_t names."""
 
     @property
     def terms(self) -> list[str]:
@@ -96,7 +107,8 @@ def search_query(query: RecallQuery) -> SearchQuery:
             if term not in text:
                 state.setdefault(term, item)
     said = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
-    return SearchQuery(text, dict(list(state.items())[:24]), said)
+    periods = named_periods(query.text, query.asked_at) if query.asked_at else ()
+    return SearchQuery(text, dict(list(state.items())[:24]), said, periods)
 
 
 def readings(
@@ -133,11 +145,19 @@ def rank(
     texts = [done.get(document.terms) or read(document.terms, look) for document in known]
     near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
     scores = _own_scores(texts, look, weights=weights, near=near)
-    around = priors([document.place for document in known], scores, query.said, weights)
+    around = priors([_place(document) for document in known], scores, query.said, weights)
+    dated = [
+        weights.period * _is_of(document.created_at, query.periods) * (1.0 if own else _TIME_ALONE)
+        for document, own in zip(known, scores, strict=True)
+    ]
+    totals = [
+        round(score + prior.score + date, 6)
+        for score, prior, date in zip(scores, around, dated, strict=True)
+    ]
     ranked = [
-        (Ranked(document.artifact_id, document.created_at, round(score + prior.score, 6), []), at)
-        for at, (document, score, prior) in enumerate(zip(known, scores, around, strict=True))
-        if score or prior.beside is not None
+        (Ranked(document.artifact_id, document.created_at, totals[at], []), at)
+        for at, document in enumerate(known)
+        if scores[at] or dated[at] or around[at].beside is not None
     ]
     ranked.sort(key=lambda item: _best_first(item[0]))
     return [
@@ -146,10 +166,20 @@ def rank(
                 *_why_near(near[at]),
                 *_why(texts[at].found, query),
                 *_why_there(around[at], known),
+                *([TIME_NAMED] if dated[at] else []),
             ]
         )
         for item, at in ranked[: limit + 1]
     ]
+
+
+def _place(document: Document) -> Place:
+    """Where a document stands in a talk. Parts of a document stand for themselves."""
+    return Place() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
+
+
+def _is_of(created_at: float, periods: Sequence[Period]) -> bool:
+    return any(p.start.timestamp() <= created_at < p.end.timestamp() for p in periods)
 
 
 def _wanted(query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights) -> Wanted:
