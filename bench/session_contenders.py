@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
+from pydantic import SecretStr
 
 from acc_ace.conversation import APP_NAME, Conversation
 from bench.workload import InstantLlm, answer, inputs, state
@@ -110,17 +110,23 @@ async def ours_postgres(folder: Path) -> AsyncIterator[Contender]:
             # A backend tells its counters at the end of a transaction, once a second at most.
             await asyncio.sleep(1.1)
             await service.get_session(app_name="none", user_id="none", session_id="none")
-            return await database.read(_server_io)
+            return _counted(
+                await database.read(lambda connection: connection.execute(_SERVER_IO).fetchall())
+            )
 
         yield Contender(service_turn(service), io)
         await database.close()
 
 
-def _server_io(connection: "psycopg.Connection[tuple[Any, ...]]") -> tuple[int, int]:
-    [[blocks, log]] = connection.execute(
-        "SELECT blks_read + blks_hit, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') "
-        "FROM pg_stat_database WHERE datname = current_database()"
-    ).fetchall()
+_SERVER_IO = """
+    SELECT blks_read + blks_hit, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')
+      FROM pg_stat_database WHERE datname = current_database()
+"""
+
+
+def _counted(rows: Iterable[tuple[Any, ...]]) -> tuple[int, int]:
+    """Bytes of the blocks that a PostgreSQL has touched, and of its write-ahead log."""
+    [[blocks, log]] = rows
     return int(blocks) * 8_192, int(log)
 
 
@@ -144,7 +150,33 @@ async def adk_database(folder: Path) -> AsyncIterator[Contender]:
 @asynccontextmanager
 async def endpoint(folder: Path) -> AsyncIterator[Contender]:
     """Our whole turn on SQLite."""
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+    async with _whole_turns(Settings(data_dir=folder, store="sqlite")) as turn:
+        yield Contender(turn, process_io)
+
+
+@asynccontextmanager
+async def endpoint_postgres(folder: Path) -> AsyncIterator[Contender]:
+    """Our whole turn on the test suite's own PostgreSQL."""
+    # As in ours_postgres.
+    from tests.fakes.postgres_server import running_postgres  # noqa: PLC0415
+
+    with running_postgres() as server:
+        url = server.new_database()
+
+        async def io() -> tuple[int, int]:
+            # Connections of a pool that are idle tell their counters after ten seconds.
+            await asyncio.sleep(11)
+            return _counted(server.execute(_SERVER_IO, url=url))
+
+        settings = Settings(data_dir=folder, store="postgres", database_url=SecretStr(url))
+        async with _whole_turns(settings) as turn:
+            yield Contender(turn, io)
+
+
+@asynccontextmanager
+async def _whole_turns(settings: Settings) -> AsyncIterator[Turn]:
+    """Takes turns of one conversation with models that answer at once."""
+    container = build_container(settings)
     conversation = Conversation(container, models=dict.fromkeys(ROLES, InstantLlm()))
     said = inputs()
 
@@ -152,7 +184,7 @@ async def endpoint(folder: Path) -> AsyncIterator[Contender]:
         del number
         await conversation.turn(KEY._replace(app=APP_NAME), next(said))
 
-    yield Contender(turn, process_io)
+    yield turn
     await conversation.close()
 
 
@@ -199,4 +231,5 @@ CONTENDERS: Mapping[str, Open] = {
     "ADK SqliteSessionService": adk_sqlite,
     "ADK DatabaseSessionService": adk_database,
     "endpoint": endpoint,
+    "endpoint, PostgreSQL": endpoint_postgres,
 }

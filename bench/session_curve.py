@@ -8,7 +8,8 @@ Two kinds of contenders:
   does (`get_session` with `config=None`), append the user's event, append the answer with the
   state. Ours take every turn for real. ADK's read the whole past at each turn, so they are filled
   with copies of a turn's rows up to shortly before each mark, and measured there.
-- `endpoint`: the whole turn of `/v1` with models that answer at once, learning included, SQLite.
+- `endpoint`: the whole turn of `/v1` with models that answer at once, learning included, on SQLite;
+  `endpoint, PostgreSQL` the same there.
 
 Bytes are what the process read and wrote through the kernel (`rchar`, `wchar` of /proc/self/io),
 from the page cache or not; SQLite does all its I/O so. PostgreSQL does its own in another
