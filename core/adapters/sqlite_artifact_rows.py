@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from core.adapters.fts_pool import TenantTotals, neighbours, newest_of, pool
+from core.adapters.fts_pool import neighbours, newest_of, pool
+from core.adapters.fts_tenant import TenantTotals
 from core.adapters.json_codec import decode
 from core.domain.periods import Period
 from core.domain.priors import ends_asking, speaker_terms

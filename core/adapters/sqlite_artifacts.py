@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.adapters.dense_query import Asked, DensePool, asking
-from core.adapters.fts_pool import (
+from core.adapters.fts_tenant import (
     TenantTotals,
     TermFrequencies,
     statistics,
@@ -34,9 +34,11 @@ from core.domain.ranking import (
     SearchQuery,
     fitted,
     rank,
+    readings,
     search_query,
     shortlist,
 )
+from core.domain.reading import Reading
 from core.domain.search_terms import index_terms
 from schemas.artifact import Artifact, Recall, RecallQuery
 from schemas.recall_weights import RecallWeights
@@ -44,15 +46,17 @@ from schemas.tenancy import SessionKey, Tenant
 
 if TYPE_CHECKING:
     # At run time only where there is an embedder: it needs numpy, an optional extra.
-    from core.adapters.sqlite_dense import SqliteDense
+    from core.adapters.sqlite_dense import Prepared, SqliteDense
 
 
 class _Found(NamedTuple):
-    """What the words found: the tenant, how rare they are, and a bounded pool."""
+    """What the words found, and all that can be done before the vector of x_t is there."""
 
     tenant: TenantTotals
     frequencies: dict[str, int]
     documents: dict[str, Document]
+    early: dict[str, Reading]
+    prepared: "Prepared | None"
 
 
 class _Chosen(NamedTuple):
@@ -195,12 +199,17 @@ class SqliteArtifactStore:
     def _find(
         self, connection: sqlite3.Connection, query: RecallQuery, terms: SearchQuery
     ) -> _Found | None:
+        """What the words find. An embedder may be at work meanwhile."""
         tenant = tenant_totals(connection, *query.key.tenant)
         if tenant is None:
             return None
         frequencies = self._frequencies.of(connection, tenant, terms.terms)
         documents = pools(connection, tenant, query, terms, frequencies)
-        return _Found(tenant, frequencies, documents)
+        early = readings(
+            documents.values(), terms, statistics(tenant, frequencies), weights=self._weights
+        )
+        prepared = self._dense.prepare(connection, tenant, documents) if self._dense else None
+        return _Found(tenant, frequencies, documents, early, prepared)
 
     def _near(
         self, connection: sqlite3.Connection, query: RecallQuery, found: _Found, asked: Asked
@@ -208,7 +217,12 @@ class SqliteArtifactStore:
         if self._dense is None or asked.vector is None:
             return DensePool({}, {}, [])
         return self._dense.pool(
-            connection, found.tenant, asked.vector, found.documents, before=query.before
+            connection,
+            found.tenant,
+            asked.vector,
+            found.documents,
+            before=query.before,
+            prepared=found.prepared,
         )
 
     def _choose(
@@ -229,6 +243,7 @@ class SqliteArtifactStore:
                 weights=self._weights,
                 limit=query.limit,
                 cosines=near.cosines,
+                early=found.early,
             ),
             previous_turn(connection, found.tenant.id, query),
             limit=query.limit,

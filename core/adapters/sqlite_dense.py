@@ -1,13 +1,15 @@
 """Recall by meaning beside the words of a SqliteArtifactStore. Needs numpy."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from core.adapters.dense_query import DensePool, dimension_changed
-from core.adapters.fts_pool import TenantTotals, documents, neighbours
+from core.adapters.fts_pool import documents_of, neighbours
+from core.adapters.fts_tenant import TenantTotals
 from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_vectors import SqliteVectors, model_number, other_dimension
+from core.adapters.sqlite_vectors import KeptVector, SqliteVectors, model_number, other_dimension
 from core.adapters.vector_filling import VectorFiller
 from core.domain.ranking import Document
 from core.domain.vectors import Vector
@@ -20,6 +22,15 @@ _LEADS = 16
 """Those of them whose neighbouring turns are ranked too."""
 
 
+class Prepared(NamedTuple):
+    """Vectors that were read while the one of the question was on its way."""
+
+    model: int
+    artifact_ids: frozenset[str]
+    """Whose vectors were looked for; some have none."""
+    kept: list[KeptVector]
+
+
 class SqliteDense:
     """The embedder of a store, its vectors, and the task that fills them in."""
 
@@ -27,6 +38,18 @@ class SqliteDense:
         self.embedder = embedder
         self._vectors = SqliteVectors(database, memory_bytes=memory_bytes)
         self.filler = VectorFiller(self._vectors, embedder)
+
+    def prepare(
+        self, connection: sqlite3.Connection, tenant: TenantTotals, lexical: Collection[str]
+    ) -> Prepared | None:
+        """What can be read before the vector of the question is there; None if nothing can."""
+        name, dimension = self.embedder.model, self.embedder.dimension
+        model = model_number(connection, name, dimension) if dimension is not None else None
+        if dimension is None or model is None:
+            return None
+        self._vectors.refresh(connection, tenant.id, model, dimension)
+        kept = self._vectors.kept(connection, tenant.id, model, lexical)
+        return Prepared(model, frozenset(lexical), kept)
 
     def pool(
         self,
@@ -36,6 +59,7 @@ class SqliteDense:
         lexical: Mapping[str, Document],
         *,
         before: datetime | None,
+        prepared: Prepared | None = None,
     ) -> DensePool:
         """What is near `vector` and what stands beside it, with the cosines of `lexical` too."""
         name = self.embedder.model
@@ -44,16 +68,33 @@ class SqliteDense:
         model = model_number(connection, name, len(vector))
         if model is None:
             return DensePool({}, {}, warnings)
-        until = None if before is None else before.timestamp()
-        near = self._vectors.search(connection, tenant.id, model, vector, before=until, limit=_POOL)
-        found = documents(connection, tenant, [item.artifact_id for item in near])
+        near = self._vectors.search(connection, tenant.id, model, vector)
+        found = _nearest(connection, tenant, [item.row for item in near], before=before)
         found += neighbours(connection, tenant, found[:_LEADS], before=before)
         added = {document.artifact_id: document for document in found}
-        cosines = {item.artifact_id: item.cosine for item in near}
-        others = [name for name in {**lexical, **added} if name not in cosines]
-        cosines |= self._vectors.cosines(connection, tenant.id, model, vector, others)
-        return DensePool(added, cosines, warnings)
+        if prepared is None or prepared.model != model:
+            prepared = Prepared(model, frozenset(), [])
+        # In the order of the pool, so that the last digits never depend on luck.
+        others = [name for name in {**lexical, **added} if name not in prepared.artifact_ids]
+        kept = [*prepared.kept, *self._vectors.kept(connection, tenant.id, model, others)]
+        return DensePool(added, self._vectors.cosines(tenant.id, model, vector, kept), warnings)
 
     def forget(self, tenant: int) -> None:
         """Drop what is in memory of a tenant; on the database's thread."""
         self._vectors.forget(tenant)
+
+
+def _nearest(
+    connection: sqlite3.Connection,
+    tenant: TenantTotals,
+    rows: Sequence[int],
+    *,
+    before: datetime | None,
+) -> list[Document]:
+    """The documents of the first rows that may be seen, at most as many as are ranked."""
+    found: list[Document] = []
+    for start in range(0, len(rows), _POOL):
+        found += documents_of(connection, tenant, rows[start : start + _POOL], before=before)
+        if len(found) >= _POOL:
+            break
+    return found[:_POOL]

@@ -8,8 +8,8 @@ of SQLite.
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -41,13 +41,30 @@ _STALE_SHARE = 0.02
 
 _LEAST_STALE = 64
 
-_FAR_FUTURE = 1e12
+
+# CROSS keeps the order of the tables: from the few that are asked for to their vectors.
+_OF_ROWS = """
+    SELECT artifact, vector
+      FROM json_each(?) CROSS JOIN artifact_vectors ON artifact = value WHERE model = ?
+"""
+
+_OF_ARTIFACTS = """
+    SELECT artifact_id, vector
+      FROM json_each(?2) CROSS JOIN artifacts ON artifacts.tenant = ?1 AND artifact_id = value
+     CROSS JOIN artifact_vectors ON artifact_vectors.artifact = artifacts.id
+     WHERE model = ?3
+"""
+
+_Key = TypeVar("_Key", int, str)
+
+KeptVector = tuple[str, bytes]
+"""The id of an artifact and the stored vector of one of its parts."""
 
 
 class Near(NamedTuple):
-    """An artifact and its cosine with the query, the mean of the tenant's vectors taken off."""
+    """The row of an artifact and its cosine with the query, the mean of all vectors taken off."""
 
-    artifact_id: str
+    row: int
     cosine: float
 
 
@@ -109,42 +126,44 @@ class SqliteVectors:
         tenant: int,
         model: int,
         query: Vector,
-        *,
-        before: float | None,
-        limit: int,
     ) -> list[Near]:
-        """The tenant's artifacts nearest to the query, best first. On the database's thread."""
+        """The tenant's artifacts nearest to the query, best first. On the database's thread.
+
+        Some hundreds of them: the nearest by their signs, ordered by their exact vectors.
+        """
         loaded = self._refreshed(connection, tenant, model, len(query))
         count = min(max(loaded.signs.size // 200, _LEAST_RESCORED), _MOST_RESCORED)
-        rows = loaded.signs.nearest(floats(query), count)
-        found = connection.execute(
-            "SELECT artifact_id, vector FROM artifact_vectors "
-            "JOIN artifacts ON artifacts.id = artifact_vectors.artifact "
-            "WHERE artifact IN (SELECT value FROM json_each(?)) AND model = ? "
-            "AND NOT retired AND created_at < ?",
-            (json.dumps(rows), model, _FAR_FUTURE if before is None else before),
-        ).fetchall()
-        near = _best(found, query, loaded.signs.mean)
-        return sorted(near.values(), key=lambda item: (-item.cosine, item.artifact_id))[:limit]
+        rows = sorted(loaded.signs.nearest(floats(query), count))
+        found = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
+        best = _best(found, query, loaded.signs.mean)
+        # Of equals the newest first.
+        return sorted(
+            (Near(row, cosine) for row, cosine in best.items()),
+            key=lambda item: (-item.cosine, -item.row),
+        )
 
-    def cosines(
+    def kept(
         self,
         connection: sqlite3.Connection,
         tenant: int,
         model: int,
-        query: Vector,
-        artifact_ids: Sequence[str],
-    ) -> Mapping[str, float]:
-        """The cosine of each artifact that has a vector; after `search`, on the same thread."""
-        found = connection.execute(
-            "SELECT artifact_id, vector FROM artifacts "
-            "JOIN artifact_vectors ON artifact_vectors.artifact = artifacts.id "
-            "WHERE artifacts.tenant = ? AND artifact_id IN (SELECT value FROM json_each(?)) "
-            "AND model = ?",
-            (tenant, json.dumps(artifact_ids), model),
-        ).fetchall()
-        mean = self._loaded[tenant, model].signs.mean
-        return {name: near.cosine for name, near in _best(found, query, mean).items()}
+        artifact_ids: Iterable[str],
+    ) -> list[KeptVector]:
+        """The stored vectors of these artifacts, of those that have any."""
+        values = (tenant, json.dumps(list(artifact_ids)), model)
+        return connection.execute(_OF_ARTIFACTS, values).fetchall()
+
+    def cosines(
+        self, tenant: int, model: int, query: Vector, kept: Sequence[KeptVector]
+    ) -> dict[str, float]:
+        """The cosine of each artifact with a vector; after `search`, on the same thread."""
+        return _best(kept, query, self._loaded[tenant, model].signs.mean)
+
+    def refresh(
+        self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
+    ) -> None:
+        """Read what was stored since the last search, so that the next one need not."""
+        self._refreshed(connection, tenant, model, dimension)
 
     def forget(self, tenant: int) -> None:
         """Drop a tenant's signs; on the database's thread."""
@@ -259,17 +278,17 @@ def _count(connection: sqlite3.Connection, tenant: int, model: int) -> int:
     return row[0] if row else 0
 
 
-def _best(found: Sequence[tuple[str, bytes]], query: Vector, mean: Floats) -> dict[str, Near]:
+def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> dict[_Key, float]:
     """The best cosine of each artifact, over its parts."""
     if not found:
         return {}
     vectors = unpacked([blob for _, blob in found], len(query))
-    best: dict[str, Near] = {}
-    for (name, _), cosine in zip(
+    best: dict[_Key, float] = {}
+    for (key, _), cosine in zip(
         found, centred_cosines(floats(query), vectors, mean).tolist(), strict=True
     ):
-        if name not in best or cosine > best[name].cosine:
-            best[name] = Near(name, cosine)
+        if key not in best or cosine > best[key]:
+            best[key] = cosine
     return best
 
 
