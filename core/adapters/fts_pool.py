@@ -31,7 +31,7 @@ _ROWS_PER_MATCH = 8
 _FAR_PAST, _FAR_FUTURE = -1e12, 1e12
 
 _DOCUMENTS = """
-    SELECT artifact_id, created_at, kept.c0, artifacts.session, turn, speaker, asks
+    SELECT wanted.id, artifact_id, created_at, kept.c0, artifacts.session, turn, speaker, asks
       FROM (WANTED) AS wanted CROSS JOIN artifacts ON artifacts.id = wanted.id
      CROSS JOIN artifact_terms_content AS kept ON kept.id = wanted.id
      ORDER BY wanted.place, wanted.id DESC
@@ -158,10 +158,10 @@ def documents_of(
     rows: Sequence[int],
     *,
     before: datetime | None,
-) -> list[Document]:
-    """The visible documents of these rows, in this order."""
+) -> dict[int, Document]:
+    """The visible documents of these rows, by row, in this order."""
     values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": _until(before)}
-    return [_document(tenant, row) for row in connection.execute(_OF_ROWS, values)]
+    return {row[0]: _document(tenant, row) for row in connection.execute(_OF_ROWS, values)}
 
 
 def neighbours(
@@ -202,6 +202,7 @@ def _stretches(leads: Sequence[Document]) -> list[tuple[str, int, int]]:
 
 
 class _Row(NamedTuple):
+    id: int
     artifact_id: str
     created_at: float
     terms: str

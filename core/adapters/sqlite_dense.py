@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from core.adapters.dense_query import DensePool, dimension_changed
@@ -69,15 +70,19 @@ class SqliteDense:
         if model is None:
             return DensePool({}, {}, warnings)
         near = self._vectors.search(connection, tenant.id, model, vector)
-        found = _nearest(connection, tenant, [item.row for item in near], before=before)
-        found += neighbours(connection, tenant, found[:_LEADS], before=before)
-        added = {document.artifact_id: document for document in found}
+        nearest = _nearest(connection, tenant, list(near), before=before)
+        leads = list(nearest.values())[:_LEADS]
+        beside = neighbours(connection, tenant, leads, before=before)
+        added = {document.artifact_id: document for document in (*nearest.values(), *beside)}
+        cosines = {document.artifact_id: near[row] for row, document in nearest.items()}
         if prepared is None or prepared.model != model:
             prepared = Prepared(model, frozenset(), [])
+        done = prepared.artifact_ids | cosines.keys()
         # In the order of the pool, so that the last digits never depend on luck.
-        others = [name for name in {**lexical, **added} if name not in prepared.artifact_ids]
+        others = [name for name in {**lexical, **added} if name not in done]
         kept = [*prepared.kept, *self._vectors.kept(connection, tenant.id, model, others)]
-        return DensePool(added, self._vectors.cosines(tenant.id, model, vector, kept), warnings)
+        cosines |= self._vectors.cosines(tenant.id, model, vector, kept)
+        return DensePool(added, cosines, warnings)
 
     def forget(self, tenant: int) -> None:
         """Drop what is in memory of a tenant; on the database's thread."""
@@ -90,11 +95,11 @@ def _nearest(
     rows: Sequence[int],
     *,
     before: datetime | None,
-) -> list[Document]:
-    """The documents of the first rows that may be seen, at most as many as are ranked."""
-    found: list[Document] = []
+) -> dict[int, Document]:
+    """The documents of the first rows that may be seen, by row, at most as many as are ranked."""
+    found: dict[int, Document] = {}
     for start in range(0, len(rows), _POOL):
-        found += documents_of(connection, tenant, rows[start : start + _POOL], before=before)
+        found |= documents_of(connection, tenant, rows[start : start + _POOL], before=before)
         if len(found) >= _POOL:
             break
-    return found[:_POOL]
+    return dict(islice(found.items(), _POOL))

@@ -61,13 +61,6 @@ KeptVector = tuple[str, bytes]
 """The id of an artifact and the stored vector of one of its parts."""
 
 
-class Near(NamedTuple):
-    """The row of an artifact and its cosine with the query, the mean of all vectors taken off."""
-
-    row: int
-    cosine: float
-
-
 class _Loaded(NamedTuple):
     signs: SignIndex
     last: int
@@ -126,21 +119,17 @@ class SqliteVectors:
         tenant: int,
         model: int,
         query: Vector,
-    ) -> list[Near]:
-        """The tenant's artifacts nearest to the query, best first. On the database's thread.
+    ) -> dict[int, float]:
+        """The cosines of the artifacts nearest to the query, by row. On the database's thread.
 
-        Some hundreds of them: the nearest by their signs, ordered by their exact vectors.
+        Some hundreds, best first, of equals the newest: they are chosen by their signs and then
+        compared exactly, the mean of all the tenant's vectors taken off.
         """
         loaded = self._refreshed(connection, tenant, model, len(query))
         count = min(max(loaded.signs.size // 200, _LEAST_RESCORED), _MOST_RESCORED)
         rows = sorted(loaded.signs.nearest(floats(query), count))
         found = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
-        best = _best(found, query, loaded.signs.mean)
-        # Of equals the newest first.
-        return sorted(
-            (Near(row, cosine) for row, cosine in best.items()),
-            key=lambda item: (-item.cosine, -item.row),
-        )
+        return _best(found[::-1], query, loaded.signs.mean)
 
     def kept(
         self,
@@ -279,16 +268,14 @@ def _count(connection: sqlite3.Connection, tenant: int, model: int) -> int:
 
 
 def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> dict[_Key, float]:
-    """The best cosine of each artifact, over its parts."""
+    """The best cosine of each artifact, over its parts; the best first, of equals the first."""
     if not found:
         return {}
     vectors = unpacked([blob for _, blob in found], len(query))
+    cosines = centred_cosines(floats(query), vectors, mean)
     best: dict[_Key, float] = {}
-    for (key, _), cosine in zip(
-        found, centred_cosines(floats(query), vectors, mean).tolist(), strict=True
-    ):
-        if key not in best or cosine > best[key]:
-            best[key] = cosine
+    for at in np.argsort(-cosines, kind="stable").tolist():
+        best.setdefault(found[at][0], float(cosines[at]))
     return best
 
 
