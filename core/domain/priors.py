@@ -52,6 +52,16 @@ class Prior(NamedTuple):
     """Whether x_t names the speaker."""
 
 
+class _Share(NamedTuple):
+    """The share of its score that a neighbour gives."""
+
+    offset: int
+    distance: int
+    share: float
+    after_question: float
+    """When the neighbour ends in a question."""
+
+
 def said_by(content: str) -> str:
     """The label that a text opens with ('Aiko: …'); '' for none."""
     label = _LABEL.match(content[:64])
@@ -77,7 +87,8 @@ def priors(
 ) -> list[Prior]:
     """The prior of each document, from the places and scores of all."""
     best = _best_by_turn(places, scores)
-    near = [_nearness(at, places, scores, best, weights) for at in range(len(places))]
+    shares = _shares(weights)
+    near = [_nearness(at, places, scores, best, shares) for at in range(len(places))]
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
     found = []
@@ -104,7 +115,7 @@ def _nearness(
     places: Sequence[Place],
     scores: Sequence[float],
     best: Mapping[tuple[str, int], int],
-    weights: RecallWeights,
+    shares: Sequence[_Share],
 ) -> tuple[float, int | None]:
     """What the neighbours give, and the one that gives most. A turn's tool results are near.
 
@@ -115,22 +126,26 @@ def _nearness(
         return 0.0, None
     given: dict[int, float] = {}
     most, beside = 0.0, None
-    for offset in _OFFSETS:
+    for offset, distance, share, after_question in shares:
         other = best.get((session, turn + offset))
         if other is None or other == at:
             continue
-        gain = _share(offset, weights, asked=places[other].asks) * scores[other]
-        distance = abs(offset) or 1
+        gain = (after_question if places[other].asks else share) * scores[other]
         given[distance] = max(gain, given.get(distance, 0.0))
         if gain > most:
             most, beside = gain, other
     return sum(given.values()), beside
 
 
-def _share(offset: int, weights: RecallWeights, *, asked: bool) -> float:
-    """Share of the score of the turn at `offset`; the turn itself is next to its own documents."""
-    share = weights.neighbour ** (abs(offset) or 1)
-    return max(share, weights.answer) if asked and offset == -1 else share
+def _shares(weights: RecallWeights) -> list[_Share]:
+    """What the turn at each offset gives; the turn itself is next to its own documents."""
+    shares = []
+    for offset in _OFFSETS:
+        distance = abs(offset) or 1
+        share = weights.neighbour**distance
+        answer = max(share, weights.answer) if offset == -1 else share
+        shares.append(_Share(offset, distance, share, answer))
+    return shares
 
 
 def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:

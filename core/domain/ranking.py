@@ -146,30 +146,28 @@ def rank(
     near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
     scores = _own_scores(texts, look, weights=weights, near=near)
     around = priors([_place(document) for document in known], scores, query.said, weights)
-    dated = [
-        weights.period * _is_of(document.created_at, query.periods) * (1.0 if own else _TIME_ALONE)
-        for document, own in zip(known, scores, strict=True)
-    ]
+    dated = _dated(known, scores, query.periods, weights.period)
     totals = [
         round(score + prior.score + date, 6)
         for score, prior, date in zip(scores, around, dated, strict=True)
     ]
-    ranked = [
-        (Ranked(document.artifact_id, document.created_at, totals[at], []), at)
-        for at, document in enumerate(known)
-        if scores[at] or dated[at] or around[at].beside is not None
+    matching = [
+        at for at, prior in enumerate(around) if scores[at] or dated[at] or prior.beside is not None
     ]
-    ranked.sort(key=lambda item: _best_first(item[0]))
+    matching.sort(key=lambda at: _best_first(totals[at], known[at]))
     return [
-        item._replace(
-            why=[
+        Ranked(
+            known[at].artifact_id,
+            known[at].created_at,
+            totals[at],
+            [
                 *_why_near(near[at]),
                 *_why(texts[at].found, query),
                 *_why_there(around[at], known),
                 *([TIME_NAMED] if dated[at] else []),
-            ]
+            ],
         )
-        for item, at in ranked[: limit + 1]
+        for at in matching[: limit + 1]
     ]
 
 
@@ -178,8 +176,20 @@ def _place(document: Document) -> Place:
     return Place() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
 
 
-def _is_of(created_at: float, periods: Sequence[Period]) -> bool:
-    return any(p.start.timestamp() <= created_at < p.end.timestamp() for p in periods)
+def _dated(
+    documents: Sequence[Document],
+    scores: Sequence[float],
+    periods: Sequence[Period],
+    weight: float,
+) -> list[float]:
+    """What it is worth to each document to be of a time that x_t names."""
+    spans = [(period.start.timestamp(), period.end.timestamp()) for period in periods]
+    return [
+        weight * (1.0 if own else _TIME_ALONE)
+        if any(start <= document.created_at < end for start, end in spans)
+        else 0.0
+        for document, own in zip(documents, scores, strict=True)
+    ]
 
 
 def _wanted(query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights) -> Wanted:
@@ -222,7 +232,7 @@ def shortlist(
     known = [item for item in ranked if item.artifact_id == previous.artifact_id]
     score, why = (known[0].score, known[0].why) if known else (0.0, [])
     item = Ranked(previous.artifact_id, previous.created_at, score, [*why, PREVIOUS_TURN])
-    return sorted([*others[: room - 1], item], key=_best_first)
+    return sorted([*others[: room - 1], item], key=lambda item: _best_first(item.score, item))
 
 
 def fit(
@@ -309,6 +319,6 @@ def _is_entity(item: str) -> bool:
     return bool(colon) and kind.isidentifier() and bool(name.strip())
 
 
-def _best_first(item: Ranked) -> tuple[float, float, str]:
+def _best_first(score: float, item: Document | Ranked) -> tuple[float, float, str]:
     """Best first; of equals the newest, then by id, so that the order never depends on luck."""
-    return (-item.score, -item.created_at, item.artifact_id)
+    return (-score, -item.created_at, item.artifact_id)
