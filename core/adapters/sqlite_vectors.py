@@ -274,7 +274,8 @@ def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> d
     vectors = unpacked([blob for _, blob in found], len(query))
     cosines = centred_cosines(floats(query), vectors, mean)
     best: dict[_Key, float] = {}
-    for at in np.argsort(-cosines, kind="stable").tolist():
+    # Equal vectors differ in the last digits, by where they stand in the matrix.
+    for at in np.argsort(-cosines.round(6), kind="stable").tolist():
         best.setdefault(found[at][0], float(cosines[at]))
     return best
 

@@ -7,6 +7,9 @@ fusion by ranks (Bruch et al., "An analysis of fusion functions for hybrid retri
 
 from collections.abc import Sequence
 
+LEAST_SPAN = 1e-3
+"""Cosines nearer together than that are equal: vectors are stored to about half of it."""
+
 
 def nearness(cosines: Sequence[float | None]) -> list[float | None]:
     """Each cosine between the least (0) and the greatest (1) of the pool; None stays unknown."""
@@ -15,7 +18,8 @@ def nearness(cosines: Sequence[float | None]) -> list[float | None]:
         return list(cosines)
     least, span = min(known), max(known) - min(known)
     return [
-        None if cosine is None else (cosine - least) / span if span else 1.0 for cosine in cosines
+        None if cosine is None else (cosine - least) / span if span > LEAST_SPAN else 1.0
+        for cosine in cosines
     ]
 
 

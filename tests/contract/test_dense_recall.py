@@ -1,6 +1,7 @@
 """What every ArtifactStore promises when there is an embedder."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,38 @@ async def test_nobody_is_near_to_others(library: Stores) -> None:
 async def test_before_leaves_out_what_is_newer(library: Stores) -> None:
     found = ids(await library.artifacts.recall(asking("wage", before=START)))
     assert found == []
+
+
+async def test_what_is_near_and_old_enough_is_found_behind_much_that_is_newer(
+    stores: Stores,
+) -> None:
+    old = [artifact(f"old-{n}", "A kitten in a storm.", at=n) for n in range(2)]
+    new = [artifact(f"new-{n}", "A kitten.", at=100 + n) for n in range(120)]
+    await stores.artifacts.add([*old, *new])
+    await filled(stores)
+    query = asking("feline", before=START + timedelta(seconds=50))
+    assert sorted(ids(await stores.artifacts.recall(query))) == ["old-0", "old-1"]
+
+
+async def test_the_first_question_of_a_process_finds_what_later_ones_find(
+    library: Stores, settings: Settings
+) -> None:
+    if settings.store == "memory":
+        pytest.skip("memory is of one process")
+    embedder = TopicEmbedder()
+    other = open_stores(settings, FixedClock(), embedder)
+    assert embedder.dimension is None
+    # Words for all of them, so that vectors of what has the words are looked for too.
+    query = asking("a cat, a wage, a storm or an automobile")
+    first = await other.artifacts.recall(query)
+    assert embedder.dimension is not None
+    assert sorted(ids(first)) == sorted(name for name, _ in LIBRARY)
+    later = await other.artifacts.recall(query)
+    assert ids(later) == ids(first)
+    assert [item.score for item in later.candidates] == pytest.approx(
+        [item.score for item in first.candidates], abs=1e-5
+    )
+    await other.close()
 
 
 async def test_a_replaced_artifact_is_near_by_its_new_text_alone(library: Stores) -> None:

@@ -63,3 +63,7 @@ def test_opposite_vectors_have_no_mean_so_the_first_stands() -> None:
 def test_what_is_no_vector_is_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="a vector of"):
         unit_vector(values)
+
+
+def test_the_last_digits_of_equal_cosines_decide_nothing() -> None:
+    assert nearness([0.7, 0.7 + 1e-8, None, 0.7 - 1e-8]) == [1.0, 1.0, None, 1.0]
