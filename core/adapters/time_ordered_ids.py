@@ -49,6 +49,9 @@ def use_time_ordered_ids() -> None:
 
     A provider that the program itself gave to ADK (to replay a run, say) stays.
     """
-    # ADK has a public way to set the provider, and none to see whether one was set.
-    if adk_ids._id_provider_context_var.get() is adk_ids._default_id_provider:
+    # ADK has a public way to set the provider, and none to see whether one was set. An ADK that
+    # keeps it elsewhere goes on with its random ids: more bytes a turn, nothing else.
+    given = getattr(adk_ids, "_id_provider_context_var", None)
+    default = getattr(adk_ids, "_default_id_provider", None)
+    if given is not None and default is not None and given.get() is default:
         adk_ids.set_id_provider(_ids)

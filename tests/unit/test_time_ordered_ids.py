@@ -1,15 +1,19 @@
 """Ids of ADK's events and invocations sort by time, and stay unique."""
 
 import contextvars
+import types
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from google.adk.events import Event
+from google.adk.platform import uuid as adk_ids
 from google.adk.platform.uuid import set_id_provider
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.adapters import time_ordered_ids
 from core.adapters.time_ordered_ids import TimeOrderedIds, use_time_ordered_ids
 
 NOON_NS = 1_795_348_800_000_000_000
@@ -76,3 +80,12 @@ def test_a_provider_that_the_program_gave_to_adk_stays() -> None:
         return ours_then(lambda: Event(author="a").id)()
 
     assert in_new_context(replayed) == "replayed-1"
+
+
+@pytest.mark.parametrize("name", ["_id_provider_context_var", "_default_id_provider"])
+def test_an_adk_that_keeps_its_provider_elsewhere_gives_its_own_ids(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    moved = types.SimpleNamespace(**{key: v for key, v in vars(adk_ids).items() if key != name})
+    monkeypatch.setattr(time_ordered_ids, "adk_ids", moved)
+    assert in_new_context(ours_then(lambda: str(version_of_a_new_event()))) == "4"
