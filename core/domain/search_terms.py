@@ -31,6 +31,9 @@ _HIRAGANA = "\u3041-\u309f"
 _CJK = f"{_KANJI}{_HIRAGANA}\u30a0-\u30fa\u30fc-\u30ff\uac00-\ud7af\u0e00-\u0e7f"
 """Scripts written without spaces, or with endings glued on; Thai is cut likewise."""
 
+_MARK = "Mn"
+"""Accents, tones and vowel signs that stand over or under a letter."""
+
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’\-_./@:#\\]+[^\W_{_CJK}]+)*")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _IS_KANJI = re.compile(rf"[{_KANJI}]")
@@ -85,11 +88,13 @@ def _normal(text: str) -> str:
 
 
 def _bare(character: str) -> str:
-    """A Latin, Greek or Cyrillic letter without its accents; any other character as it is."""
-    if character.isascii() or _IS_CJK.match(character):
+    """A letter without its accents, tones and vowel signs; a sign among letters becomes a space."""
+    if character.isascii():
         return character
+    if _IS_CJK.match(character) and unicodedata.category(character) != _MARK:
+        return character if character.isalnum() else " "
     letters = unicodedata.normalize("NFD", character)
-    return "".join(c for c in letters if not unicodedata.combining(c))
+    return "".join(c for c in letters if unicodedata.category(c) != _MARK)
 
 
 def _runs(text: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """For any text: search terms are bounded, free of syntax, and find what was stored."""
 
 import asyncio
+import sys
 from itertools import pairwise
 
 from hypothesis import given
@@ -63,3 +64,10 @@ def test_recall_keeps_its_bounds_and_the_previous_turn(
     assert "s-1-t1" in {item.artifact.artifact_id for item in found}
     assert all(better.score >= worse.score for better, worse in pairwise(found))
     assert all(0 <= item.score <= _BEST for item in found)
+
+
+def test_no_character_at_all_becomes_a_term_that_is_no_letter_or_digit() -> None:
+    for begin in range(0, sys.maxunicode, 4_096):
+        block = (chr(code) for code in range(begin, begin + 4_096))
+        text = " ".join(f"a{one}b あ{one}い {one}{one}" for one in block if one.isprintable())
+        assert all(term.isalnum() for term in index_terms(text).split())
