@@ -14,11 +14,11 @@ from core.adapters.playbook_branch_rows import count_branches, delete_branch, re
 from core.adapters.playbook_cache import Known
 from core.adapters.playbook_erasure import erase_user
 from core.adapters.playbook_rows import Head, Rows
+from core.adapters.sql_database import Database
 from core.adapters.sql_playbook_reading import (
     EMPTY,
     SNAPSHOT_EVERY,
     C,
-    Database,
     SqlPlaybookReader,
     T,
     existing,

@@ -4,13 +4,14 @@ Everything but the connection is the same in SQLite and PostgreSQL, and stands h
 """
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from core.adapters import playbook_log_rows as log_rows
 from core.adapters import playbook_rows as table
 from core.adapters.playbook_branch_rows import read_branches, read_redirect
 from core.adapters.playbook_cache import Known, PlaybookCache
 from core.adapters.playbook_rows import Head, Rows
+from core.adapters.sql_database import Database
 from core.domain.playbook_versions import check_known_version, named, playbook_digest, stored
 from core.domain.replay import replay
 from core.errors import CorruptStoreError, NotFoundError
@@ -32,19 +33,6 @@ EMPTY = Known.of(0, 0, Playbook())
 
 T = TypeVar("T")
 C = TypeVar("C")
-C_co = TypeVar("C_co", covariant=True)
-
-
-class Database(Protocol[C_co]):
-    """Runs work in a transaction over a connection."""
-
-    async def read(self, work: Callable[[C_co], T]) -> T:
-        """One consistent view of the database."""
-        ...
-
-    async def write(self, work: Callable[[C_co], T]) -> T:
-        """All or nothing. The work may run more than once, also after it was committed."""
-        ...
 
 
 class SqlPlaybookReader(Generic[C]):
