@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from core.adapters.tenant_totals import TenantTotals
 from core.domain.ranking import Document
 from core.domain.vectors import Vector
 from core.errors import EmbedderError
@@ -27,6 +28,27 @@ class DensePool(NamedTuple):
     documents: Mapping[str, Document]
     cosines: Mapping[str, float]
     warnings: list[str]
+
+
+class DenseQuery(NamedTuple):
+    """What is looked for, by whom, among the vectors of which model."""
+
+    tenant: TenantTotals
+    model: int
+    vector: Vector
+
+
+KeptVector = tuple[str, bytes]
+"""The id of an artifact and the stored vector of one of its parts."""
+
+
+class Prepared(NamedTuple):
+    """Vectors that were read while the one of the question was on its way."""
+
+    model: int
+    artifact_ids: frozenset[str]
+    """Whose vectors were looked for; some have none."""
+    kept: Sequence[KeptVector]
 
 
 @asynccontextmanager

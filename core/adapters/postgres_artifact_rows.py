@@ -1,208 +1,241 @@
-"""The rows of artifacts in PostgreSQL: write them, and read what a search needs of them."""
+"""What a search reads of artifacts in PostgreSQL, through an inverted index.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+The index (GIN over a tsvector) holds our own terms (`core.domain.search_terms`), so that Japanese
+and identifiers are found as in every other store; PostgreSQL's dictionaries take no part. Each
+term is prefixed by its tenant's number: a query reads the posting lists of its tenant alone.
+"""
 
-from core.adapters.json_codec import decode, encode
-from core.adapters.postgres_pool import TenantTotals, lexemes, neighbours, newest_of, pool
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.adapters.postgres_database import page_size
 from core.adapters.postgres_schema import Connection
-from core.domain.periods import Period
-from core.domain.priors import ends_asking, speaker_terms
-from core.domain.ranking import Document, SearchQuery
-from core.domain.search_terms import index_terms
-from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from core.adapters.sql_artifact_pool import Breadth, Scope
+from core.adapters.tenant_totals import Span, TenantTotals, prefixed
+from core.adapters.time_bounds import Times
+from core.domain.priors import REACH, Place
+from core.domain.ranking import Document
+from schemas.artifact import ArtifactKind
 from schemas.tenancy import Tenant
 
-_POOL = 4
-"""Matches looked at for each candidate that is returned."""
+_MOST_OF_A_TURN = 4
+"""Artifacts looked at for each neighbouring turn, which may hold many tool results."""
 
-_LEAST_POOL = 64
+_MOST_COUNTED = 500
+"""Rows that are counted for one term; of a commoner one the rest is estimated."""
 
-_PERIOD_POOL = 48
-"""Matches, and newest documents, looked at of each time that x_t names."""
+_COUNT = """
+    SELECT wanted.at, counted.number, counted.reached
+      FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS wanted (term, at)
+     CROSS JOIN LATERAL (
+        SELECT count(*) AS number, max(id) AS reached
+          FROM (SELECT id FROM artifacts WHERE lexemes @@ wanted.term AND NOT retired
+                 LIMIT %(most)s) AS first) AS counted
+"""
+_SEARCH = """
+    WITH wanted AS MATERIALIZED (
+        SELECT * FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS w (term, weight)
+    ), best AS MATERIALIZED (
+        SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
+          FROM wanted JOIN artifacts ON lexemes @@ term
+         WHERE NOT retired AND {span} created_at < %(before)s
+         GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
+    )
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks
+      FROM best JOIN artifacts USING (id) ORDER BY score DESC, id DESC
+"""
+# A condition that all rows meet would still make PostgreSQL read the whole index of ids.
+_SEARCH_ALL = _SEARCH.format(span="")
+_SEARCH_NEWEST = _SEARCH.format(span="id >= %(since)s AND")
+_SEARCH_SPAN = _SEARCH.format(
+    span="id BETWEEN %(since)s AND %(last)s AND created_at >= %(start)s AND"
+)
+_NEWEST_OF = """
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
+     WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+       AND NOT retired
+     ORDER BY created_at DESC, id DESC LIMIT %(size)s
+"""
+_SPAN = """
+    SELECT (SELECT id FROM artifacts
+             WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+               AND NOT retired ORDER BY created_at, id LIMIT 1),
+           (SELECT id FROM artifacts
+             WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
+               AND NOT retired ORDER BY created_at DESC, id DESC LIMIT 1)
+"""
+_NEIGHBOURS = """
+    SELECT beside.* FROM unnest(%(sessions)s::text[], %(turns)s::integer[]) AS place (session, turn)
+     CROSS JOIN LATERAL (
+        SELECT artifact_id, created_at, terms, artifacts.session, artifacts.turn, speaker, asks
+          FROM artifacts
+         WHERE tenant = %(tenant)s AND artifacts.session = place.session
+           AND artifacts.turn = place.turn AND NOT retired AND created_at < %(before)s
+         ORDER BY id DESC LIMIT %(most)s) AS beside
+"""
 
-_FAR_FUTURE = 1e12
+_BY_ID = """
+    SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
+     WHERE tenant = %(tenant)s AND artifact_id = ANY(%(names)s) AND NOT retired
+"""
 
-_INSERT = """
-    INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
-                           asks, terms, lexemes, body)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s), %s)
+_PREVIOUS_TURN = """
+    SELECT artifact_id, created_at FROM artifacts
+     WHERE tenant = %s AND session = %s AND kind = %s AND NOT retired AND created_at < %s
+     ORDER BY turn DESC, id DESC LIMIT 1
 """
 
 
-class ArtifactRow(NamedTuple):
-    """An artifact with its search terms and the JSON that is stored."""
+class PostgresArtifactRows:
+    """The ArtifactRows of a PostgreSQL connection."""
 
-    artifact: Artifact
-    terms: str
-    length: int
-    body: str
+    breadth = Breadth(state=None, matches_per_lead=1, rows_per_match=None)
 
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
-class Deleted(NamedTuple):
-    """What was deleted: rows, and how many of them were visible with how many terms."""
-
-    rows: int
-    documents: int
-    terms: int
-
-
-def row_of(artifact: Artifact) -> ArtifactRow:
-    """The row of an artifact."""
-    terms = index_terms(artifact.content)
-    return ArtifactRow(artifact, terms, len(terms.split()), encode(artifact))
-
-
-def insert_rows(connection: Connection, tenant: Tenant, rows: dict[str, ArtifactRow]) -> None:
-    """Write rows of a tenant in place of those of the same ids."""
-    connection.execute(
-        "INSERT INTO tenants (app, user_id) VALUES (%s, %s) ON CONFLICT DO NOTHING", tenant
-    )
-    number = tenant_id(connection, tenant, lock=True)
-    replaced = delete_rows(
-        connection,
-        "DELETE FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s) "
-        "RETURNING retired, length",
-        (number, list(rows)),
-    )
-    with connection.cursor() as cursor:
-        cursor.executemany(_INSERT, [_values(number or 0, row) for row in rows.values()])
-    connection.execute(
-        "INSERT INTO artifact_embeddings (artifact, tenant) "
-        "SELECT id, tenant FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
-        (number, list(rows)),
-    )
-    add_totals(
-        connection,
-        number,
-        documents=len(rows) - replaced.documents,
-        terms=sum(row.length for row in rows.values()) - replaced.terms,
-    )
-    connection.execute(
-        "UPDATE tenants SET newest = last.id, "
-        "oldest = CASE oldest WHEN 0 THEN last.id - %s ELSE oldest END "
-        "FROM (SELECT currval(pg_get_serial_sequence('artifacts', 'id')) AS id) AS last "
-        "WHERE tenants.id = %s",
-        (len(rows) - 1, number),
-    )
-
-
-def _values(tenant_id: int, row: ArtifactRow) -> tuple[Any, ...]:
-    artifact = row.artifact
-    return (
-        tenant_id,
-        artifact.artifact_id,
-        artifact.session,
-        artifact.kind.value,
-        artifact.turn,
-        artifact.created_at.timestamp(),
-        row.length,
-        speaker_terms(artifact.content),
-        ends_asking(artifact.content),
-        row.terms,
-        lexemes(tenant_id, row.terms),
-        row.body,
-    )
-
-
-def delete_rows(connection: Connection, statement: str, values: Sequence[object]) -> Deleted:
-    """Run a deletion that returns `retired, length` of each row."""
-    rows = connection.execute(statement.encode(), values).fetchall()
-    visible = [length for retired, length in rows if not retired]
-    return Deleted(len(rows), len(visible), sum(visible))
-
-
-def add_totals(connection: Connection, tenant: int | None, *, documents: int, terms: int) -> None:
-    """Count a tenant's visible artifacts and terms on."""
-    connection.execute(
-        "UPDATE tenants SET documents = documents + %s, terms = terms + %s WHERE id = %s",
-        (documents, terms, tenant),
-    )
-
-
-def pools(
-    connection: Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-) -> dict[str, Document]:
-    """Documents that match x_t or the state, and what stands beside the best, by id."""
-    found: dict[str, Document] = {}
-    for wanted in (terms.text, terms.state):
-        matches = pool(
-            connection,
+    def totals(self, tenant: Tenant) -> TenantTotals | None:
+        """The totals of a tenant, or None when it never stored anything."""
+        row = self.connection.execute(
+            "SELECT id, documents, terms, oldest, newest FROM tenants "
+            "WHERE app = %s AND user_id = %s",
             tenant,
-            list(wanted),
-            frequencies,
-            before=query.before,
-            size=max(_LEAST_POOL, _POOL * query.limit),
+        ).fetchone()
+        return TenantTotals(*row) if row else None
+
+    def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
+        """About how many artifacts hold each term."""
+        values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MOST_COUNTED}
+        rows = self.connection.execute(_COUNT, values).fetchall()
+        return {terms[at - 1]: _estimated(tenant, number, reached) for at, number, reached in rows}
+
+    def matches(
+        self,
+        tenant: TenantTotals,
+        terms: Sequence[str],
+        frequencies: Mapping[str, int],
+        scope: Scope,
+    ) -> list[Document]:
+        """The documents of a scope that match one of the terms best, best first."""
+        partly = _SEARCH_ALL if scope.since is None else _SEARCH_NEWEST
+        return self._documents(
+            _SEARCH_SPAN if scope.times.has_start else partly,
+            {
+                "terms": [_query(tenant.id, term) for term in terms],
+                # A count may be older than the first artifact that holds the term.
+                "weights": [
+                    math.log(1 + tenant.documents / max(frequencies[term], 1)) for term in terms
+                ],
+                "mean": max(1.0, tenant.terms / max(tenant.documents, 1)),
+                "since": scope.span.first if scope.since is None else scope.since,
+                "last": scope.span.last,
+                "start": scope.times.start,
+                "before": scope.times.end,
+                "size": scope.size,
+            },
         )
-        beside = neighbours(connection, tenant, matches, before=query.before)
-        found.update((document.artifact_id, document) for document in (*matches, *beside))
-    for period in terms.periods:
-        found.update(_of_period(connection, tenant, query, terms, frequencies, period=period))
-    return found
+
+    def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
+        """From the first row of these times to the last; None where there is none."""
+        values = {"tenant": tenant.id, "start": times.start, "before": times.end}
+        first, last = self.connection.execute(_SPAN, values).fetchone() or (None, None)
+        return Span(first, last) if first and last and first <= last else None
+
+    def newest_of(self, tenant: TenantTotals, times: Times, *, size: int) -> list[Document]:
+        """The newest documents of these times, at most `size`, whatever they say."""
+        return self._documents(
+            _NEWEST_OF,
+            {"tenant": tenant.id, "start": times.start, "before": times.end, "size": size},
+        )
+
+    def documents_of(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> list[Document]:
+        """The visible documents of these ids, in this order."""
+        documents = self._documents(_BY_ID, {"tenant": tenant.id, "names": list(artifact_ids)})
+        found = {document.artifact_id: document for document in documents}
+        return [found[name] for name in artifact_ids if name in found]
+
+    def neighbours(
+        self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
+    ) -> list[Document]:
+        """What stands beside the leads in their sessions, the leads themselves included."""
+        places = _places(leads)
+        if not places:
+            return []
+        return self._documents(
+            _NEIGHBOURS,
+            {
+                "tenant": tenant.id,
+                "sessions": [session for session, _ in places],
+                "turns": [turn for _, turn in places],
+                "before": before,
+                "most": _MOST_OF_A_TURN,
+            },
+        )
+
+    def previous_turn(
+        self, tenant: TenantTotals, session: str, *, before: float
+    ) -> Document | None:
+        """The newest TURN artifact of the session; of one turn, the one stored last."""
+        values = (tenant.id, session, ArtifactKind.TURN.value, before)
+        row = self.connection.execute(_PREVIOUS_TURN, values).fetchone()
+        return Document(row[0], row[1], "") if row else None
+
+    def bodies(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> dict[str, str]:
+        """The stored JSON of artifacts, by id; those that are not there are left out."""
+        rows = self.connection.execute(
+            "SELECT artifact_id, body FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
+            (tenant.id, list(artifact_ids)),
+        ).fetchall()
+        return dict(rows)
+
+    def page(self, tenant: TenantTotals, *, after: str, limit: int) -> list[tuple[str, str]]:
+        """Ids after `after`, with the stored JSON of each, by id."""
+        return self.connection.execute(
+            "SELECT artifact_id, body FROM artifacts WHERE tenant = %s "
+            'AND artifact_id COLLATE "C" > %s ORDER BY artifact_id COLLATE "C" LIMIT %s',
+            (tenant.id, after, page_size(limit)),
+        ).fetchall()
+
+    def count(self, tenant: TenantTotals) -> int:
+        """How many artifacts there are, retired ones included."""
+        row = self.connection.execute(
+            "SELECT count(*) FROM artifacts WHERE tenant = %s", (tenant.id,)
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def _documents(self, statement: str, values: Mapping[str, object]) -> list[Document]:
+        rows = self.connection.execute(statement.encode(), values).fetchall()
+        return [_document(row) for row in rows]
 
 
-def _of_period(
-    connection: Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-    *,
-    period: Period,
-) -> dict[str, Document]:
-    """Documents of a time that x_t names: those that match x_t best, and the newest."""
-    matches = pool(
-        connection,
-        tenant,
-        list(terms.text),
-        frequencies,
-        before=query.before,
-        size=_PERIOD_POOL,
-        period=period,
+def _places(leads: Sequence[Document]) -> list[tuple[str, int]]:
+    """(session, turn) of the leads and around them, each once."""
+    return sorted(
+        {
+            (lead.place.session, turn)
+            for lead in leads
+            if lead.place.session is not None and lead.place.turn is not None
+            for turn in range(lead.place.turn - REACH, lead.place.turn + REACH + 1)
+        }
     )
-    newest = newest_of(connection, tenant, period, before=query.before, size=_PERIOD_POOL)
-    return {document.artifact_id: document for document in (*matches, *newest)}
 
 
-def previous_turn(connection: Connection, tenant: int, query: RecallQuery) -> Document | None:
-    """The newest TURN artifact of the session; of one turn, the one stored last."""
-    row = connection.execute(
-        "SELECT artifact_id, created_at FROM artifacts WHERE tenant = %s AND session = %s "
-        "AND kind = %s AND NOT retired AND created_at < %s ORDER BY turn DESC, id DESC LIMIT 1",
-        (
-            tenant,
-            query.key.session,
-            ArtifactKind.TURN.value,
-            query.before.timestamp() if query.before else _FAR_FUTURE,
-        ),
-    ).fetchone()
-    return Document(row[0], row[1], "") if row else None
+def _document(row: Sequence[Any]) -> Document:
+    artifact_id, created_at, terms, session, turn, speaker, asks = row
+    return Document(artifact_id, created_at, terms, Place(session, turn, speaker, asks))
 
 
-def bodies_of(
-    connection: Connection, tenant: int | None, artifact_ids: Sequence[str]
-) -> dict[str, str]:
-    """The stored JSON of artifacts, by id; those that are not there are left out."""
-    rows = connection.execute(
-        "SELECT artifact_id, body FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
-        (tenant, list(artifact_ids)),
-    ).fetchall()
-    return dict(rows)
+def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
+    """How many rows hold a term of which `number` were counted, in about the order of ids."""
+    if number < _MOST_COUNTED or reached is None:
+        return number
+    first, last = tenant.span
+    looked_at = max(1, reached - first)
+    share = max(1.0, (last - first) / looked_at)
+    return min(tenant.documents, round(number * share))
 
 
-def tenant_id(connection: Connection, tenant: Tenant, *, lock: bool = False) -> int | None:
-    """The number of a tenant; None when it never stored anything."""
-    statement = "SELECT id FROM tenants WHERE app = %s AND user_id = %s"
-    row = connection.execute(
-        f"{statement}{' FOR UPDATE' if lock else ''}".encode(), tenant
-    ).fetchone()
-    return int(row[0]) if row else None
-
-
-def artifact_of(artifact_id: str, body: str) -> Artifact:
-    """An artifact from its JSON; raises CorruptStoreError."""
-    return decode(Artifact, body, what=f"artifact {artifact_id!r}")
+def _query(tenant_id: int, term: str) -> str:
+    """A term as a tsquery. It is letters and digits only, and quoted, so never syntax."""
+    return f"'{prefixed(tenant_id, term)}'"

@@ -1,55 +1,69 @@
 """Recall by meaning beside the words of a PostgresArtifactStore. The server needs pgvector."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
 
-from core.adapters.dense_query import DensePool, dimension_changed
+from core.adapters.dense_query import DenseQuery, Prepared
+from core.adapters.postgres_artifact_rows import PostgresArtifactRows
 from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_pool import TenantTotals, documents, neighbours
-from core.adapters.postgres_schema import Connection
-from core.adapters.postgres_vectors import PostgresVectors, Query, model_number, other_dimension
-from core.adapters.vector_filling import VectorFiller
-from core.domain.ranking import Document
-from core.domain.vectors import Vector
+from core.adapters.postgres_vectors import PostgresVectors, model_number, other_dimension
+from core.adapters.sql_dense import Nearest, SqlDense
+from core.adapters.tenant_totals import TenantTotals
+from core.adapters.time_bounds import Times
 from core.ports.embedder import Embedder
 
-_POOL = 64
-"""Artifacts nearest in meaning that are ranked."""
 
-_LEADS = 16
-"""Those of them whose neighbouring turns are ranked too."""
-
-
-class PostgresDense:
-    """The embedder of a store, its vectors, and the task that fills them in."""
+class PostgresDense(SqlDense[PostgresArtifactRows]):
+    """The embedder of a PostgresArtifactStore, with vectors in the same database."""
 
     def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self._vectors = PostgresVectors(database)
-        self.filler = VectorFiller(self._vectors, embedder)
+        vectors = PostgresVectors(database)
+        super().__init__(embedder, vectors, _Search(vectors))
 
-    def pool(
+
+class _Search:
+    """A VectorSearch over PostgresVectors."""
+
+    def __init__(self, vectors: PostgresVectors) -> None:
+        self._vectors = vectors
+
+    def model_number(self, rows: PostgresArtifactRows, name: str, dimension: int) -> int | None:
+        """The number of a model; None when nothing was embedded with this dimension."""
+        return model_number(rows.connection, name, dimension)
+
+    def other_dimension(
+        self, rows: PostgresArtifactRows, tenant: TenantTotals, name: str, dimension: int
+    ) -> int | None:
+        """The dimension of vectors that this model gave before it changed, if any is left."""
+        return other_dimension(rows.connection, tenant.id, name, dimension)
+
+    def prepare(
         self,
-        connection: Connection,
+        rows: PostgresArtifactRows,
         tenant: TenantTotals,
-        vector: Vector,
-        lexical: Mapping[str, Document],
-        *,
-        before: datetime | None,
-    ) -> DensePool:
-        """What is near `vector` and what stands beside it, with the cosines of `lexical` too."""
-        name = self.embedder.model
-        earlier = other_dimension(connection, tenant.id, name, len(vector))
-        warnings = [dimension_changed(name, before=earlier, now=len(vector))] if earlier else []
-        model = model_number(connection, name, len(vector))
-        if model is None:
-            return DensePool({}, {}, warnings)
-        query = Query(tenant.id, tenant.documents, model, vector)
-        until = None if before is None else before.timestamp()
-        near = self._vectors.search(connection, query, before=until, limit=_POOL)
-        found = documents(connection, tenant, list(near))
-        found += neighbours(connection, tenant, found[:_LEADS], before=before)
-        added = {document.artifact_id: document for document in found}
-        others = [name for name in {**lexical, **added} if name not in near]
-        cosines = {**near, **self._vectors.cosines(connection, query, others)}
-        return DensePool(added, cosines, warnings)
+        name: str,
+        dimension: int,
+        lexical: Collection[str],
+    ) -> Prepared | None:
+        """None: the server compares its vectors, so that none are read."""
+        return None
+
+    def nearest(
+        self, rows: PostgresArtifactRows, query: DenseQuery, times: Times, *, limit: int
+    ) -> Nearest:
+        """The nearest `limit` artifacts of the tenant made before the end of the times."""
+        before = times.end if times.has_end else None
+        near = self._vectors.search(rows.connection, query, before=before, limit=limit)
+        return Nearest(rows.documents_of(query.tenant, list(near)), near)
+
+    def cosines(
+        self,
+        rows: PostgresArtifactRows,
+        query: DenseQuery,
+        artifact_ids: Sequence[str],
+        prepared: Prepared | None,
+    ) -> Mapping[str, float]:
+        """The cosine of each of these, where there is a vector."""
+        return self._vectors.cosines(rows.connection, query, artifact_ids)
+
+    def forget(self, tenant_id: int) -> None:
+        """Nothing: no tenant's number is given again, so that what is in memory is never used."""

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
+from core.adapters.dense_query import DenseQuery
 from core.adapters.json_codec import decode
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_schema import Connection, vector_path
-from core.domain.vectors import Vector
 from core.ports.vector_store import Embedded, Unembedded
 from schemas.artifact import Artifact, ArtifactKind
 
@@ -28,8 +28,6 @@ _CACHED_MEANS = 1_000
 
 _TABLES_LOCK = 0x_ACC_ACE_1
 """Advisory lock of those who make tables of vectors."""
-
-_FAR_FUTURE = 1e12
 
 _SCAN = """
     SET LOCAL hnsw.ef_search = 200;
@@ -60,13 +58,18 @@ _MEAN = """
 _SEARCH = """
     SELECT artifact_id, max(cosine) FROM (
         SELECT artifact, 1 - ((vector::vector - %(mean)s::vector) <=> %(asked)s::vector) AS cosine
-          FROM (SELECT artifact, vector FROM {table}
-                 WHERE tenant = %(tenant)s AND model = %(model)s
+          FROM (SELECT artifact, vector FROM {table} AS kept
+                 WHERE tenant = %(tenant)s AND model = %(model)s {seen}
                  ORDER BY vector <#> %(asked)s::halfvec LIMIT %(scanned)s) AS near
     ) AS compared
       JOIN artifacts ON artifacts.id = compared.artifact
-     WHERE NOT retired AND created_at < %(before)s
+     WHERE NOT retired
      GROUP BY artifact_id ORDER BY max(cosine) DESC, artifact_id LIMIT %(limit)s
+"""
+
+# Asked of each vector on the way: what is near may be behind any number that are too new.
+_OLD_ENOUGH = """AND EXISTS (
+    SELECT FROM artifacts WHERE id = kept.artifact AND NOT retired AND created_at < %(before)s)
 """
 
 _COSINES = """
@@ -102,15 +105,6 @@ class _Mean(NamedTuple):
     text: str
     vectors: int
     documents: int
-
-
-class Query(NamedTuple):
-    """What is looked for, by whom, among the vectors of which model."""
-
-    tenant: int
-    documents: int
-    model: int
-    vector: Vector
 
 
 class PostgresVectors:
@@ -152,37 +146,35 @@ class PostgresVectors:
         await self._database.write(work)
 
     def search(
-        self, connection: Connection, query: Query, *, before: float | None, limit: int
+        self, connection: Connection, query: DenseQuery, *, before: float | None, limit: int
     ) -> Mapping[str, float]:
-        """The nearest artifacts of the tenant with their cosines, best first."""
+        """The nearest artifacts of the tenant with their cosines, best first.
+
+        Those made before a time, if one is given, in seconds since 1970.
+        """
         vector_path(connection)
         mean = self._mean(connection, query)
         connection.execute(_SCAN.encode())
         rows = connection.execute(
-            _of(_SEARCH, query),
-            {
-                **_values(query, mean),
-                "scanned": 3 * limit,
-                "limit": limit,
-                "before": _FAR_FUTURE if before is None else before,
-            },
+            _of(_SEARCH, query, seen="" if before is None else _OLD_ENOUGH),
+            {**_values(query, mean), "scanned": 3 * limit, "limit": limit, "before": before},
         ).fetchall()
         return dict(rows)
 
     def cosines(
-        self, connection: Connection, query: Query, artifact_ids: Sequence[str]
+        self, connection: Connection, query: DenseQuery, artifact_ids: Sequence[str]
     ) -> Mapping[str, float]:
         """The cosine of each artifact that has a vector."""
         vector_path(connection)
         values = {**_values(query, self._mean(connection, query)), "names": list(artifact_ids)}
         return dict(connection.execute(_of(_COSINES, query), values).fetchall())
 
-    def _mean(self, connection: Connection, query: Query) -> str:
+    def _mean(self, connection: Connection, query: DenseQuery) -> str:
         """The mean of the tenant's newest vectors; an old one serves while it grew little."""
-        key = query.tenant, query.model
+        key = query.tenant.id, query.model
         with self._mutex:
             known = self._means.get(key)
-        grown = known is None or query.documents > known.documents + known.documents // 10
+        grown = known is None or query.tenant.documents > known.documents + known.documents // 10
         if known is None or known.vectors < _MEAN_OF or grown:
             known = _computed(connection, query)
             with self._mutex:
@@ -213,21 +205,21 @@ def other_dimension(connection: Connection, tenant: int, name: str, dimension: i
     return int(row[0]) if row else None
 
 
-def _computed(connection: Connection, query: Query) -> _Mean:
-    row = connection.execute(_of(_MEAN, query), (query.tenant, query.model, _MEAN_OF)).fetchone()
+def _computed(connection: Connection, query: DenseQuery) -> _Mean:
+    row = connection.execute(_of(_MEAN, query), (query.tenant.id, query.model, _MEAN_OF)).fetchone()
     total, count = row if row else (None, 0)
     numbers = (
         [float(number) for number in total[1:-1].split(",")] if total else [0.0] * len(query.vector)
     )
     mean = [number / (count + _PRIOR) for number in numbers]
-    return _Mean(_text(mean), count, query.documents)
+    return _Mean(_text(mean), count, query.tenant.documents)
 
 
-def _values(query: Query, mean: str) -> dict[str, object]:
+def _values(query: DenseQuery, mean: str) -> dict[str, object]:
     drawn = (float(number) for number in mean[1:-1].split(","))
     asked = [value - centre for value, centre in zip(query.vector, drawn, strict=True)]
     return {
-        "tenant": query.tenant,
+        "tenant": query.tenant.id,
         "model": query.model,
         "mean": mean,
         "asked": _text(asked),
@@ -275,8 +267,8 @@ def _table(dimension: int) -> str:
     return f"artifact_vectors_{int(dimension)}"
 
 
-def _of(statement: str, query: Query) -> bytes:
-    return statement.format(table=_table(len(query.vector))).encode()
+def _of(statement: str, query: DenseQuery, *, seen: str = "") -> bytes:
+    return statement.format(table=_table(len(query.vector)), seen=seen).encode()
 
 
 def _text(values: Sequence[float]) -> str:

@@ -1,163 +1,264 @@
-"""The rows of artifacts in SQLite: write them, and read what a search needs of them."""
+"""What a search reads of artifacts in SQLite, through FTS5.
 
+The index holds our own terms (`core.domain.search_terms`), each prefixed by its tenant's number:
+a query reads the posting lists of its tenant and of nobody else.
+"""
+
+import json
 import sqlite3
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from core.adapters.fts_pool import neighbours, newest_of, pool
-from core.adapters.fts_tenant import TenantTotals
-from core.adapters.json_codec import decode
-from core.domain.periods import Period
-from core.domain.priors import ends_asking, speaker_terms
-from core.domain.ranking import Document, SearchQuery
-from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from core.adapters.sql_artifact_pool import Breadth, Scope
+from core.adapters.tenant_totals import Span, TenantTotals, prefixed
+from core.adapters.time_bounds import Times
+from core.domain.priors import REACH, Place
+from core.domain.ranking import Document
+from schemas.artifact import ArtifactKind
 from schemas.tenancy import Tenant
 
-_POOL = 4
-"""Matches looked at for each candidate that is returned."""
+_MOST_OF_A_TURN = 4
+"""Artifacts looked at for each neighbouring turn, on average; it may hold many tool results."""
 
-_LEAST_POOL = 64
+# All in one statement, since FTS5 opens its vocabulary anew for each.
+_COUNTS = """
+    SELECT term, doc FROM json_each(?) CROSS JOIN artifact_vocabulary ON term = value
+"""
 
-_STATE_POOL = 32
-"""Matches of the state looked at; it never decides against x_t."""
+_DOCUMENTS = """
+    SELECT wanted.id, artifact_id, created_at, kept.c0, artifacts.session, turn, speaker, asks
+      FROM (WANTED) AS wanted CROSS JOIN artifacts ON artifacts.id = wanted.id
+     CROSS JOIN artifact_terms_content AS kept ON kept.id = wanted.id
+     ORDER BY wanted.place, wanted.id DESC
+"""
+"""The documents of the rows that are wanted, in the order of their places.
 
-_PERIOD_POOL = 48
-"""Matches, and newest documents, looked at of each time that x_t names."""
+CROSS keeps the order of the tables. The terms are read from the table that FTS5 keeps them in, at
+a third of the cost of asking FTS5. Of hundreds of matches only the best are read: they are spread
+over the whole file.
+"""
 
-_FAR_FUTURE = 1e12
+_SEARCH = _DOCUMENTS.replace(
+    "WANTED",
+    """
+    SELECT rowid AS id, rank AS place FROM artifact_terms
+     WHERE artifact_terms MATCH :match AND rowid BETWEEN :since AND :last
+     ORDER BY rank, rowid DESC LIMIT :size
+    """,
+)
+
+_SEARCH_WITHIN = _DOCUMENTS.replace(
+    "WANTED",
+    """
+    SELECT artifacts.id, rank AS place
+      FROM artifact_terms CROSS JOIN artifacts ON artifacts.id = artifact_terms.rowid
+     WHERE artifact_terms MATCH :match AND artifact_terms.rowid BETWEEN :since AND :last
+       AND created_at >= :start AND created_at < :before
+     ORDER BY rank, artifacts.id DESC LIMIT :size
+    """,
+)
+
+_NEIGHBOURS = _DOCUMENTS.replace(
+    "WANTED",
+    """
+    SELECT artifacts.id, 0 AS place
+      FROM json_each(:stretches) AS stretch CROSS JOIN artifacts
+     WHERE tenant = :tenant AND session = json_extract(stretch.value, '$[0]')
+       AND turn BETWEEN json_extract(stretch.value, '$[1]') AND json_extract(stretch.value, '$[2]')
+       AND NOT retired AND created_at < :before
+     LIMIT :size
+    """,
+)
+
+_OF_ROWS = _DOCUMENTS.replace(
+    "WANTED",
+    """
+    SELECT artifacts.id, item.key AS place
+      FROM json_each(:rows) AS item CROSS JOIN artifacts ON artifacts.id = item.value
+     WHERE tenant = :tenant AND NOT retired AND created_at < :before
+    """,
+)
+
+_NEWEST_OF = _DOCUMENTS.replace(
+    "WANTED",
+    """
+    SELECT id, -created_at AS place FROM artifacts
+     WHERE tenant = :tenant AND created_at >= :start AND created_at < :before AND NOT retired
+     ORDER BY created_at DESC LIMIT :size
+    """,
+)
+
+_FIRST = """
+    SELECT id FROM artifacts WHERE tenant = :tenant AND created_at >= :start
+       AND created_at < :before AND NOT retired ORDER BY created_at LIMIT 1
+"""
+_LAST = _FIRST.replace("created_at LIMIT", "created_at DESC LIMIT")
+
+_PREVIOUS_TURN = """
+    SELECT artifact_id, created_at FROM artifacts
+     WHERE tenant = ? AND session = ? AND kind = ? AND retired = 0 AND created_at < ?
+     ORDER BY turn DESC, id DESC LIMIT 1
+"""
 
 
-class ArtifactRow(NamedTuple):
-    """An artifact with its search terms and the JSON that is stored."""
+class SqliteArtifactRows:
+    """The ArtifactRows of a SQLite connection."""
 
-    artifact: Artifact
-    terms: str
-    body: str
+    # FTS5 scores every row that holds one of the terms, and the matches are spread over the file.
+    breadth = Breadth(state=32, matches_per_lead=4, rows_per_match=8)
 
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
 
-def insert_row(connection: sqlite3.Connection, row: ArtifactRow) -> None:
-    """Write a row in place of one of the same id, with its terms in the index."""
-    artifact = row.artifact
-    connection.execute(
-        "INSERT INTO tenants (app, user) VALUES (?, ?) ON CONFLICT DO NOTHING", artifact.tenant
-    )
-    tenant = tenant_id(connection, artifact.tenant)
-    connection.execute(
-        "DELETE FROM artifacts WHERE tenant = ? AND artifact_id = ?",
-        (tenant, artifact.artifact_id),
-    )
-    identity = connection.execute(
-        "INSERT INTO artifacts "
-        "(tenant, artifact_id, session, kind, turn, created_at, speaker, asks, terms, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
+    def totals(self, tenant: Tenant) -> TenantTotals | None:
+        """The totals of a tenant, or None when it never stored anything."""
+        row = self.connection.execute(
+            "SELECT id, documents, terms, oldest, newest FROM tenants WHERE app = ? AND user = ?",
             tenant,
-            artifact.artifact_id,
-            artifact.session,
-            artifact.kind.value,
-            artifact.turn,
-            artifact.created_at.timestamp(),
-            speaker_terms(artifact.content),
-            ends_asking(artifact.content),
-            len(row.terms.split()),
-            row.body,
-        ),
-    ).lastrowid
-    connection.execute(
-        "INSERT INTO artifact_terms (rowid, terms) VALUES (?, ?)",
-        (identity, " ".join(f"{tenant}x{term}" for term in row.terms.split())),
-    )
-
-
-def pools(
-    connection: sqlite3.Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-) -> dict[str, Document]:
-    """Documents that match x_t or the state, and what stands beside the best, by id."""
-    found: dict[str, Document] = {}
-    for wanted, size in (
-        (terms.text, max(_LEAST_POOL, _POOL * query.limit)),
-        (terms.state, _STATE_POOL),
-    ):
-        matches = pool(
-            connection,
-            tenant,
-            list(wanted),
-            frequencies,
-            before=query.before,
-            size=size,
-        )
-        beside = neighbours(connection, tenant, matches[: size // 4], before=query.before)
-        found.update((document.artifact_id, document) for document in (*matches, *beside))
-    for period in terms.periods:
-        found.update(_of_period(connection, tenant, query, terms, frequencies, period=period))
-    return found
-
-
-def _of_period(
-    connection: sqlite3.Connection,
-    tenant: TenantTotals,
-    query: RecallQuery,
-    terms: SearchQuery,
-    frequencies: dict[str, int],
-    *,
-    period: Period,
-) -> dict[str, Document]:
-    """Documents of a time that x_t names: those that match x_t best, and the newest."""
-    matches = pool(
-        connection,
-        tenant,
-        list(terms.text),
-        frequencies,
-        before=query.before,
-        size=_PERIOD_POOL,
-        period=period,
-    )
-    newest = newest_of(connection, tenant, period, before=query.before, size=_PERIOD_POOL)
-    return {document.artifact_id: document for document in (*matches, *newest)}
-
-
-def previous_turn(
-    connection: sqlite3.Connection, tenant: int, query: RecallQuery
-) -> Document | None:
-    """The newest TURN artifact of the session; of one turn, the one stored last."""
-    row = connection.execute(
-        "SELECT artifact_id, created_at FROM artifacts WHERE tenant = ? AND session = ? "
-        "AND kind = ? AND retired = 0 AND created_at < ? ORDER BY turn DESC, id DESC LIMIT 1",
-        (
-            tenant,
-            query.key.session,
-            ArtifactKind.TURN.value,
-            query.before.timestamp() if query.before else _FAR_FUTURE,
-        ),
-    ).fetchone()
-    return Document(row[0], row[1], "") if row else None
-
-
-def bodies_of(
-    connection: sqlite3.Connection, tenant: int | None, artifact_ids: Iterable[str]
-) -> dict[str, str]:
-    """The stored JSON of artifacts, by id; those that are not there are left out."""
-    bodies = {}
-    for artifact_id in artifact_ids:
-        row = connection.execute(
-            "SELECT body FROM artifacts WHERE tenant = ? AND artifact_id = ?",
-            (tenant, artifact_id),
         ).fetchone()
-        if row is not None:
-            bodies[artifact_id] = row[0]
-    return bodies
+        return TenantTotals(*row) if row else None
+
+    def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
+        """How many artifacts hold each term; one that none holds is left out."""
+        names = {prefixed(tenant.id, term): term for term in terms}
+        rows = self.connection.execute(_COUNTS, (json.dumps(list(names)),))
+        return {names[name]: count for name, count in rows}
+
+    def matches(
+        self,
+        tenant: TenantTotals,
+        terms: Sequence[str],
+        frequencies: Mapping[str, int],
+        scope: Scope,
+    ) -> list[Document]:
+        """The documents of a scope that match one of the terms best, best first."""
+        times = scope.times
+        return self._documents(
+            tenant,
+            _SEARCH_WITHIN if times.has_start or times.has_end else _SEARCH,
+            {
+                # Terms are letters and digits only; the quotes keep words like OR from being
+                # syntax.
+                "match": " OR ".join(f'"{prefixed(tenant.id, term)}"' for term in terms),
+                "since": scope.span.first if scope.since is None else scope.since,
+                "last": scope.span.last,
+                "start": times.start,
+                "before": times.end,
+                "size": scope.size,
+            },
+        )
+
+    def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
+        """From the first row of these times to the last; None where there is none."""
+        values = {"tenant": tenant.id, "start": times.start, "before": times.end}
+        first = self.connection.execute(_FIRST, values).fetchone()
+        last = self.connection.execute(_LAST, values).fetchone()
+        return Span(first[0], last[0]) if first and last and first[0] <= last[0] else None
+
+    def newest_of(self, tenant: TenantTotals, times: Times, *, size: int) -> list[Document]:
+        """The newest documents of these times, at most `size`, whatever they say."""
+        values = {"start": times.start, "before": times.end, "size": size}
+        return self._documents(tenant, _NEWEST_OF, values)
+
+    def documents_of(
+        self, tenant: TenantTotals, rows: Sequence[int], *, before: float
+    ) -> dict[int, Document]:
+        """The visible documents of these rows, by row, in this order."""
+        values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": before}
+        found = self.connection.execute(_OF_ROWS, values)
+        return {row[0]: _document(tenant, row) for row in found}
+
+    def neighbours(
+        self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
+    ) -> list[Document]:
+        """What stands beside the leads in their sessions, the leads themselves included."""
+        stretches = _stretches(leads)
+        turns = sum(last - first + 1 for _, first, last in stretches)
+        return self._documents(
+            tenant,
+            _NEIGHBOURS,
+            {
+                "stretches": json.dumps(stretches),
+                "before": before,
+                "size": _MOST_OF_A_TURN * turns,
+            },
+        )
+
+    def previous_turn(
+        self, tenant: TenantTotals, session: str, *, before: float
+    ) -> Document | None:
+        """The newest TURN artifact of the session; of one turn, the one stored last."""
+        values = (tenant.id, session, ArtifactKind.TURN.value, before)
+        row = self.connection.execute(_PREVIOUS_TURN, values).fetchone()
+        return Document(row[0], row[1], "") if row else None
+
+    def bodies(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> dict[str, str]:
+        """The stored JSON of artifacts, by id; those that are not there are left out."""
+        bodies = {}
+        for artifact_id in artifact_ids:
+            row = self.connection.execute(
+                "SELECT body FROM artifacts WHERE tenant = ? AND artifact_id = ?",
+                (tenant.id, artifact_id),
+            ).fetchone()
+            if row is not None:
+                bodies[artifact_id] = row[0]
+        return bodies
+
+    def page(self, tenant: TenantTotals, *, after: str, limit: int) -> list[tuple[str, str]]:
+        """Ids after `after`, with the stored JSON of each, by id."""
+        return self.connection.execute(
+            "SELECT artifact_id, body FROM artifacts WHERE tenant = ? AND artifact_id > ? "
+            "ORDER BY artifact_id LIMIT ?",
+            (tenant.id, after, limit),
+        ).fetchall()
+
+    def count(self, tenant: TenantTotals) -> int:
+        """How many artifacts there are, retired ones included."""
+        count: int = self.connection.execute(
+            "SELECT count(*) FROM artifacts WHERE tenant = ?", (tenant.id,)
+        ).fetchone()[0]
+        return count
+
+    def _documents(
+        self, tenant: TenantTotals, statement: str, values: Mapping[str, object]
+    ) -> list[Document]:
+        found = self.connection.execute(statement, {"tenant": tenant.id, **values})
+        return [_document(tenant, row) for row in found]
 
 
-def tenant_id(connection: sqlite3.Connection, tenant: Tenant) -> int | None:
-    """The number of a tenant; None when it never stored anything."""
-    row = connection.execute("SELECT id FROM tenants WHERE app = ? AND user = ?", tenant).fetchone()
-    return row[0] if row else None
+def _stretches(leads: Sequence[Document]) -> list[tuple[str, int, int]]:
+    """(session, first turn, last turn) around the leads; those that overlap become one."""
+    places = sorted(
+        (lead.place.session, lead.place.turn)
+        for lead in leads
+        if lead.place.session is not None and lead.place.turn is not None
+    )
+    stretches: list[tuple[str, int, int]] = []
+    for session, turn in places:
+        first, last = turn - REACH, turn + REACH
+        if stretches and stretches[-1][0] == session and stretches[-1][2] >= first - 1:
+            first = stretches.pop()[1]
+        stretches.append((session, first, last))
+    return stretches
 
 
-def artifact_of(artifact_id: str, body: str) -> Artifact:
-    """An artifact from its JSON; raises CorruptStoreError."""
-    return decode(Artifact, body, what=f"artifact {artifact_id!r}")
+class _Row(NamedTuple):
+    id: int
+    artifact_id: str
+    created_at: float
+    terms: str
+    session: str | None
+    turn: int | None
+    speaker: str
+    asks: int
+
+
+def _document(tenant: TenantTotals, columns: Sequence[Any]) -> Document:
+    row = _Row(*columns)
+    terms = f" {row.terms}".replace(f" {prefixed(tenant.id, '')}", " ").strip()
+    return Document(
+        row.artifact_id,
+        row.created_at,
+        terms,
+        Place(row.session, row.turn, row.speaker, bool(row.asks)),
+    )

@@ -1,105 +1,91 @@
 """Recall by meaning beside the words of a SqliteArtifactStore. Needs numpy."""
 
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
 
-from core.adapters.dense_query import DensePool, dimension_changed
-from core.adapters.fts_pool import documents_of, neighbours
-from core.adapters.fts_tenant import TenantTotals
+from core.adapters.dense_query import DenseQuery, Prepared
+from core.adapters.sql_dense import Nearest, SqlDense
+from core.adapters.sqlite_artifact_rows import SqliteArtifactRows
 from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_vectors import KeptVector, SqliteVectors, model_number, other_dimension
-from core.adapters.vector_filling import VectorFiller
+from core.adapters.sqlite_vectors import SqliteVectors, model_number, other_dimension
+from core.adapters.tenant_totals import TenantTotals
+from core.adapters.time_bounds import Times
 from core.domain.ranking import Document
-from core.domain.vectors import Vector
 from core.ports.embedder import Embedder
 
-_POOL = 64
-"""Artifacts nearest in meaning that are ranked."""
 
-_LEADS = 16
-"""Those of them whose neighbouring turns are ranked too."""
-
-
-class Prepared(NamedTuple):
-    """Vectors that were read while the one of the question was on its way."""
-
-    model: int
-    artifact_ids: frozenset[str]
-    """Whose vectors were looked for; some have none."""
-    kept: list[KeptVector]
-
-
-class SqliteDense:
-    """The embedder of a store, its vectors, and the task that fills them in."""
+class SqliteDense(SqlDense[SqliteArtifactRows]):
+    """The embedder of a SqliteArtifactStore, with vectors in the same file."""
 
     def __init__(self, database: SqliteDatabase, embedder: Embedder, *, memory_bytes: int) -> None:
-        self.embedder = embedder
-        self._vectors = SqliteVectors(database, memory_bytes=memory_bytes)
-        self.filler = VectorFiller(self._vectors, embedder)
+        vectors = SqliteVectors(database, memory_bytes=memory_bytes)
+        super().__init__(embedder, vectors, _Search(vectors))
+
+
+class _Search:
+    """A VectorSearch over SqliteVectors; on the database's one thread."""
+
+    def __init__(self, vectors: SqliteVectors) -> None:
+        self._vectors = vectors
+
+    def model_number(self, rows: SqliteArtifactRows, name: str, dimension: int) -> int | None:
+        """The number of a model; None when nothing was embedded with this dimension."""
+        return model_number(rows.connection, name, dimension)
+
+    def other_dimension(
+        self, rows: SqliteArtifactRows, tenant: TenantTotals, name: str, dimension: int
+    ) -> int | None:
+        """The dimension of vectors that this model gave before it changed, if any is left."""
+        return other_dimension(rows.connection, tenant.id, name, dimension)
 
     def prepare(
-        self, connection: sqlite3.Connection, tenant: TenantTotals, lexical: Collection[str]
+        self,
+        rows: SqliteArtifactRows,
+        tenant: TenantTotals,
+        name: str,
+        dimension: int,
+        lexical: Collection[str],
     ) -> Prepared | None:
-        """What can be read before the vector of the question is there; None if nothing can."""
-        name, dimension = self.embedder.model, self.embedder.dimension
-        model = model_number(connection, name, dimension) if dimension is not None else None
-        if dimension is None or model is None:
+        """The vectors of what the words found, and what was stored since the last search."""
+        model = model_number(rows.connection, name, dimension)
+        if model is None:
             return None
-        self._vectors.refresh(connection, tenant.id, model, dimension)
-        kept = self._vectors.kept(connection, tenant.id, model, lexical)
+        self._vectors.refresh(rows.connection, tenant.id, model, dimension)
+        kept = self._vectors.kept(rows.connection, tenant.id, model, lexical)
         return Prepared(model, frozenset(lexical), kept)
 
-    def pool(
-        self,
-        connection: sqlite3.Connection,
-        tenant: TenantTotals,
-        vector: Vector,
-        lexical: Mapping[str, Document],
-        *,
-        before: datetime | None,
-        prepared: Prepared | None = None,
-    ) -> DensePool:
-        """What is near `vector` and what stands beside it, with the cosines of `lexical` too."""
-        name = self.embedder.model
-        earlier = other_dimension(connection, tenant.id, name, len(vector))
-        warnings = [dimension_changed(name, before=earlier, now=len(vector))] if earlier else []
-        model = model_number(connection, name, len(vector))
-        if model is None:
-            return DensePool({}, {}, warnings)
-        near = self._vectors.search(connection, tenant.id, model, vector)
-        nearest = _nearest(connection, tenant, list(near), before=before)
-        leads = list(nearest.values())[:_LEADS]
-        beside = neighbours(connection, tenant, leads, before=before)
-        added = {document.artifact_id: document for document in (*nearest.values(), *beside)}
+    def nearest(
+        self, rows: SqliteArtifactRows, query: DenseQuery, times: Times, *, limit: int
+    ) -> Nearest:
+        """The nearest `limit` artifacts of the tenant made before the end of the times."""
+        near = self._vectors.search(rows.connection, query.tenant.id, query.model, query.vector)
+        # Some hundreds, of which the first that may be seen are read, some at a time.
+        candidates = list(near)
+        found: dict[int, Document] = {}
+        for start in range(0, len(candidates), limit):
+            some = candidates[start : start + limit]
+            found |= rows.documents_of(query.tenant, some, before=times.end)
+            if len(found) >= limit:
+                break
+        nearest = dict(islice(found.items(), limit))
         cosines = {document.artifact_id: near[row] for row, document in nearest.items()}
+        return Nearest(list(nearest.values()), cosines)
+
+    def cosines(
+        self,
+        rows: SqliteArtifactRows,
+        query: DenseQuery,
+        artifact_ids: Sequence[str],
+        prepared: Prepared | None,
+    ) -> Mapping[str, float]:
+        """The cosine of each of these and of what was prepared, where there is a vector."""
+        tenant, model = query.tenant.id, query.model
         if prepared is None or prepared.model != model:
             prepared = Prepared(model, frozenset(), [])
-        done = prepared.artifact_ids | cosines.keys()
-        # In the order of the pool, so that the last digits never depend on luck.
-        others = [name for name in {**lexical, **added} if name not in done]
-        kept = [*prepared.kept, *self._vectors.kept(connection, tenant.id, model, others)]
-        cosines |= self._vectors.cosines(tenant.id, model, vector, kept)
-        return DensePool(added, cosines, warnings)
+        others = [name for name in artifact_ids if name not in prepared.artifact_ids]
+        kept = [*prepared.kept, *self._vectors.kept(rows.connection, tenant, model, others)]
+        return self._vectors.cosines(tenant, model, query.vector, kept)
 
-    def forget(self, tenant: int) -> None:
-        """Drop what is in memory of a tenant; on the database's thread."""
-        self._vectors.forget(tenant)
-
-
-def _nearest(
-    connection: sqlite3.Connection,
-    tenant: TenantTotals,
-    rows: Sequence[int],
-    *,
-    before: datetime | None,
-) -> dict[int, Document]:
-    """The documents of the first rows that may be seen, by row, at most as many as are ranked."""
-    found: dict[int, Document] = {}
-    for start in range(0, len(rows), _POOL):
-        found |= documents_of(connection, tenant, rows[start : start + _POOL], before=before)
-        if len(found) >= _POOL:
-            break
-    return dict(islice(found.items(), _POOL))
+    def forget(self, tenant_id: int) -> None:
+        """Drop what is in memory of a tenant."""
+        self._vectors.forget(tenant_id)

@@ -246,6 +246,13 @@ async def test_erasing_a_user_leaves_others(library: Stores) -> None:
     assert ids(await library.artifacts.recall(asking("checkout"))) == ["again"]
 
 
+async def test_a_word_is_found_that_was_looked_for_before_anybody_said_it(stores: Stores) -> None:
+    await stores.artifacts.add([artifact(f"n{n}", f"note {n}", at=n) for n in range(40)])
+    assert ids(await stores.artifacts.recall(asking("Zanzibar"))) == []
+    await stores.artifacts.add([artifact("trip", "We fly to Zanzibar.", at=50)])
+    assert ids(await stores.artifacts.recall(asking("Zanzibar"))) == ["trip"]
+
+
 async def test_an_old_rare_match_is_found_among_thousands(stores: Stores) -> None:
     await stores.artifacts.add([artifact("needle", "the vault code word is zanzibar")])
     for start in range(0, 3_000, 500):

@@ -122,10 +122,10 @@ async def test_what_is_near_and_old_enough_is_found_behind_much_that_is_newer(
     stores: Stores,
 ) -> None:
     old = [artifact(f"old-{n}", "A kitten in a storm.", at=n) for n in range(2)]
-    new = [artifact(f"new-{n}", "A kitten.", at=100 + n) for n in range(120)]
+    new = [artifact(f"new-{n}", "A kitten.", at=1000 + n) for n in range(250)]
     await stores.artifacts.add([*old, *new])
     await filled(stores)
-    query = asking("feline", before=START + timedelta(seconds=50))
+    query = asking("feline", before=START + timedelta(seconds=500))
     assert sorted(ids(await stores.artifacts.recall(query))) == ["old-0", "old-1"]
 
 
