@@ -96,7 +96,8 @@ async def test_what_no_retry_can_mend_is_left_for_a_person(make: Make) -> None:
         (job,) = await settled(queue, jobs=1)
         assert (job.state, job.error, len(job.attempts)) == (JobState.DEAD, str(refused), 1)
         again = await queue.retry(job.id)
-        assert again.state is JobState.WAITING
+        # The worker may have taken it up already.
+        assert again.state in {JobState.WAITING, JobState.RUNNING, JobState.DONE}
         await reached(queue, job.id, JobState.DONE)
         assert len(await lessons(talk.container)) == 1
 
