@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,16 @@ from tests.fakes.postgres_server import NoServerError, PostgresServer, running_p
 
 _FOREIGN = ("ACC_ACE_", "GOOGLE_", "GEMINI_", "OPENAI_", "ANTHROPIC_", "ADK_", "OTEL_")
 """Prefixes of variables that change what models and ADK do."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Ctrl-C works in the tests and their children, wherever they were begun.
+
+    What a shell begins in the background inherits an ignored SIGINT.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
