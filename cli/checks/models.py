@@ -49,11 +49,11 @@ def check_embedder(settings: Settings) -> Finding:
     try:
         build_embedder(settings)
     except ConfigError as error:
-        return problem("embedder", str(error), "mend ACC_ACE_EMBEDDER__MODEL, or unset it")
+        return problem("embedder", str(error), "mend it, or unset ACC_ACE_EMBEDDER__MODEL")
     where = {
         "local": "runs in this process",
         "gemini": "through google-genai",
-        "openai-compatible": f"at {settings.openai_base_url}",
+        "openai-compatible": f"at {settings.embedder.base_url or settings.openai_base_url}",
     }
     return ok("embedder", f"{name} ({where[kind_of_embedder(name)]})")
 

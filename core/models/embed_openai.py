@@ -1,5 +1,6 @@
 """Embeddings from an OpenAI-compatible endpoint, with nothing but httpx."""
 
+import hashlib
 import json
 import ssl
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ MAX_REPLY_BYTES = 16 * 1024 * 1024
 class OpenAIEmbedder:
     """`openai/<model>`: POST {base_url}/embeddings. One call is one try.
 
-    Models that want prefixes for questions and passages get none: endpoints do not say which.
+    Many models want a text of their own before a question and before a passage; endpoints do not
+    say which, so they are settings.
+
     Raises ModelUnavailable on 408, 429 and 5xx, ModelRefused on other statuses, ModelOutputError
     for a reply that cannot be read; network errors are httpx's.
     """
@@ -40,16 +43,21 @@ class OpenAIEmbedder:
         *,
         base_url: str,
         api_key: SecretStr | None = None,
+        query_prefix: str = "",
+        passage_prefix: str = "",
         dimensions: int | None = None,
         timeout_s: float = 10.0,
     ) -> None:
         if urlsplit(base_url).scheme not in {"http", "https"} or not urlsplit(base_url).hostname:
             raise ConfigError(
-                f"ACC_ACE_OPENAI_BASE_URL: {base_url!r} is no http(s) URL; expected one such as "
-                "'http://127.0.0.1:11434/v1'"
+                f"ACC_ACE_EMBEDDER__BASE_URL or ACC_ACE_OPENAI_BASE_URL: {base_url!r} is no "
+                "http(s) URL; expected one such as 'http://127.0.0.1:11434/v1'"
             )
-        self.model = model
+        self.model = model + _mark(passage_prefix)
         self.dimension: int | None = None
+        self._asked_model = model.removeprefix(PREFIX)
+        self._query_prefix = query_prefix
+        self._passage_prefix = passage_prefix
         self._base_url = base_url.rstrip("/") + "/"
         self._api_key = api_key
         self._dimensions = dimensions
@@ -57,23 +65,23 @@ class OpenAIEmbedder:
 
     async def query(self, text: str) -> Vector:
         """The vector of a question."""
-        return (await self._embed([text]))[0]
+        return (await self._embed([text], self._query_prefix))[0]
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts, at most BATCH a call."""
         found: list[Vector] = []
         for first in range(0, len(texts), BATCH):
-            found += await self._embed(texts[first : first + BATCH])
+            found += await self._embed(texts[first : first + BATCH], self._passage_prefix)
         return found
 
     async def close(self) -> None:
         """Nothing is held between calls."""
 
-    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def _embed(self, texts: Sequence[str], prefix: str) -> list[Vector]:
         body: dict[str, Any] = {
-            "model": self.model.removeprefix(PREFIX),
+            "model": self._asked_model,
             # Endpoints refuse an empty text.
-            "input": [text[:MAX_CHARS] if text.strip() else "-" for text in texts],
+            "input": [prefix + (text[:MAX_CHARS] if text.strip() else "-") for text in texts],
             "encoding_format": "float",
         }
         if self._dimensions:
@@ -133,6 +141,13 @@ class OpenAIEmbedder:
             timeout=self._timeout_s,
             verify=_tls(),
         )
+
+
+def _mark(passage_prefix: str) -> str:
+    """What tells vectors of one passage prefix from those of another: they are as two models'."""
+    if not passage_prefix:
+        return ""
+    return f"#{hashlib.sha256(passage_prefix.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 @lru_cache(maxsize=1)

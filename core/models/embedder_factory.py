@@ -22,6 +22,9 @@ _KINDS: tuple[tuple[str, EmbedderKind], ...] = (
     (r"openai/.+", "openai-compatible"),
 )
 
+_OF_ENDPOINTS = ("base_url", "api_key", "query_prefix", "passage_prefix")
+"""Settings that only an OpenAI-compatible endpoint knows."""
+
 
 def kind_of_embedder(name: str) -> EmbedderKind:
     """The kind of embedder that a name means; raises ConfigError for an unknown one."""
@@ -40,6 +43,7 @@ def build_embedder(settings: Settings) -> Embedder | None:
     if not block.model:
         return None
     kind = kind_of_embedder(block.model)
+    _require_endpoint_settings_apply(kind, block)
     if find_spec("numpy") is None:
         raise ConfigError(
             "ACC_ACE_EMBEDDER__MODEL: an embedder needs numpy: pip install 'acc-ace[embed]'"
@@ -69,8 +73,26 @@ def _remote(
         case "openai-compatible":
             return OpenAIEmbedder(
                 block.model,
-                base_url=settings.openai_base_url,
-                api_key=settings.openai_api_key,
+                base_url=block.base_url or settings.openai_base_url,
+                # A key is for the endpoint it was set for.
+                api_key=block.api_key if block.base_url else settings.openai_api_key,
+                query_prefix=block.query_prefix,
+                passage_prefix=block.passage_prefix,
                 dimensions=block.dimensions,
                 timeout_s=block.timeout_s,
             )
+
+
+def _require_endpoint_settings_apply(kind: EmbedderKind, block: EmbedderSettings) -> None:
+    """A setting that would do nothing is a mistake. Raises ConfigError that names it."""
+    set_ones = [name for name in _OF_ENDPOINTS if getattr(block, name)]
+    if kind != "openai-compatible" and set_ones:
+        names = ", ".join(f"ACC_ACE_EMBEDDER__{name.upper()}" for name in set_ones)
+        raise ConfigError(
+            f"{names}: only for embedders called 'openai/<model>', not for {block.model!r}; unset"
+        )
+    if block.api_key and not block.base_url:
+        raise ConfigError(
+            "ACC_ACE_EMBEDDER__API_KEY is for ACC_ACE_EMBEDDER__BASE_URL, which is not set; the "
+            "key for ACC_ACE_OPENAI_BASE_URL is ACC_ACE_OPENAI_API_KEY"
+        )

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -23,15 +24,21 @@ MAX_WAIT_S = 30.0
 REST_S = 30.0
 """Time for which an embedder that was given up is not asked again by a question."""
 
+MOST_TEXTS = 32
+"""Texts of one call."""
+
 _log = logging.getLogger(__name__)
 
 
 class ResilientEmbedder:
     """Calls another embedder with retries, waits and a time limit, as models are called.
 
-    A question has `policy.timeout_s` seconds for all its tries: a turn waits for it. Texts have
-    that time for each try. After a question failed, questions fail at once for REST_S seconds, so
-    that a dead embedder costs one turn its time, not every turn.
+    A question has `policy.timeout_s` seconds for all its tries: a turn waits for it. A call with
+    texts has that time for each try. After a try that failed a call holds half as many texts,
+    after one that did not one more: an endpoint too slow for many gets few, and embeds all.
+
+    After a question failed, questions fail at once for REST_S seconds, so that a dead embedder
+    costs one turn its time, not every turn.
 
     Raises EmbedderError, naming the model; ConfigError unchanged.
     """
@@ -51,6 +58,7 @@ class ResilientEmbedder:
         self._seconds = seconds
         self._rng = rng or random.SystemRandom()
         self._gave_up: tuple[float, str] | None = None
+        self._at_once = MOST_TEXTS
 
     @property
     def model(self) -> str:
@@ -78,11 +86,24 @@ class ResilientEmbedder:
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts."""
-        return await self._persist(lambda: self._inner.passages(texts))
+        found: list[Vector] = []
+        while len(found) < len(texts):
+            rest = texts[len(found) :]
+            found += await self._persist(partial(self._some, rest))
+        return found
 
     async def close(self) -> None:
         """Close the embedder."""
         await self._inner.close()
+
+    async def _some(self, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of the first texts, as many as the endpoint is asked for at once."""
+        count = self._at_once
+        # Set first: a call that takes too long is cancelled.
+        self._at_once = max(1, count // 2)
+        vectors = await self._inner.passages(texts[:count])
+        self._at_once = min(MOST_TEXTS, count + 1)
+        return vectors
 
     async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
         retrying = AsyncRetrying(

@@ -2,10 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 import pytest
+from pydantic import SecretStr
 
 from config import EmbedderSettings, Settings
 from core.domain.vectors import Vector
@@ -132,6 +133,64 @@ async def test_a_dimension_can_be_asked_for(endpoint: FakeEmbeddings) -> None:
     assert endpoint.requests[0].body["dimensions"] == 256
 
 
+async def test_models_get_what_they_want_before_questions_and_texts(
+    endpoint: FakeEmbeddings,
+) -> None:
+    embedder = openai(endpoint, query_prefix="query: ", passage_prefix="passage: ")
+    await embedder.query("which?")
+    await embedder.passages(["this", " "])
+    assert [request.body["input"] for request in endpoint.requests] == [
+        ["query: which?"],
+        ["passage: this", "passage: -"],
+    ]
+    assert {request.body["model"] for request in endpoint.requests} == {"small"}
+
+
+def test_another_prefix_of_passages_counts_as_another_model(endpoint: FakeEmbeddings) -> None:
+    models = {openai(endpoint, passage_prefix=text).model for text in ("", "text: ", "passage: ")}
+    assert len(models) == 3
+    assert openai(endpoint, query_prefix="query: ").model == "openai/small"
+
+
+async def test_an_embedder_may_have_an_endpoint_and_a_key_of_its_own(
+    endpoint: FakeEmbeddings,
+) -> None:
+    settings = Settings(
+        embedder=EmbedderSettings.model_validate(
+            {"model": "openai/small", "base_url": endpoint.openai_url, "api_key": "its-own"}
+        ),
+        openai_base_url="http://127.0.0.1:9/v1",
+        openai_api_key=SecretStr("of-the-models"),
+    )
+    await _built(settings).query("x")
+    assert endpoint.requests[0].headers["authorization"] == "Bearer its-own"
+
+
+async def test_the_key_of_the_models_is_not_sent_to_another_endpoint(
+    endpoint: FakeEmbeddings,
+) -> None:
+    settings = Settings(
+        embedder=EmbedderSettings(model="openai/small", base_url=endpoint.openai_url),
+        openai_api_key=SecretStr("of-the-models"),
+    )
+    await _built(settings).query("x")
+    assert "authorization" not in endpoint.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({"model": NAME, "query_prefix": "query: "}, "ACC_ACE_EMBEDDER__QUERY_PREFIX: only for"),
+        ({"model": NAME, "base_url": "http://x/v1"}, "ACC_ACE_EMBEDDER__BASE_URL: only for"),
+        ({"model": "openai/small", "api_key": "k"}, "ACC_ACE_EMBEDDER__API_KEY is for"),
+        ({"model": "openai/small", "base_url": "ftp://x"}, "ACC_ACE_EMBEDDER__BASE_URL .*'ftp"),
+    ],
+)
+def test_a_setting_that_would_do_nothing_is_refused(block: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        build_embedder(Settings(embedder=EmbedderSettings.model_validate(block)))
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_passing_failure_is_tried_again(endpoint: FakeEmbeddings, status: int) -> None:
     endpoint.script(0, HttpReply({"error": "busy"}, status=status))
@@ -203,6 +262,30 @@ async def test_a_question_waits_no_longer_than_its_time() -> None:
     policy = EmbedderSettings(model="test/topics", timeout_s=0.05, retries=0)
     with pytest.raises(EmbedderError, match="test/topics did not answer in time"):
         await ResilientEmbedder(_Slow(), policy).query("x")
+
+
+class _SlowForMany(TopicEmbedder):
+    """Takes too long for more than four texts at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[int] = []
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.calls.append(len(texts))
+        if len(texts) > 4:
+            await asyncio.sleep(60)
+        return await super().passages(texts)
+
+
+async def test_an_endpoint_too_slow_for_many_texts_gets_few_and_embeds_them_all() -> None:
+    policy = EmbedderSettings(model="test/topics", timeout_s=0.05, retries=3, backoff_s=0)
+    inner = _SlowForMany()
+    texts = [f"text {number}" for number in range(40)]
+    vectors = await ResilientEmbedder(inner, policy).passages(texts)
+    assert vectors == await TopicEmbedder().passages(texts)
+    assert inner.calls[:4] == [32, 16, 8, 4]
+    assert max(inner.calls[4:]) == 5
 
 
 async def test_a_dead_embedder_is_left_alone_for_a_while() -> None:
