@@ -1,6 +1,6 @@
 """What every ArtifactStore promises when there is an embedder."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ import pytest
 
 from config import Settings
 from core.adapters.open_stores import Stores, open_stores
+from core.domain.vectors import Vector
+from core.errors import EmbedderError
 from schemas.artifact import Recall
 from schemas.recall_weights import RecallWeights
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
@@ -231,6 +233,37 @@ async def test_another_dimension_under_the_same_name_is_told_and_embedded_again(
     assert sorted(embedder.embedded) == sorted(text for _, text in LIBRARY)
     after = await library.artifacts.recall(asking("vehicle"))
     assert (ids(after)[0], after.warnings) == ("drive", [])
+
+
+class _Tiring(TopicEmbedder):
+    """Gives vectors for one call, then no more."""
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self.embedded:
+            self.broken = "tired"
+        return await super().passages(texts)
+
+
+async def test_vectors_of_two_dimensions_are_never_compared(
+    stores: Stores, settings: Settings, embedder: TopicEmbedder
+) -> None:
+    """Half of the store was embedded anew elsewhere, and this process learns of it only now."""
+    if settings.store == "memory":
+        pytest.skip("memory is of one process, which has one embedder")
+    await stores.artifacts.add([artifact("old", "The kitten sleeps.", at=0)])
+    await stores.artifacts.add([artifact(f"car {i}", "a vehicle", at=1 + i) for i in range(16)])
+    await filled(stores)
+    elsewhere = open_stores(settings, FixedClock(), _Tiring(dimension=128))
+    await elsewhere.artifacts.recall(asking("the weather"))
+    with pytest.raises(EmbedderError, match="tired"):
+        await filled(elsewhere)
+    await elsewhere.close()
+    embedder.change_dimension(128, told=False)
+    # The vectors of what the words found are read meanwhile.
+    embedder.takes_s = 0.1
+    recall = await stores.artifacts.recall(asking("the kitten"))
+    assert ids(recall)[0] == "old"
+    assert recall.candidates[0].why[-1] == "words: kitten"
 
 
 async def test_a_text_that_is_refused_is_found_by_its_words_and_holds_nobody_up(

@@ -25,6 +25,8 @@ class TopicEmbedder:
         """Why it fails; '' while it works."""
         self.refuses = ""
         """Texts that hold this are refused."""
+        self.takes_s = 0.0
+        """Time for a question."""
         self.asked: list[str] = []
         self.embedded: list[str] = []
         self._size = dimension
@@ -32,6 +34,7 @@ class TopicEmbedder:
 
     async def query(self, text: str) -> Vector:
         self.asked.append(text)
+        await asyncio.sleep(self.takes_s)
         return self._vector(text)
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
@@ -50,9 +53,11 @@ class TopicEmbedder:
         self._expected = (texts, asyncio.Event())
         return self._expected[1]
 
-    def change_dimension(self, dimension: int) -> None:
-        """Give other vectors from now on, under the same name."""
-        self._size, self.dimension = dimension, None
+    def change_dimension(self, dimension: int, *, told: bool = True) -> None:
+        """Give other vectors from now on, under the same name; not told until one was given."""
+        self._size = dimension
+        if told:
+            self.dimension = None
 
     def _vector(self, text: str) -> Vector:
         if self.broken:
