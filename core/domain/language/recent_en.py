@@ -14,23 +14,10 @@ from core.domain.language.calendar_days import (
     year_of,
 )
 from core.domain.language.dates_en import OPEN, WEEKDAY, WEEKDAYS, before, rule
+from core.domain.language.numbers_en import NUMBER_WORDS
 
 _WORD = r"(?<![\w.:/#@])"
 _END = r"(?!\w)"
-_NUMBERS = (
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
 _BACK = {
     "today": 0,
     "tonight": 0,
@@ -62,7 +49,7 @@ _WEEKS_BACK = {"last": 1, "this": 0, "next": -1}
 @cache
 def rules() -> tuple[Rule, ...]:
     """The wordings, compiled at the first use so that importing stays quick."""
-    number = rf"(?P<number>\d{{1,4}}|an?|(?:a )?couple(?: of)?|{'|'.join(_NUMBERS)})"
+    number = rf"(?P<number>\d{{1,4}}|an?|(?:a )?couple(?: of)?|{'|'.join(NUMBER_WORDS)})"
     names = "|".join(_BACK)
     return (
         rule(rf"{_WORD}(?:the )?(?P<name>{names}){_END}", _day),
@@ -90,8 +77,8 @@ def _ago(match: re.Match[str], today: int) -> Named | None:
     said = match["number"].lower()
     if said.isdigit():
         count = int(said)
-    elif said in _NUMBERS:
-        count = _NUMBERS.index(said) + 1
+    elif said in NUMBER_WORDS:
+        count = NUMBER_WORDS[said]
     else:
         count = 2 if "couple" in said else 1
     return back(match["unit"].lower(), count, today)

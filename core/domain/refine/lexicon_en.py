@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from core.domain.language.numbers_en import NUMBER_WORDS
 from core.domain.stem import stem
 
 _LIGHT: Final = """
@@ -167,26 +168,14 @@ morethan lessthan
 """
 """Pairs that turn a lesson into its opposite. Comparisons stand here as one word."""
 
-NUMBERS: Final = {
-    word: str(value)
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ]
-    )
-} | {"twice": "2", "thrice": "3", "half": "0.5", "second": "2nd", "third": "3rd", "dozen": "12"}
+NUMBERS: Final = {word: str(value) for word, value in NUMBER_WORDS.items()} | {
+    "twice": "2",
+    "thrice": "3",
+    "half": "0.5",
+    "second": "2nd",
+    "third": "3rd",
+    "dozen": "12",
+}
 
 
 def _table(lines: str) -> dict[str, str]:
