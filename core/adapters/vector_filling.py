@@ -22,6 +22,9 @@ _BATCH = 16
 _REST_S = 60.0
 """Time for which nothing is tried after the embedder or the store failed."""
 
+_MOST_DIMENSIONS = 2
+"""Lengths of vectors in one go: that of before a model changed, and that of after."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -60,16 +63,36 @@ class VectorFiller:
 
     async def _fill(self) -> int:
         done = 0
+        # Another dimension makes everything count as not done: an embedder that gives now the one,
+        # now the other would be asked without end.
+        seen: list[int] = []
         while batch := await self._store.unembedded(
             self._embedder.model, self._embedder.dimension, limit=_BATCH
         ):
             embedded = await self._embedded(batch)
-            dimension = self._embedder.dimension
-            if dimension is None:
-                raise EmbedderError(f"embedder {self._embedder.model} tells no dimension")
+            dimension = self._dimension_of(embedded)
+            if seen[-1:] != [dimension]:
+                seen.append(dimension)
+            if len(seen) > _MOST_DIMENSIONS:
+                raise EmbedderError(
+                    f"embedder {self._embedder.model} keeps changing the length of its vectors "
+                    f"({', then '.join(map(str, seen))} numbers)"
+                )
             await self._store.keep(self._embedder.model, dimension, embedded)
             done += len(embedded)
         return done
+
+    def _dimension_of(self, embedded: Sequence[Embedded]) -> int:
+        """The length of the vectors; a question may have changed what the embedder tells."""
+        lengths = {len(vector) for item in embedded for vector in item.vectors}
+        if len(lengths) > 1:
+            raise EmbedderError(
+                f"embedder {self._embedder.model} gave vectors of {sorted(lengths)} numbers at once"
+            )
+        dimension = lengths.pop() if lengths else self._embedder.dimension
+        if dimension is None:
+            raise EmbedderError(f"embedder {self._embedder.model} tells no dimension")
+        return dimension
 
     async def close(self) -> None:
         """Stop; what is missing is done by the next process."""

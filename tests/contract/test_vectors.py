@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from config import Settings
 from core.adapters.half_floats import packed
 from core.adapters.open_stores import Stores, open_stores
 from core.adapters.vector_filling import VectorFiller
+from core.domain.vectors import Vector
 from core.errors import EmbedderError
 from core.ports.vector_store import Embedded, Unembedded
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
@@ -143,3 +144,25 @@ async def test_a_filler_rests_after_a_failure_then_goes_on() -> None:
 def _log(folder: Path) -> bytes:
     log = folder / "memory.db-wal"
     return log.read_bytes() if log.exists() else b""
+
+
+class _Alternating(TopicEmbedder):
+    """Gives vectors of another length at each call."""
+
+    calls = 0
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.calls += 1
+        self.change_dimension(32 if self.calls % 2 else 64)
+        return await super().passages(texts)
+
+
+async def test_an_embedder_that_keeps_changing_its_dimension_is_left_alone(tmp_path: Path) -> None:
+    embedder = _Alternating()
+    stores = open_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
+    await stores.artifacts.add([artifact(f"a{number}", "a cat") for number in range(40)])
+    with pytest.raises(EmbedderError, match="keeps changing the length of its vectors"):
+        await filled(stores)
+    assert embedder.calls < 10
+    assert (await stores.artifacts.recall(asking("cat"))).candidates
+    await stores.close()
