@@ -162,13 +162,15 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             raise
         await self._note_answered(session, event)
         if begins_turn(event):
-            await cut(self, _key(session), self._retention)
+            await cut(self, _key(session), self._retention, running=event.invocation_id)
         return stored
 
-    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+    async def old_events(
+        self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
+    ) -> list[Event]:
         """Whole turns beyond the newest `turns` that nobody waits for, oldest first."""
         async with self._get_db_connection() as connection:
-            bodies = await read_old(connection, key, turns=turns, limit=limit)
+            bodies = await read_old(connection, key, turns=turns, limit=limit, spare=spare)
         return [Event.model_validate_json(body) for body in bodies]
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:

@@ -38,9 +38,12 @@ class Retention:
 class OldEvents(Protocol):
     """The stored events of sessions. Raises StoreError."""
 
-    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+    async def old_events(
+        self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
+    ) -> list[Event]:
         """Whole invocations beyond the newest `turns` that nobody waits for, oldest first.
 
+        The newest are those stored last, whatever a clock said. Never the invocation `spare`.
         About `limit` events; a longer invocation comes whole.
         """
         ...
@@ -50,12 +53,15 @@ class OldEvents(Protocol):
         ...
 
 
-async def cut(events: OldEvents, key: SessionKey, retention: Retention) -> None:
-    """Delete some of what is beyond the kept turns; a failure leaves it for the next turn."""
+async def cut(events: OldEvents, key: SessionKey, retention: Retention, *, running: str) -> None:
+    """Delete some of what is beyond the kept turns; a failure leaves it for the next turn.
+
+    Nothing of the invocation `running` is deleted.
+    """
     if retention.turns is None:
         return
     try:
-        old = await events.old_events(key, turns=retention.turns, limit=CUT_EVENTS)
+        old = await events.old_events(key, turns=retention.turns, limit=CUT_EVENTS, spare=running)
         if not old:
             return
         if retention.offload is not None:

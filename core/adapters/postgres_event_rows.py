@@ -36,6 +36,16 @@ _EVENTS = """
        AND (invocation_id = ANY(%(turns)s) OR seq = ANY(%(rows)s))
      ORDER BY happened_at, seq
 """
+# Whoever inserts holds the session's row, so nobody else inserts meanwhile.
+_INSERT = """
+    INSERT INTO events (app, user_id, session, event_id, invocation_id, happened_at, body)
+    VALUES (%(app)s, %(user)s, %(session)s, %(event_id)s, %(invocation_id)s,
+            greatest(%(happened_at)s, (
+                SELECT max(happened_at) FROM events
+                 WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s)),
+            %(body)s)
+    ON CONFLICT DO NOTHING
+"""
 _CALLS = """
     SELECT invocation_id, answered_in FROM open_calls
      WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
@@ -109,13 +119,19 @@ def read_window(connection: Connection, key: SessionKey, *, recent: int) -> list
     return _bodies(connection, key, turns, [row for row, _ in newest])
 
 
-def read_old(connection: Connection, key: SessionKey, *, turns: int, limit: int) -> list[str]:
-    """Events of whole turns beyond the newest `turns` that nobody waits for, oldest first."""
+def read_old(
+    connection: Connection, key: SessionKey, *, turns: int, limit: int, spare: str
+) -> list[str]:
+    """Events of whole turns beyond the newest `turns` that nobody waits for, oldest first.
+
+    None of the invocation `spare`.
+    """
     kept = _newest_turns(connection, key, turns)
     if len(kept) < turns:
         return []
     named = key._asdict()
     spared = kept | {turn for turn, _ in connection.execute(_CALLS, named).fetchall()}
+    spared |= {spare} - {""}
     oldest = connection.execute(
         _OLDEST, named | {"spared": list(spared), "kept": list(kept), "limit": limit}
     ).fetchall()
@@ -131,7 +147,11 @@ def delete_rows(connection: Connection, key: SessionKey, events: Sequence[str]) 
 
 
 def write_event(connection: Connection, key: SessionKey, event: NewEvent) -> bool:
-    """Add an event, once; False when there is no such session."""
+    """Add an event, once; False when there is no such session.
+
+    The order of time is the order of storing: no clock that is put back makes an event older than
+    those before it. Its own text keeps what its clock said.
+    """
     found = connection.execute(
         "UPDATE sessions SET updated_at = greatest(updated_at, %s) "
         "WHERE app = %s AND user_id = %s AND session = %s",
@@ -139,12 +159,7 @@ def write_event(connection: Connection, key: SessionKey, event: NewEvent) -> boo
     ).rowcount
     if not found:
         return False
-    connection.execute(
-        "INSERT INTO events "
-        "(app, user_id, session, event_id, invocation_id, happened_at, body) "
-        "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-        (*key, *event),
-    )
+    connection.execute(_INSERT, key._asdict() | event._asdict())
     return True
 
 

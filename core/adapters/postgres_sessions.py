@@ -189,14 +189,16 @@ class PostgresSessionService(BoundedSessions):
             session.last_update_time = event.timestamp
             stored = self._commit_event_to_session(session, event)
             if begins_turn(event):
-                await cut(self, _key(session), self._retention)
+                await cut(self, _key(session), self._retention, running=event.invocation_id)
             return stored
         return await BaseSessionService.append_event(self, session, event)
 
-    async def old_events(self, key: SessionKey, *, turns: int, limit: int) -> list[Event]:
+    async def old_events(
+        self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
+    ) -> list[Event]:
         """Whole turns beyond the newest `turns` that nobody waits for, oldest first."""
         bodies = await self._database.read(
-            lambda connection: read_old(connection, key, turns=turns, limit=limit)
+            lambda connection: read_old(connection, key, turns=turns, limit=limit, spare=spare)
         )
         return [Event.model_validate_json(body) for body in bodies]
 

@@ -27,6 +27,15 @@ CREATE TABLE IF NOT EXISTS open_calls (
     FOREIGN KEY (app_name, user_id, session_id)
         REFERENCES sessions (app_name, user_id, id) ON DELETE CASCADE
 );
+-- The order of time is the order of storing: no clock that is put back makes an event older than
+-- those before it. Its own text keeps what its clock said.
+CREATE TRIGGER IF NOT EXISTS events_in_order AFTER INSERT ON events BEGIN
+    UPDATE events SET timestamp = newest.at
+      FROM (SELECT max(timestamp) AS at FROM events
+             WHERE app_name = NEW.app_name AND user_id = NEW.user_id
+               AND session_id = NEW.session_id) AS newest
+     WHERE events.rowid = NEW.rowid AND events.timestamp < newest.at;
+END;
 """
 """What is ours beside ADK's tables. Without the indexes ADK's queries read all of a session."""
 
@@ -38,7 +47,7 @@ _NEWEST = """
 _TURNS_NEWEST_FIRST = """
     SELECT invocation_id FROM events
      WHERE app_name = :app AND user_id = :user AND session_id = :session
-     ORDER BY timestamp DESC
+     ORDER BY timestamp DESC, rowid DESC
 """
 _OLDEST = """
     SELECT rowid, invocation_id FROM events
@@ -108,13 +117,16 @@ async def read_window(db: aiosqlite.Connection, key: SessionKey, *, recent: int)
 
 
 async def read_old(
-    db: aiosqlite.Connection, key: SessionKey, *, turns: int, limit: int
+    db: aiosqlite.Connection, key: SessionKey, *, turns: int, limit: int, spare: str
 ) -> list[str]:
-    """Events of whole turns beyond the newest `turns` that nobody waits for, oldest first."""
+    """Events of whole turns beyond the newest `turns` that nobody waits for, oldest first.
+
+    None of the invocation `spare`.
+    """
     kept = await _newest_turns(db, key, turns)
     if len(kept) < turns:
         return []
-    spared = kept | {turn for turn, _ in await _all(db, _CALLS, key)}
+    spared = kept | {turn for turn, _ in await _all(db, _CALLS, key)} | ({spare} - {""})
     oldest = await _all(db, _OLDEST, key, spared=_listed(spared), kept=_listed(kept), limit=limit)
     names = {turn for _, turn in oldest if turn}
     return await _bodies(db, key, names, [row for row, turn in oldest if not turn])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from google.adk.cli.service_registry import get_service_registry
 from google.adk.events import Event, EventActions
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 import services
@@ -36,7 +37,8 @@ KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
 KEPT = 5
 
-Open = Callable[[Retention], BoundedSessions]
+Service = BoundedSessionService | PostgresSessionService
+Open = Callable[[Retention], Service]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -45,7 +47,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
     if request.param == "sqlite":
         opened: list[BoundedSessionService] = []
 
-        def in_file(retention: Retention) -> BoundedSessions:
+        def in_file(retention: Retention) -> Service:
             opened.append(BoundedSessionService(tmp_path / "sessions.db", retention=retention))
             return opened[-1]
 
@@ -245,6 +247,50 @@ async def test_events_without_an_invocation_are_cut_with_their_time(open_service
     assert after is not None
     assert all(each.invocation_id for each in after.events)
     assert after.state["colour"] == "blue"
+
+
+async def say(service: BoundedSessions, turn: int, at: float) -> None:
+    session = await service.get_session(**HERE, config=None) or await service.create_session(**HERE)
+    text = f"Words of turn {turn}."
+    await service.append_event(session, event(turn, "user", types.Part(text=text), timestamp=at))
+    answer = event(turn, "ops", types.Part(text=f"Answer {turn}."), timestamp=at + 0.1)
+    await service.append_event(session, answer)
+
+
+async def test_a_clock_that_is_put_back_costs_nobody_what_was_just_said(
+    open_service: Open, container: Container
+) -> None:
+    service = open_service(Retention(turns=3, offload=into(container)))
+    for turn in range(1, 5):
+        await say(service, turn, at=1_800_003_600.0 + turn)
+    for turn in range(5, 8):
+        await say(service, turn, at=1_800_000_000.0 + turn)
+        read = await service.get_session(**HERE)
+        assert read is not None
+        told = [each.invocation_id for each in read.events]
+        assert told == [f"i-{name}" for name in range(turn - 2, turn + 1) for _ in range(2)]
+        assert read.events[-1].timestamp == 1_800_000_000.1 + turn
+    for turn in range(1, 8):
+        offloaded = await container.artifacts.get(KEY.tenant, f"events:s-1:i-{turn}:1")
+        assert (offloaded is not None) == (turn < 5)
+
+
+async def test_recent_events_are_those_stored_last_whatever_the_clock_said(
+    open_service: Open,
+) -> None:
+    service = open_service(Retention())
+    await say(service, 1, at=1_800_003_600.0)
+    await say(service, 2, at=1_800_000_000.0)
+    read = await service.get_session(**HERE, config=GetSessionConfig(num_recent_events=2))
+    assert read is not None
+    assert [each.invocation_id for each in read.events] == ["i-2", "i-2"]
+
+
+async def test_the_turn_that_is_being_written_is_never_old(open_service: Open) -> None:
+    service = open_service(Retention())
+    await take_turns(service, 1, 4)
+    old = await service.old_events(KEY, turns=1, limit=100, spare="i-2")
+    assert {each.invocation_id for each in old} == {"i-1", "i-3"}
 
 
 @pytest.fixture
