@@ -6,9 +6,13 @@ from pathlib import Path
 
 
 def this_process() -> str:
-    """A name for this process: host, process id, and when it started where that is known."""
+    """A name for this process: place, process id, and when it started where that is known.
+
+    Containers may share a host name and yet count processes each for itself, so the place is the
+    host name and, where there are such, the namespace of process ids.
+    """
     pid = os.getpid()
-    return f"{socket.gethostname()}|{pid}|{_started(pid)}"
+    return f"{_place()}|{pid}|{_started(pid)}"
 
 
 def is_gone(identity: str) -> bool:
@@ -16,9 +20,9 @@ def is_gone(identity: str) -> bool:
 
     A process id is given again after a while, so the start time is compared where there is one.
     """
-    host, separator, rest = identity.rpartition("|")[0].rpartition("|")
+    place, separator, rest = identity.rpartition("|")[0].rpartition("|")
     started = identity.rpartition("|")[2]
-    if os.name != "posix" or not separator or host != socket.gethostname() or not rest.isdigit():
+    if os.name != "posix" or not separator or place != _place() or not rest.isdigit():
         return False
     pid = int(rest)
     try:
@@ -28,6 +32,15 @@ def is_gone(identity: str) -> bool:
     except OSError:
         return False  # It is there, and somebody else's.
     return bool(started) and _started(pid) != started
+
+
+def _place() -> str:
+    """Where process ids mean the same processes as here."""
+    try:
+        namespace = str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()}#{namespace}"
 
 
 def _started(pid: int) -> str:

@@ -3,7 +3,9 @@
 Within the process tasks queue for an in-process lock. The one that has it then takes a lease:
 a row with an owner and an expiry, renewed while the turn runs. A process that dies leaves a
 lease that expires, and on the same machine the next one sees that its owner is gone and does not
-wait for that. If a lease is lost (the process was stopped for longer than it lasts), the
+wait for that. A lease that ends later than one taken now would was made before the clock was
+set back: it is cut to that, so that one whose owner is gone ends as any other, and one whose owner
+is there is renewed. If a lease is lost (the process was stopped for longer than it lasts), the
 journal's compare-and-swap still lets only one of the two turns commit.
 """
 
@@ -29,11 +31,22 @@ _POLL_S = 0.1
 class SqliteSessionLock:
     """A SessionLock among processes: an in-process queue and a lease in the database."""
 
-    def __init__(self, database: SqliteDatabase, clock: Clock, *, lease_s: float = 30.0) -> None:
-        """A lease lasts `lease_s` seconds after its last renewal."""
+    def __init__(
+        self,
+        database: SqliteDatabase,
+        clock: Clock,
+        *,
+        lease_s: float = 30.0,
+        process: str | None = None,
+    ) -> None:
+        """A lease lasts `lease_s` seconds after its last renewal.
+
+        `process` is who holds the leases, as `this_process` names it; without it, this process.
+        """
         self._database = database
         self._clock = clock
         self._lease_s = lease_s
+        self._process = process
         self._local = InProcessSessionLock()
 
     @asynccontextmanager
@@ -41,7 +54,7 @@ class SqliteSessionLock:
         """Hold the session while the context is open; SessionBusyError after `wait_s` seconds."""
         deadline = asyncio.get_running_loop().time() + wait_s
         async with self._local.hold(key, wait_s=wait_s):
-            owner = f"{uuid.uuid4().hex}/{this_process()}"
+            owner = f"{uuid.uuid4().hex}/{self._process or this_process()}"
             try:
                 await self._acquire(key, owner, deadline, wait_s)
                 renewal = asyncio.create_task(self._renew(key, owner))
@@ -68,6 +81,7 @@ class SqliteSessionLock:
 
         def work(connection: sqlite3.Connection) -> bool:
             _drop_orphan(connection, key)
+            _bring_near(connection, key, now + self._lease_s)
             cursor = connection.execute(
                 "INSERT INTO leases (app, user, session, owner, expires_at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (app, user, session) DO UPDATE "
@@ -113,3 +127,12 @@ def _drop_orphan(connection: sqlite3.Connection, key: SessionKey) -> None:
             "DELETE FROM leases WHERE app = ? AND user = ? AND session = ? AND owner = ?",
             (*key, row[0]),
         )
+
+
+def _bring_near(connection: sqlite3.Connection, key: SessionKey, end: float) -> None:
+    """Cut the session's lease to end no later than one that is taken now."""
+    connection.execute(
+        "UPDATE leases SET expires_at = ? "
+        "WHERE app = ? AND user = ? AND session = ? AND expires_at > ?",
+        (end, *key, end),
+    )
