@@ -8,6 +8,7 @@ from google.genai import types
 
 from cli.checks.finding import Finding, note, ok, problem
 from config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
+from core.domain.redaction import redact
 from core.errors import ConfigError
 from core.models.embedder_factory import build_embedder, kind_of_embedder
 from core.models.factory import Kind, describe, kind_of
@@ -50,10 +51,11 @@ def check_embedder(settings: Settings) -> Finding:
         build_embedder(settings)
     except ConfigError as error:
         return problem("embedder", str(error), "mend it, or unset ACC_ACE_EMBEDDER__MODEL")
+    url = settings.embedder.base_url or settings.openai_base_url
     where = {
         "local": "runs in this process",
         "gemini": "through google-genai",
-        "openai-compatible": f"at {settings.embedder.base_url or settings.openai_base_url}",
+        "openai-compatible": f"at {redact(url)}",
     }
     return ok("embedder", f"{name} ({where[kind_of_embedder(name)]})")
 

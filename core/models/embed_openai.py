@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
+from core.domain.redaction import redact
 from core.domain.vectors import Vector, unit_vector
 from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from core.models.failures import RETRIED_STATUS
@@ -50,8 +51,8 @@ class OpenAIEmbedder:
     ) -> None:
         if urlsplit(base_url).scheme not in {"http", "https"} or not urlsplit(base_url).hostname:
             raise ConfigError(
-                f"ACC_ACE_EMBEDDER__BASE_URL or ACC_ACE_OPENAI_BASE_URL: {base_url!r} is no "
-                "http(s) URL; expected one such as 'http://127.0.0.1:11434/v1'"
+                f"ACC_ACE_EMBEDDER__BASE_URL or ACC_ACE_OPENAI_BASE_URL: {redact(base_url)!r} is "
+                "no http(s) URL; expected one such as 'http://127.0.0.1:11434/v1'"
             )
         self.model = model + _mark(passage_prefix)
         self.dimension: int | None = None

@@ -20,6 +20,7 @@ from config import (
     Settings,
     google_credentials,
 )
+from core.domain.redaction import redact
 from core.errors import ConfigError
 from core.models.embedded.model import EmbeddedLlm
 from core.models.labels import EMBEDDED_NOTE
@@ -184,7 +185,7 @@ def _note(kind: Kind, settings: Settings) -> str:
         case "gemini":
             return _GOOGLE_NOTES[google_credentials()]
         case "openai-compatible":
-            return f"at {settings.openai_base_url}"
+            return f"at {redact(settings.openai_base_url)}"
         case "llama-cpp":
             return "runs in this process"
         case "litellm":

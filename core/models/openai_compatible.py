@@ -15,6 +15,7 @@ from google.adk.models.llm_response import LlmResponse
 from pydantic import Field, PrivateAttr, SecretStr
 
 from config import settings
+from core.domain.redaction import redact
 from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from core.models.chat_reply import ChatReply, prompt_of
 from core.models.chat_request import (
@@ -167,7 +168,7 @@ class OpenAICompatibleLlm(BaseLlm):
         url = self.base_url or settings().openai_base_url
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
             raise ConfigError(
-                f"ACC_ACE_OPENAI_BASE_URL: {url!r} is no http(s) URL; expected one such as "
+                f"ACC_ACE_OPENAI_BASE_URL: {redact(url)!r} is no http(s) URL; expected one such as "
                 "'http://127.0.0.1:11434/v1'"
             )
         return url

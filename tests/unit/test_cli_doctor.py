@@ -26,7 +26,7 @@ from cli.checks.models import check_embedder, check_gemini_answers, check_keys, 
 from cli.checks.storage import check_data_dir, check_databases, check_disk
 from cli.doctor import examine, run_doctor
 from cli.failure import ExitCode
-from config import EmbedderSettings, Settings, names_set
+from config import AgentSettings, EmbedderSettings, Settings, names_set
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,6 +58,18 @@ def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
     assert (none.status, none.detail) == (Status.OK, "none: recall is by words alone")
     assert openai.detail == "openai/small (at http://127.0.0.1:11434/v1)"
     assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
+
+
+def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
+    url = "http://aiko:hunter2-secret@models.example:8080/v1"
+    embedder = EmbedderSettings(model="openai/small", base_url=url)
+    generator = AgentSettings(model="openai/small")
+    findings = [
+        check_embedder(Settings(embedder=embedder)),
+        *check_models(Settings(generator=generator, openai_base_url=url)),
+    ]
+    assert not any("hunter2" in finding.detail + finding.fix for finding in findings)
+    assert all(finding.status is Status.OK for finding in findings)
 
 
 def test_old_python_and_other_adk_are_found() -> None:
