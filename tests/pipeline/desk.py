@@ -11,7 +11,7 @@ from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
 from acc_ace.plugin import BoundedMemoryPlugin
@@ -37,6 +37,7 @@ class Desk:
     memory: ScriptedLlm = field(default_factory=ScriptedLlm)
     others: tuple[BasePlugin, ...] = ()
     resumable: bool = False
+    sessions: BaseSessionService = field(default_factory=InMemorySessionService)
 
     def __post_init__(self) -> None:
         self.container: Container = build_container(self.settings)
@@ -46,7 +47,6 @@ class Desk:
             models=dict.fromkeys(MODEL_ROLES, self.memory),
             listener=self.told.append,
         )
-        self.sessions = InMemorySessionService()
         app = App(
             name=KEY.app,
             root_agent=self.root,

@@ -15,7 +15,7 @@ from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
 from acc_ace.plugin import BoundedMemoryPlugin
@@ -64,7 +64,7 @@ class LiveLlm(ScriptedLlm):
 class Reloader(BasePlugin):
     """A plugin that brings the transcript back into the session."""
 
-    def __init__(self, sessions: InMemorySessionService) -> None:
+    def __init__(self, sessions: BaseSessionService) -> None:
         super().__init__("reloader")
         self._sessions = sessions
 

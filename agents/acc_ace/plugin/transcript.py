@@ -3,7 +3,13 @@
 ADK builds requests from `session.events`: trimmed to the running invocation, no processor, agent
 or remote service can put the transcript into one. Nothing is deleted; the events are only absent
 from the session object of this run.
+
+What the session held when the turn was opened is earlier unless it is of this invocation, whatever
+its id says: events that a client seeded have none. ADK itself adds events without an id while a
+turn runs, the inputs of workflow nodes; those stand behind all that the turn was opened with.
 """
+
+from collections.abc import Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
@@ -17,17 +23,22 @@ class Transcript:
     """The earlier events of one run's session: hidden while agents work, shown to others."""
 
     def __init__(self, ctx: InvocationContext) -> None:
+        """Made when the turn opens: only what comes later can be of it without saying so."""
         self._ctx = ctx
         self._earlier: list[Event] = []
+        own = turn_events(ctx)
+        self._opened_by = own[-1].id if own else ""
+        self._known = {event.id for event in ctx.session.events} - {event.id for event in own}
 
     def hide(self) -> None:
         """Leave only this invocation's events in the session object."""
         session: Session = self._ctx.session
-        mine = {id(event) for event in turn_events(self._ctx)}
-        earlier = [event for event in session.events if _is_foreign(event, mine)]
-        if earlier:
-            self._earlier.extend(earlier)
-            session.events = [event for event in session.events if not _is_foreign(event, mine)]
+        foreign = self._foreign()
+        if foreign:
+            kept = {event.id for event in self._earlier}
+            self._earlier.extend(event for event in foreign if event.id not in kept)
+            hidden = {id(event) for event in foreign}
+            session.events = [event for event in session.events if id(event) not in hidden]
 
     def show(self) -> None:
         """Put the earlier events back, for callbacks and compaction after the agents."""
@@ -37,14 +48,26 @@ class Transcript:
 
     def check(self) -> None:
         """Raise MemoryBypassedError when earlier turns are in sight of the agents."""
-        mine = {id(event) for event in turn_events(self._ctx)}
-        if any(_is_foreign(event, mine) for event in self._ctx.session.events):
+        if self._foreign():
             raise MemoryBypassedError(
                 f"session '{self._ctx.session.id}' shows earlier turns to the agent; something "
                 "reloaded its events during the turn. No request was sent"
             )
 
+    def _foreign(self) -> Sequence[Event]:
+        """The events in sight that are not of this turn.
 
-def _is_foreign(event: Event, mine: set[int]) -> bool:
-    # ADK hands a workflow node its input in an event without an invocation id.
-    return bool(event.invocation_id) and id(event) not in mine
+        What was reloaded are other objects, and may be more than what was loaded at first; ids and
+        order stay. Without the event that opened the turn nothing tells late events from seeded
+        ones, and none passes.
+        """
+        events, mine = self._ctx.session.events, self._ctx.invocation_id
+        opened = next(
+            (at for at, event in enumerate(events) if event.id == self._opened_by), len(events)
+        )
+        return [
+            event
+            for at, event in enumerate(events)
+            if event.invocation_id != mine
+            and (event.invocation_id or at < opened or event.id in self._known)
+        ]
