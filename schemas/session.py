@@ -4,9 +4,16 @@ from datetime import datetime
 
 from pydantic import Field
 
-from schemas.base import StoredValue
+from schemas.base import StoredValue, Value
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
+
+
+class ReadThrough(Value):
+    """How far a session was read: the last turn, and which invocation that was."""
+
+    turn: int = Field(ge=1)
+    invocation_id: str
 
 
 class SessionRecord(StoredValue):
@@ -22,6 +29,11 @@ class SessionRecord(StoredValue):
     summary: Summary | None = Field(default=None, description="The last one that was finished.")
     offloaded_at: datetime | None = Field(
         default=None, description="When its history last went to long-term memory."
+    )
+    offloaded_through: ReadThrough | None = Field(
+        default=None,
+        exclude_if=lambda through: through is None,
+        description="The last turn that went there; the next offload goes on behind it.",
     )
     notes: list[str] = Field(
         default_factory=list, description="Ids of the artifacts that came of it."

@@ -9,7 +9,7 @@ from core.ports.session_directory import SessionDirectory
 from core.ports.text_cache import TextCache
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
+from schemas.session import ReadThrough, SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 _KIND = "record"
@@ -64,9 +64,16 @@ class CachedDirectory:
         await self.inner.summarise(key, summary)
         await self._cache.drop(_KIND, key)
 
-    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
-        """Note that the history went to long-term memory."""
-        await self.inner.offloaded(key, at=at, notes=notes)
+    async def offloaded(
+        self,
+        key: SessionKey,
+        *,
+        at: datetime,
+        notes: Sequence[str],
+        through: ReadThrough | None = None,
+    ) -> None:
+        """Note that the history went to long-term memory up to a turn."""
+        await self.inner.offloaded(key, at=at, notes=notes, through=through)
         await self._cache.drop(_KIND, key)
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:

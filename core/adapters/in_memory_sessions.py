@@ -9,7 +9,7 @@ from core.domain import session_record as rules
 from schemas.job import LONGEST_DELAY, Job
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
+from schemas.session import ReadThrough, SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 
@@ -66,10 +66,17 @@ class InMemorySessionDirectory:
         if key in self._records:
             self._records[key] = rules.summarised(self._records[key], summary)
 
-    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
-        """Note that the history went to long-term memory."""
+    async def offloaded(
+        self,
+        key: SessionKey,
+        *,
+        at: datetime,
+        notes: Sequence[str],
+        through: ReadThrough | None = None,
+    ) -> None:
+        """Note that the history went to long-term memory up to a turn."""
         if key in self._records:
-            self._records[key] = rules.offloaded(self._records[key], at, notes)
+            self._records[key] = rules.offloaded(self._records[key], at, notes, through)
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
         """No longer know some of the session's notes."""

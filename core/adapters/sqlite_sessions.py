@@ -10,7 +10,7 @@ from core.adapters.sqlite_database import SqliteDatabase
 from core.domain import session_record as rules
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
+from schemas.session import ReadThrough, SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 _KEY = "app = ? AND user = ? AND session = ?"
@@ -85,9 +85,16 @@ class SqliteSessionDirectory:
         """Keep a finished summary."""
         await self._change(key, lambda record: rules.summarised(record, summary))
 
-    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
-        """Note that the history went to long-term memory."""
-        await self._change(key, lambda record: rules.offloaded(record, at, notes))
+    async def offloaded(
+        self,
+        key: SessionKey,
+        *,
+        at: datetime,
+        notes: Sequence[str],
+        through: ReadThrough | None = None,
+    ) -> None:
+        """Note that the history went to long-term memory up to a turn."""
+        await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
         """No longer know some of the session's notes."""

@@ -19,6 +19,8 @@ from schemas.session_memory import SessionMemory
 from schemas.tenancy import SessionKey
 
 NOTES_OF_A_KIND = 8
+"""Preferences, and lessons, that are noted of the turns of one call; the newest of more."""
+
 _NOTE_TOKENS = 80
 
 ENTITIES = "entities"
@@ -81,6 +83,7 @@ def notes_of(
     entities = _unique(e for memory in found for e in memory.entities if ":" in e)
     if entities:
         quotes.insert(0, (ENTITIES, ", ".join(entities[: 2 * NOTES_OF_A_KIND]), last))
+    quotes.sort(key=lambda quote: quote[2])
     return [
         Artifact(
             artifact_id=_id(key, kind, text),
@@ -100,13 +103,13 @@ def notes_of(
 def _grounded(
     kind: str, quotes: Iterable[str], words: dict[int, str]
 ) -> list[tuple[str, str, int]]:
-    """Quotes with the last turn that says them; what no turn says is left out."""
+    """The newest quotes, with the last turn that says them; what no turn says is left out."""
     grounded: list[tuple[str, str, int]] = []
     for quote in _unique(quotes):
         turns = [turn for turn, text in words.items() if _plain(quote) in _plain(text)]
         if turns:
             grounded.append((kind, quote, turns[-1]))
-    return grounded[:NOTES_OF_A_KIND]
+    return sorted(grounded, key=lambda quote: quote[2])[-NOTES_OF_A_KIND:]
 
 
 def _unique(texts: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
+from schemas.session import ReadThrough, SessionRecord
 
 _TICK = timedelta(microseconds=1)
 
@@ -44,10 +44,20 @@ def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
     return record if late else record.model_copy(update={"summary": summary})
 
 
-def offloaded(record: SessionRecord, at: datetime, notes: Sequence[str]) -> SessionRecord:
-    """The record after its history went to long-term memory."""
-    known = list(dict.fromkeys([*record.notes, *notes]))[-NOTES_KEPT:]
-    return record.model_copy(update={"offloaded_at": at, "notes": known})
+def offloaded(
+    record: SessionRecord,
+    at: datetime,
+    notes: Sequence[str],
+    through: ReadThrough | None = None,
+) -> SessionRecord:
+    """The record after its history, up to a turn, went to long-term memory.
+
+    A note that came of it again is one of the newest.
+    """
+    came = list(dict.fromkeys(notes))
+    known = [*(name for name in record.notes if name not in came), *came][-NOTES_KEPT:]
+    read = through or record.offloaded_through
+    return record.model_copy(update={"offloaded_at": at, "offloaded_through": read, "notes": known})
 
 
 def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecord:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
+from schemas.session import ReadThrough, SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 
@@ -48,8 +48,18 @@ class SessionDirectory(Protocol):
         """Keep a finished summary, unless a later one is there already."""
         ...
 
-    async def offloaded(self, key: SessionKey, *, at: datetime, notes: Sequence[str]) -> None:
-        """Note that the history went to long-term memory, and what came of it."""
+    async def offloaded(
+        self,
+        key: SessionKey,
+        *,
+        at: datetime,
+        notes: Sequence[str],
+        through: ReadThrough | None = None,
+    ) -> None:
+        """Note that the history went to long-term memory up to a turn, and what came of it.
+
+        Without `through`, what is known of that stays.
+        """
         ...
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:

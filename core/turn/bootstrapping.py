@@ -50,11 +50,11 @@ async def bootstrap(container: Container, key: SessionKey) -> Bootstrap:
 
 
 async def _notes(container: Container, key: SessionKey) -> list[RecalledArtifact]:
-    """Notes of the user's last sessions, newest session first."""
+    """Notes of the user's last sessions, newest session and newest note first."""
     records = await container.directory.list(key.tenant, limit=KNOWN_SESSIONS + 1)
     candidates: list[RecalledArtifact] = []
     for record in records:
-        for note_id in record.notes[-KNOWN_NOTES:]:
+        for note_id in reversed(record.notes[-KNOWN_NOTES:]):
             note = await container.artifacts.get(key.tenant, note_id)
             if note is not None:
                 candidates.append(RecalledArtifact(artifact=note, score=0.0, why=[KNOWN]))

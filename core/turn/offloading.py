@@ -1,4 +1,4 @@
-"""A session's history goes to long-term memory."""
+"""A session's history goes to long-term memory, each offload from where the last one ended."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,18 @@ from core.domain.transcript import message_text, messages_of
 from core.ports.completion import Completion
 from core.turn.asking import ask
 from core.turn.parsing import parser
-from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
+from schemas.session import ReadThrough
 from schemas.session_memory import SessionMemory
 from schemas.tenancy import SessionKey
 
-READ_TURNS = 200
-"""Newest turns of a session that are looked at."""
+BATCH_TURNS = 50
+"""Turns that are read, and shown to the model, at a time."""
+
+MODEL_TURNS = 200
+"""Newest turns of an offload that the model is shown; the rules read all of them."""
 
 _LAST_STATES = 5
-_PAGE = 50
 _SHOWN_TOKENS = 200
 
 
@@ -30,47 +32,105 @@ async def offload(
     completion: Completion,
     prompt: Prompt,
     outlives_session: bool = False,
-) -> Sequence[Artifact]:
+) -> None:
     """Extract entities, preferences and lessons of a session into artifacts with provenance.
 
-    Doing it again gives the same artifacts. A model that is down costs only what it would have
+    Turns that an earlier offload has read are not read again, unless notes must outlive the
+    session: those rest on all of it. How far it came is kept after each batch, and a batch that
+    is read again gives the same artifacts. A model that is down costs only what it would have
     found beyond the rules. Raises StoreError.
     """
     now = container.clock.now()
-    turns = await _turns(container, key)
+    newest = await container.evidence.last(key)
+    last = newest.turn if newest else 0
+    if outlives_session:
+        await _let_outlive(container, key)
+    begin = 0 if outlives_session else await _read_turns(container, key)
+    for after in range(begin, last, BATCH_TURNS):
+        turns = await _turns(container, key, after, min(after + BATCH_TURNS, last))
+        found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
+        notes = notes_of(key, turns, found, at=now, outlives_session=outlives_session)
+        if notes:
+            await container.artifacts.add(notes)
+        names = [note.artifact_id for note in notes]
+        await container.directory.offloaded(key, at=now, notes=names, through=_through(turns))
+    if begin >= last:
+        await container.directory.offloaded(key, at=now, notes=[])
+
+
+async def _found(
+    container: Container,
+    key: SessionKey,
+    turns: Sequence[Interaction],
+    *,
+    last: int,
+    completion: Completion,
+    prompt: Prompt,
+) -> list[SessionMemory]:
+    """What is worth knowing of some turns: the model's word, if it is asked, and the rules'."""
+    if not turns:
+        return []
+    entities = await _entities(container, key) if turns[-1].turn == last else []
+    found = [extract_by_rule(turns, entities)]
+    if turns[-1].turn <= last - MODEL_TURNS:
+        return found
+    inputs = {
+        "messages": [
+            {
+                "turn": message.turn,
+                "role": message.role,
+                "text": clip_tokens(message_text(message), _SHOWN_TOKENS),
+            }
+            for message in messages_of(turns)
+        ],
+        "entities": entities,
+    }
+    asked = await ask(completion, prompt, inputs, parser(SessionMemory), repairs=0)
+    return [*([asked.value] if asked.value else []), *found]
+
+
+async def _entities(container: Container, key: SessionKey) -> list[str]:
     # After a reset the newest state is empty, so one of the last that was not is taken.
     states = await container.journal.history(key, limit=_LAST_STATES)
-    entities = next((e.state.ccs.focal_entities for e in states if e.state.ccs.focal_entities), [])
-    found = [extract_by_rule(turns, entities)]
-    if turns:
-        inputs = {
-            "messages": [
-                {
-                    "turn": message.turn,
-                    "role": message.role,
-                    "text": clip_tokens(message_text(message), _SHOWN_TOKENS),
-                }
-                for message in messages_of(turns[-_PAGE:])
-            ],
-            "entities": entities,
-        }
-        asked = await ask(completion, prompt, inputs, parser(SessionMemory), repairs=0)
-        found = [*([asked.value] if asked.value else []), *found]
-    notes = notes_of(key, turns, found, at=now, outlives_session=outlives_session)
-    if notes:
-        await container.artifacts.add(notes)
-    await container.directory.offloaded(key, at=now, notes=[note.artifact_id for note in notes])
-    return notes
+    return next((e.state.ccs.focal_entities for e in states if e.state.ccs.focal_entities), [])
 
 
-async def _turns(container: Container, key: SessionKey) -> list[Interaction]:
-    """The session's answered turns, oldest first, at most READ_TURNS."""
+async def _read_turns(container: Container, key: SessionKey) -> int:
+    """The last turn that an offload has read; 0 when that was undone since, with some before."""
+    record = await container.directory.find(key)
+    through = record.offloaded_through if record else None
+    if through is None:
+        return 0
+    known = await container.evidence.find(key, through.invocation_id)
+    return through.turn if known is not None and known.outcome is Outcome.ANSWERED else 0
+
+
+async def _turns(
+    container: Container, key: SessionKey, after: int, through: int
+) -> list[Interaction]:
+    """The answered turns after one and up to another, oldest first."""
     found: list[Interaction] = []
     before: str | None = None
-    while len(found) < READ_TURNS:
-        page = await container.evidence.list(key, limit=_PAGE, before=before)
-        found += [turn for turn in page if turn.outcome is Outcome.ANSWERED]
-        if len(page) < _PAGE:
+    while page := await container.evidence.list(
+        key, limit=BATCH_TURNS, before_turn=through + 1, before=before
+    ):
+        found += [turn for turn in page if turn.turn > after and turn.outcome is Outcome.ANSWERED]
+        if page[-1].turn <= after:
             break
         before = page[-1].invocation_id
-    return found[:READ_TURNS][::-1]
+    return found[::-1]
+
+
+def _through(turns: Sequence[Interaction]) -> ReadThrough | None:
+    return (
+        ReadThrough(turn=turns[-1].turn, invocation_id=turns[-1].invocation_id) if turns else None
+    )
+
+
+async def _let_outlive(container: Container, key: SessionKey) -> None:
+    """Let the notes of earlier offloads, those of the model too, outlive the session."""
+    record = await container.directory.find(key)
+    for name in record.notes if record else ():
+        note = await container.artifacts.get(key.tenant, name)
+        if note is not None and note.session == key.session:
+            await container.artifacts.add([note.model_copy(update={"session": None})])

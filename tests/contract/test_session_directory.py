@@ -11,6 +11,7 @@ from core.bootstrap import build_container
 from core.container import Container
 from schemas.job import Job, JobKind
 from schemas.memory import Summary
+from schemas.session import ReadThrough
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import START, FixedClock
 
@@ -117,7 +118,10 @@ async def test_erase_takes_the_sessions_and_jobs_of_one_user(stores: Container) 
     for key in (KEY, OTHER_SESSION, OTHER_USER):
         await stores.directory.open(key, at=START, memory="acc")
         await stores.jobs.enqueue(job(f"{key.user}-{key.session}", user=key.user))
-    assert await stores.directory.erase(KEY.tenant) == 2
+    assert sorted(await stores.directory.names(KEY.tenant)) == [KEY.session, OTHER_SESSION.session]
+    assert await stores.directory.erase(KEY.tenant, OTHER_SESSION.session) == 1
+    assert await stores.directory.names(KEY.tenant) == [KEY.session]
+    assert await stores.directory.erase(KEY.tenant) == 1
     assert await stores.jobs.erase(KEY.tenant) == 2
     assert await stores.directory.list(KEY.tenant) == []
     assert await stores.directory.find(OTHER_USER) is not None
@@ -173,3 +177,13 @@ async def test_notes_that_are_forgotten_are_no_longer_known(stores: Container) -
     assert record.notes == ["n1", "n3"]
     await stores.directory.forget_notes(OTHER_USER, ["n1"])
     assert await stores.directory.find(OTHER_USER) is None
+
+
+async def test_how_far_a_session_was_offloaded_is_kept(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="acc")
+    through = ReadThrough(turn=7, invocation_id="i-7")
+    await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2"], through=through)
+    await stores.directory.offloaded(KEY, at=START, notes=["n3", "n1"])
+    record = await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    assert record.offloaded_through == through
+    assert record.notes == ["n2", "n3", "n1"]
