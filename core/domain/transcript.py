@@ -1,11 +1,12 @@
 """A session's turns as messages. The evidence is the only store of both."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from core.domain.tokens import estimate_tokens
-from schemas.interaction import Interaction, Outcome, ToolCall
+from core.domain.tool_pairs import answered_calls
+from schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
 from schemas.message import Message, MessageRole
 
 MESSAGE_TOKENS = 4
@@ -13,12 +14,16 @@ MESSAGE_TOKENS = 4
 
 
 def messages_of(interactions: Iterable[Interaction]) -> list[Message]:
-    """The messages of answered turns, in the order of the turns given."""
+    """The messages of answered turns, in the order of the turns given.
+
+    No two calls have the same id: one that comes again, as some models let it, gets another one.
+    """
+    ids: set[str] = set()
     return [
         message
         for interaction in interactions
         if interaction.outcome is Outcome.ANSWERED
-        for message in _turn(interaction)
+        for message in _turn(interaction, ids)
     ]
 
 
@@ -34,8 +39,11 @@ def message_text(message: Message) -> str:
     return "\n".join([*([message.content] if message.content else []), *calls, *results])
 
 
-def _turn(interaction: Interaction) -> Iterator[Message]:
-    """x_t; for each model call its tool calls and their results; the answer."""
+def _turn(interaction: Interaction, ids: set[str]) -> Iterator[Message]:
+    """x_t; for each model call its tool calls and their results; the answer.
+
+    `ids` are those of earlier calls; those of this turn's are added.
+    """
     number = 0
 
     def named() -> str:
@@ -52,20 +60,41 @@ def _turn(interaction: Interaction) -> Iterator[Message]:
         content=interaction.input.text,
         authority=interaction.input.authority,
     )
-    results = {result.tool_call_id: result for result in interaction.tool_results}
-    for calls in _steps(interaction.tool_calls):
-        answered = [call for call in calls if call.id in results]
-        if answered:
-            yield message(MessageRole.ASSISTANT, tool_calls=answered)
-            yield message(MessageRole.TOOL, tool_results=[results[call.id] for call in answered])
+    for calls, results in _steps(interaction, ids):
+        yield message(MessageRole.ASSISTANT, tool_calls=calls)
+        yield message(MessageRole.TOOL, tool_results=results)
     if interaction.decision is not None:
         yield message(MessageRole.ASSISTANT, content=interaction.decision.final_answer)
 
 
-def _steps(calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
-    """Calls by the model call that made them; those of older records count as one."""
-    for _, step in groupby(calls, key=lambda call: call.step):
-        yield list(step)
+def _steps(
+    interaction: Interaction, ids: set[str]
+) -> Iterator[tuple[list[ToolCall], list[ToolResult]]]:
+    """Answered calls by the model call that made them; those of older records count as one."""
+    pairs = answered_calls(interaction.tool_calls, interaction.tool_results)
+    named = [
+        _named(call, result, f"{interaction.turn}-{number}", ids)
+        for number, (call, result) in enumerate(pairs, 1)
+    ]
+    for _, step in groupby(named, key=lambda pair: pair[0].step):
+        calls, results = zip(*step, strict=True)
+        yield list(calls), list(results)
+
+
+def _named(
+    call: ToolCall, result: ToolResult, place: str, ids: set[str]
+) -> tuple[ToolCall, ToolResult]:
+    """A call and its result under an id that no earlier call has."""
+    name = call.id
+    while name in ids:
+        name = f"{name}-{place}"
+    ids.add(name)
+    if name == call.id:
+        return call, result
+    return (
+        call.model_copy(update={"id": name}),
+        result.model_copy(update={"tool_call_id": name}),
+    )
 
 
 def _json(value: object) -> str:

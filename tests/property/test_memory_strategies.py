@@ -24,16 +24,31 @@ BOUNDED: list[MemoryStrategy] = [Window(), Summarised(), Retrieval()]
 WORDS = st.text("ab 日本.", max_size=60)
 
 
+IDS = st.sampled_from(["call_0", "call_1", "call_0-1-1", ""])
+"""Ids as some models give them: the same ones in every reply, or in one reply many times."""
+
+
 @st.composite
 def _calls(draw: st.DrawFn, turn: int) -> tuple[list[ToolCall], list[ToolResult]]:
-    """Up to three steps of up to three parallel calls; now and then one without a result."""
-    calls, results = [], []
+    """Up to three steps of up to three parallel calls; now and then one without a result.
+
+    Parallel calls end in any order. A call and its result begin with the same words.
+    """
+    calls: list[ToolCall] = []
+    results: list[ToolResult] = []
+    repeats = draw(st.booleans())
     for step in range(draw(st.integers(0, 3))):
+        ended = []
         for number in range(draw(st.integers(1, 3))):
-            call_id = f"{turn}-{step}-{number}"
-            calls.append(ToolCall(id=call_id, name="look", args={"q": draw(WORDS)}, step=step))
+            place = f"{turn}-{step}-{number}"
+            call_id = draw(IDS) if repeats else place
+            name = draw(st.sampled_from(["look", "count"]))
+            args = {"q": f"{place} {draw(WORDS)}"}
+            calls.append(ToolCall(id=call_id, name=name, args=args, step=step))
             if draw(st.integers(0, 9)):
-                results.append(ToolResult(tool_call_id=call_id, name="look", result=draw(WORDS)))
+                result = f"{place} {draw(WORDS)}"
+                ended.append(ToolResult(tool_call_id=call_id, name=name, result=result))
+        results += draw(st.permutations(ended))
     return calls, results
 
 
@@ -42,18 +57,37 @@ def sessions(draw: st.DrawFn) -> list[CountedMessage]:
     interactions = []
     for turn in range(1, draw(st.integers(0, 8)) + 1):
         calls, results = draw(_calls(turn))
-        interactions.append(
-            Interaction(
-                turn=turn,
-                invocation_id=f"i{turn}",
-                input=TurnInput(text=draw(WORDS) or "x"),
-                tool_calls=calls,
-                tool_results=results,
-                decision=GeneratorOutput(final_answer=draw(WORDS) or "y"),
-                created_at=START + timedelta(seconds=turn),
-            )
-        )
+        said, answer = draw(WORDS) or "x", draw(WORDS) or "y"
+        interactions.append(_turn(turn, calls, results, said=said, answer=answer))
     return [counted(message) for message in messages_of(interactions)]
+
+
+def _turn(
+    number: int,
+    calls: list[ToolCall],
+    results: list[ToolResult],
+    *,
+    said: str = "x",
+    answer: str = "y",
+) -> Interaction:
+    return Interaction(
+        turn=number,
+        invocation_id=f"i{number}",
+        input=TurnInput(text=said),
+        tool_calls=calls,
+        tool_results=results,
+        decision=GeneratorOutput(final_answer=answer),
+        created_at=START + timedelta(seconds=number),
+    )
+
+
+def _place(call: ToolCall) -> str:
+    place: str = call.args["q"].split()[0]
+    return place
+
+
+def _answer(call: ToolCall) -> ToolResult:
+    return ToolResult(tool_call_id=call.id, name=call.name, result=call.args["q"])
 
 
 def counted(message: Message) -> CountedMessage:
@@ -129,6 +163,43 @@ def test_a_call_and_its_results_stand_together_or_not_at_all(
             assert pending == set(), "a call was left without its result"
             pending = {call.id for call in message.tool_calls}
     assert pending == set()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda item: type(item).__name__)
+@given(inputs=given_inputs())
+def test_no_call_is_shown_the_result_of_another(
+    strategy: MemoryStrategy, inputs: MemoryInputs
+) -> None:
+    context = tried(strategy, inputs)
+    asked: dict[str, ToolCall] = {}
+    for message in context.messages if context else []:
+        assert not asked.keys() & {call.id for call in message.tool_calls}, "an id comes again"
+        asked |= {call.id: call for call in message.tool_calls}
+        for result in message.tool_results:
+            call = asked[result.tool_call_id]
+            assert result.name == call.name
+            assert result.result.split()[0] == call.args["q"].split()[0]
+
+
+@given(calls=_calls(1), lost=st.booleans())
+def test_calls_that_cannot_be_confused_are_never_left_out(
+    calls: tuple[list[ToolCall], list[ToolResult]], lost: bool
+) -> None:
+    asked, answered = calls
+    if not lost:
+        answered = [_answer(call) for call in asked]
+    places = {result.result.split()[0] for result in answered}
+    shown = {
+        result.result.split()[0]
+        for message in messages_of([_turn(1, asked, answered)])
+        for result in message.tool_results
+    }
+    ids = [call.id for call in asked]
+    own = {_place(call) for call in asked if ids.count(call.id) == 1}
+    assert own & places <= shown
+    in_a_row = len({(call.id, call.name, call.step) for call in asked}) == len(asked)
+    if in_a_row and len(places) == len(asked):
+        assert shown == places
 
 
 @pytest.mark.parametrize("strategy", BOUNDED, ids=lambda item: type(item).__name__)

@@ -75,6 +75,42 @@ def test_a_call_whose_result_was_lost_is_no_message() -> None:
     assert called == ["b"]
 
 
+def with_one_id(number: int, *, lost: bool = False) -> Interaction:
+    """A turn of a model that names each of its calls alike."""
+    calls = [
+        ToolCall(id="call_0", name="disk", args={}, step=0),
+        ToolCall(id="call_0", name="count", args={"q": "x"}, step=1),
+        ToolCall(id="call_0", name="count", args={"q": "y"}, step=2),
+    ]
+    results = [
+        ToolResult(tool_call_id="call_0", name="disk", result=f"disk {number} is full"),
+        ToolResult(tool_call_id="call_0", name="count", result="1 x"),
+        ToolResult(tool_call_id="call_0", name="count", result="2 y"),
+    ]
+    return interaction(number, tool_calls=calls, tool_results=results[: 2 if lost else 3])
+
+
+def test_calls_of_one_id_keep_their_own_results_under_ids_of_their_own() -> None:
+    messages = messages_of([with_one_id(1), with_one_id(2)])
+    calls = [call for message in messages for call in message.tool_calls]
+    results = [result for message in messages for result in message.tool_results]
+    assert [(call.name, call.args.get("q")) for call in calls] == 2 * [
+        ("disk", None),
+        ("count", "x"),
+        ("count", "y"),
+    ]
+    told = ["disk 1 is full", "1 x", "2 y", "disk 2 is full", "1 x", "2 y"]
+    assert [result.result for result in results] == told
+    assert [call.id for call in calls] == [result.tool_call_id for result in results]
+    assert len({call.id for call in calls}) == 6
+
+
+def test_where_a_result_of_a_shared_id_was_lost_none_is_given_to_another_call() -> None:
+    messages = messages_of([with_one_id(1, lost=True)])
+    assert [call.name for message in messages for call in message.tool_calls] == ["disk"]
+    assert [r.result for message in messages for r in message.tool_results] == ["disk 1 is full"]
+
+
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.UNDONE])
 def test_only_answered_turns_are_messages(outcome: Outcome) -> None:
     assert messages_of([with_tools(1).model_copy(update={"outcome": outcome})]) == []

@@ -4,6 +4,7 @@ A call and its results belong together, parallel calls included: a model that se
 other refuses the request or invents the rest.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -71,12 +72,12 @@ def _with_results(
     head: CountedMessage, messages: Sequence[CountedMessage], at: int
 ) -> tuple[tuple[CountedMessage, ...], int]:
     """A call and the tool messages after it; nothing when a call has no result. Next position."""
-    wanted = {call.id for call in head.message.tool_calls}
+    open_calls = Counter(call.id for call in head.message.tool_calls)
     group = [head]
     while at < len(messages) and messages[at].message.role is MessageRole.TOOL:
-        results = messages[at].message.tool_results
-        if {result.tool_call_id for result in results} <= wanted:
+        answers = Counter(result.tool_call_id for result in messages[at].message.tool_results)
+        if answers <= open_calls:
+            open_calls -= answers
             group.append(messages[at])
         at += 1
-    answered = {r.tool_call_id for counted in group[1:] for r in counted.message.tool_results}
-    return (tuple(group) if answered == wanted else ()), at
+    return (() if open_calls else tuple(group)), at
