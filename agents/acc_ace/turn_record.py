@@ -72,6 +72,10 @@ class TurnRecord:
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
+    call_ids: set[str] = field(default_factory=set)
+    """Ids that another tool call of this turn may not have."""
+    tools_begun: int = 0
+    """By the Generator so far, those that were not run for being too many included."""
     outcome: TurnOutcome | None = None
     """What is learnt from, once the Reflector has looked at it."""
     reflection: Reflection | None = None

@@ -31,6 +31,7 @@ from acc_ace.plugin.turn_memory import TurnMemory
 from acc_ace.plugin.turns import Turns
 from acc_ace.reply_facts import reply_facts
 from acc_ace.stages.answer import answer_metadata
+from acc_ace.stages.call_ids import keep_calls_apart
 from acc_ace.stages.tool_loop import is_failure, note_result, result_text, tool_result
 from acc_ace.turn_record import Listener, StageUse
 from config import Role
@@ -125,9 +126,11 @@ class BoundedMemoryPlugin(BasePlugin):
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
-        """Count what the agent's own models cost."""
+        """Count what the agent's own models cost, and keep the ids of their tool calls apart."""
         turn = self._turns.find(callback_context)
         if turn is not None and not llm_response.partial:
+            run = turn.runs[run_name(callback_context)]
+            keep_calls_apart(llm_response, turn.record, run.events())
             facts = reply_facts(llm_response)
             use = turn.record.stages.setdefault("generator", StageUse())
             use.calls += 1

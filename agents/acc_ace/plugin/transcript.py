@@ -9,7 +9,8 @@ its id says: events that a client seeded have none. ADK itself adds events witho
 turn runs, the inputs of workflow nodes; those stand behind all that the turn was opened with.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
@@ -53,6 +54,10 @@ class Transcript:
                 f"session '{self._ctx.session.id}' shows earlier turns to the agent; something "
                 "reloaded its events during the turn. No request was sent"
             )
+
+    def events(self) -> Iterator[Event]:
+        """All events of the session that were loaded, those that are hidden included."""
+        return chain(self._earlier, self._ctx.session.events)
 
     def _foreign(self) -> Sequence[Event]:
         """The events in sight that are not of this turn.

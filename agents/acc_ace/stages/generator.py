@@ -77,6 +77,7 @@ class Generator(BaseAgent):
             disallow_transfer_to_parent=True,
             disallow_transfer_to_peers=True,
             before_model_callback=loop.before_model,
+            after_model_callback=loop.after_model,
             before_tool_callback=loop.before_tool,
             after_tool_callback=loop.after_tool,
             on_tool_error_callback=loop.on_tool_error,

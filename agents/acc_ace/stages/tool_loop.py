@@ -11,6 +11,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from acc_ace.message_contents import contents_of
+from acc_ace.stages.call_ids import keep_calls_apart
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.domain.plain_text import encodable
 from core.domain.prompt_inputs import write_input
@@ -63,15 +64,22 @@ class ToolLoop:
             )
         return None
 
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """Let no two calls have the same id, whatever the model says."""
+        record = self._record(callback_context)
+        keep_calls_apart(llm_response, record, callback_context.session.events)
+
     def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Run no tool beyond the limit: one reply may ask for any number of calls at once."""
-        calls, name = self._record(tool_context).tool_calls, tool_context.function_call_id or ""
-        if all(call.id != name for call in calls):
+        record, name = self._record(tool_context), tool_context.function_call_id or ""
+        if all(call.id != name for call in record.tool_calls):
             # Asked for in an earlier turn, and confirmed by a person only now.
-            calls.append(ToolCall(id=name, name=tool.name, args=args))
-        if any(call.id == name for call in calls[: self._limits.tool_calls]):
+            record.tool_calls.append(ToolCall(id=name, name=tool.name, args=args))
+        # Counted by call: an id may come again, in replies that ADK kept before a pause.
+        record.tools_begun += 1
+        if record.tools_begun <= self._limits.tool_calls:
             return None
         return {
             "error": f"{tool.name} was not run: the limit of {self._limits.tool_calls} tool calls "
