@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
@@ -41,6 +42,7 @@ from server.identity import Identities
 from server.openapi import describe_problems
 from server.problems import install_problem_handlers
 from server.redaction import PathRedaction
+from server.session_hold import HandedOverLock, SessionHold
 from server.session_service import open_session_service, uri_of
 from server.turn_gate import TurnGate, TurnGuard
 
@@ -65,6 +67,8 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
     settings = container.settings
     for role in ROLES:
         describe(role, settings)
+    lock = HandedOverLock(container.lock)
+    container = replace(container, lock=lock)
     built = build_app(container, models)
     service = open_session_service(container)
     conversation = Conversation(container, app=built, session_service=service, models=models)
@@ -78,7 +82,7 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
         app.include_router(router)
     if not settings.serve_web_interface:
         app.add_api_route("/", _to_docs, include_in_schema=False)
-    _guard(app, settings, identities, context.gate)
+    _guard(app, settings, identities, context.gate, lock)
     install_problem_handlers(app, data_dir=settings.data_dir)
     describe_problems(app)
     return app
@@ -113,7 +117,9 @@ def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:
     return lifespan
 
 
-def _guard(app: FastAPI, settings: Settings, identities: Identities, gate: TurnGate) -> None:
+def _guard(
+    app: FastAPI, settings: Settings, identities: Identities, gate: TurnGate, lock: HandedOverLock
+) -> None:
     """Wrap the routes. The first guard of the list is asked first."""
     # Inside ADK's CORS and origin checks, so that preflights need no token and refusals can be
     # read by the page that caused them.
@@ -132,6 +138,12 @@ def _guard(app: FastAPI, settings: Settings, identities: Identities, gate: TurnG
             Middleware(AdkInputGuard, limits=settings.limits),
             Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),
+            Middleware(
+                SessionHold,
+                lock=lock,
+                wait_s=settings.limits.turn_wait_s,
+                data_dir=settings.data_dir,
+            ),
         ]
     )
     app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)

@@ -12,6 +12,7 @@ from pydantic import PrivateAttr
 
 from acc_ace.background import BackgroundLearning
 from acc_ace.context import session_key
+from acc_ace.holding import holding
 from acc_ace.report import turn_report
 from acc_ace.turn_record import TurnRecord, TurnRecords
 from core.container import Container
@@ -74,7 +75,7 @@ class BoundedTurn(BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         key = session_key(ctx)
         limits = self._container.settings.limits
-        async with self._container.lock.hold(key, wait_s=limits.turn_wait_s):
+        async with holding(self._container, ctx):
             record = self._records.begin(key, ctx.invocation_id)
             try:
                 with self._container.pressure.turn():

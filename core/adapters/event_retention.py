@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from google.adk.events import Event
 
@@ -35,6 +35,7 @@ class Retention:
     offload: Offload | None = None
 
 
+@runtime_checkable
 class OldEvents(Protocol):
     """The stored events of sessions. Raises StoreError."""
 

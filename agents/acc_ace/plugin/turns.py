@@ -8,6 +8,7 @@ from typing import Any
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 
+from acc_ace.holding import holding
 from acc_ace.plugin.bullets import used_bullets
 from acc_ace.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
 from acc_ace.plugin.transcript import Transcript
@@ -71,10 +72,7 @@ class Turns:
             return
         turn = new_turn(ctx, self._listener, asyncio.current_task())
         await self._close_abandoned(turn)
-        limits = self._container.settings.limits
-        await turn.hold.enter_async_context(
-            self._container.lock.hold(turn.record.key, wait_s=limits.turn_wait_s)
-        )
+        await turn.hold.enter_async_context(holding(self._container, ctx))
         try:
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
