@@ -2,7 +2,8 @@
 
 All work runs on threads of its own, at most one for each connection of the budget, so that the
 event loop never waits for the network and any event loop may ask. A transaction that was cut off
-is run again on a new connection. Whether a COMMIT whose answer was lost took place cannot be
+is run again on a new connection, and none waits for ever for a server that has gone silent
+(`postgres_connection`). Whether a COMMIT whose answer was lost took place cannot be
 known, so every piece of work must find by itself what an earlier run of it left behind.
 """
 
@@ -19,6 +20,7 @@ from typing import TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from core.adapters.postgres_connection import Address, WatchedConnection
 from core.adapters.postgres_errors import is_lost, is_raced, store_error
 from core.adapters.postgres_schema import (
     SESSION,
@@ -40,7 +42,9 @@ _RACES = 20
 
 _LONGEST_PAGE = 2**31 - 1
 
-_CONNECT_S = 5
+_SILENCE_S = (0.5, 5.0)
+"""The shortest and the longest silence after which a server is asked whether it is at work."""
+
 _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -65,9 +69,12 @@ class PostgresDatabase:
         self.server = _named(url)
         self._connections = connections
         self._patience_s = patience_s
+        shortest, longest = _SILENCE_S
+        # After half of the patience there is still time for another connection.
+        self._address = Address(url, min(max(patience_s / 2, shortest), longest))
         self._vectors = vectors
         self._executor: ThreadPoolExecutor | None = None
-        self._idle: list[Connection] = []
+        self._idle: list[WatchedConnection] = []
         self._mutex = threading.Lock()
         self._migration = threading.Lock()
         self._migrated = False
@@ -97,23 +104,18 @@ class PostgresDatabase:
             await asyncio.to_thread(executor.shutdown)
         self._disconnect()
 
-    def connect(self) -> Connection:
+    def connect(self) -> WatchedConnection:
         """A connection of one's own, outside of the budget, its schema up to date.
 
-        Blocks for at most five seconds. Raises psycopg.Error and StoreError.
+        Raises psycopg.Error and StoreError, within some seconds when the server is silent.
         """
-        connection = psycopg.connect(
-            self.url,
-            autocommit=True,
-            connect_timeout=_CONNECT_S,
-            application_name="acc-ace",
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=3,
-        )
+        connection = self._address.connect()
         try:
+            # Looked up now: it cannot be when it is needed.
+            _ = connection.backend
+            connection.asks = True
             connection.execute(SESSION.encode())
-            self._prepare(connection)
+            connection.unlimited(lambda: self._prepare(connection))
         except BaseException:
             connection.close()
             raise
@@ -185,12 +187,12 @@ class PostgresDatabase:
         self._give_back(connection)
         return result
 
-    def _take(self) -> Connection | None:
+    def _take(self) -> WatchedConnection | None:
         """The connection used last, so that those that are not needed stay idle."""
         with self._mutex:
             return self._idle.pop() if self._idle else None
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: WatchedConnection) -> None:
         with self._mutex:
             if not self._closed:
                 self._idle.append(connection)

@@ -5,6 +5,10 @@ import psycopg
 from core.errors import CorruptStoreError, InputError, StoreError
 
 _SETTING = "ACC_ACE_DATABASE_URL"
+_SILENT = (
+    f"does not answer; look at its load and at the network to it, or correct {_SETTING} "
+    "(ACC_ACE_DATABASE_WAIT_S is how long to try)"
+)
 
 _CONNECTING: tuple[tuple[str, str], ...] = (
     ("password authentication failed", f"refuses the password; check user and password in "
@@ -24,9 +28,14 @@ _CONNECTING: tuple[tuple[str, str], ...] = (
     ("not yet accepting connections", "is still starting; try again in a moment"),
     ("starting up", "is still starting; try again in a moment"),
     ("shutting down", "is shutting down; try again when it is back"),
+    ("said nothing", _SILENT),
+    ("timeout expired", _SILENT),
+    ("timed out", _SILENT),
 )  # fmt: skip
 _HOPELESS = 4
 """The first so many of these will be the same at the next try."""
+
+_FULL = ("too many connections", "too many clients", "remaining connection slots")
 
 _WORKING: dict[str, str] = {
     "25006": f"takes no writes, it is a standby; point {_SETTING} to the primary",
@@ -56,6 +65,12 @@ def is_lost(error: psycopg.Error) -> bool:
     if any(words in text for words, _ in _CONNECTING[:_HOPELESS]):
         return False
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def is_full(error: psycopg.Error) -> bool:
+    """Whether the server answers, and has no connection left."""
+    text = str(error).casefold()
+    return error.sqlstate == "53300" or any(words in text for words in _FULL)
 
 
 def is_raced(error: psycopg.Error) -> bool:
