@@ -50,7 +50,7 @@ def open_postgres_stores(settings: Settings, embedder: Embedder | None = None) -
     return Stores(
         artifacts=artifacts,
         evidence=PostgresEvidenceStore(database),
-        journal=PostgresJournal(database),
+        journal=PostgresJournal(database, confirm=lock.confirm),
         playbooks=playbooks,
         lock=lock,
         directory=PostgresSessionDirectory(database),

@@ -1,6 +1,6 @@
 """The journal in PostgreSQL: append-only rows, compare-and-swap on the version."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from core.adapters.json_codec import decode, encode
@@ -22,8 +22,15 @@ _SELECT = (
 class PostgresJournal:
     """A Journal in a PostgresDatabase. Every state is checked against its digest when read."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        *,
+        confirm: Callable[[SessionKey], Awaitable[None]] | None = None,
+    ) -> None:
+        """`confirm` raises ConflictError when the turn that commits has lost its session."""
         self.database = database
+        self._confirm = confirm
 
     async def head(self, key: SessionKey) -> JournalEntry | None:
         """The newest entry, or None before the first commit."""
@@ -42,7 +49,13 @@ class PostgresJournal:
         return str(rows[0][0]) if rows else None
 
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
-        """Append in one transaction; ConflictError when the newest version is not the expected."""
+        """Append in one transaction.
+
+        Raises ConflictError when the newest version is not the expected one, or when the session
+        was lost to another process.
+        """
+        if self._confirm is not None:
+            await self._confirm(key)
         check_next_version(key, entry, expected_version)
         version, digest, body = entry.state.version, entry.state.digest, encode(entry)
         runs = 0

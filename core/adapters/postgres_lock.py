@@ -3,19 +3,19 @@
 Within the process tasks queue for an in-process lock. The one that has it then takes an advisory
 lock. All advisory locks of a process are held by one connection, which does nothing else: the
 server gives them back the moment that the process ends, however it ends. If the connection is
-lost while turns run, they are taken again on a new one; should another process have been faster,
-the journal's compare-and-swap still lets only one of the two turns commit.
+lost while turns run, they are moved to a new one (`postgres_advisory`), also when the server has
+not noticed the loss yet. Should another process have been faster, the turn is told when it comes
+to commit, and commits nothing.
 
 Advisory locks belong to a connection, so a pooler between this program and the server must
 not work by transaction (PgBouncer: `pool_mode = session`).
 """
 
 import asyncio
-import hashlib
-import json
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -23,11 +23,13 @@ from typing import TypeVar
 
 import psycopg
 
+from core.adapters.postgres_advisory import give_back, move, take
+from core.adapters.postgres_connection import Backend, WatchedConnection
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_errors import is_lost, store_error
 from core.adapters.postgres_schema import Connection
 from core.adapters.session_lock import InProcessSessionLock, busy
-from core.errors import StoreError
+from core.errors import ConflictError, StoreError
 from schemas.tenancy import SessionKey
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,7 @@ T = TypeVar("T")
 
 _POLL_S = 0.1
 _PAUSE_S = 0.1
+_LOST_BACKENDS = 16
 
 
 class PostgresSessionLock:
@@ -56,8 +59,10 @@ class PostgresSessionLock:
         self._executor: ThreadPoolExecutor | None = None
         self._closed = False
         # Touched by the one thread alone.
-        self._connection: Connection | None = None
+        self._connection: WatchedConnection | None = None
+        self._wanted: set[SessionKey] = set()
         self._held: set[SessionKey] = set()
+        self._lost: deque[Backend] = deque(maxlen=_LOST_BACKENDS)
         self._heard_at = 0.0
 
     @asynccontextmanager
@@ -77,6 +82,19 @@ class PostgresSessionLock:
             finally:
                 await asyncio.shield(self._give_back(key))
 
+    async def confirm(self, key: SessionKey) -> None:
+        """Make sure that a turn of this process which held the session still does.
+
+        To be asked before the turn commits. Raises ConflictError when another process took the
+        session, and StoreError when the server cannot be asked. Nothing is asked for a session
+        that no turn of this process holds.
+        """
+        if key in self._wanted and not await self._run(lambda: self._persist(self._asked(key))):
+            raise ConflictError(
+                f"session {key.session!r} was taken over by another process while this one was "
+                f"cut off from {self._database.server}; nothing was committed, send again"
+            )
+
     async def close(self) -> None:
         """Give back every lock and disconnect."""
         with self._mutex:
@@ -87,7 +105,7 @@ class PostgresSessionLock:
 
     async def _acquire(self, key: SessionKey, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
-        while not await self._run(lambda connection: self._take(connection, key)):
+        while not await self._run(lambda: self._persist(self._taking(key))):
             left = deadline - loop.time()
             if left <= 0:
                 raise busy(key, wait_s)
@@ -98,7 +116,7 @@ class PostgresSessionLock:
         while True:
             await asyncio.sleep(self._beat_s)
             try:
-                await self._run(self._listen)
+                await self._run(lambda: self._persist(self._listen))
             except StoreError:
                 # The next beat may succeed, and the journal guards the commit anyway.
                 _log.warning("session_locks_lost", exc_info=True)
@@ -106,23 +124,30 @@ class PostgresSessionLock:
     async def _give_back(self, key: SessionKey) -> None:
         def work(connection: Connection) -> None:
             if key in self._held:
+                give_back(connection, key)
                 self._held.discard(key)
-                connection.execute("SELECT pg_advisory_unlock(%s)", (_number(key),))
+
+        def job() -> None:
+            # First, so that it is not taken again should the connection be lost just now.
+            self._wanted.discard(key)
+            if key in self._held:
+                self._persist(work)
 
         try:
-            await self._run(work)
+            await self._run(job)
         except StoreError:
-            # The turn is over and its result stands; without a connection there is no lock.
+            # The turn is over and its result stands; the next connection ends the lost one.
             _log.warning("session_lock_not_returned", extra={"session": key.session}, exc_info=True)
 
-    async def _run(self, work: Callable[[Connection], T]) -> T:
+    async def _run(self, job: Callable[[], T]) -> T:
+        """Run a job on the one thread that uses the connection."""
         with self._mutex:
             if self._closed:
                 raise StoreError(f"{self._database.server} was closed by this program")
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres-lock")
             executor = self._executor
-        return await asyncio.get_running_loop().run_in_executor(executor, self._persist, work)
+        return await asyncio.get_running_loop().run_in_executor(executor, job)
 
     def _persist(self, work: Callable[[Connection], T]) -> T:
         deadline = time.monotonic() + self._patience_s
@@ -130,9 +155,11 @@ class PostgresSessionLock:
             try:
                 result = work(self._connection or self._connect())
             except psycopg.Error as error:
-                if not is_lost(error) or time.monotonic() >= deadline:
+                lost = is_lost(error)
+                if lost:
+                    self._lose()
+                if not lost or time.monotonic() >= deadline:
                     raise store_error(error, self._database.server) from error
-                self._disconnect()
                 time.sleep(_PAUSE_S)
             else:
                 self._heard_at = time.monotonic()
@@ -141,39 +168,59 @@ class PostgresSessionLock:
     def _connect(self) -> Connection:
         """A new connection, on which the locks of the running turns are taken again."""
         connection = self._database.connect()
-        try:
-            for key in sorted(self._held):
-                if not _try_lock(connection, key):
-                    self._held.discard(key)
-                    _log.warning("session_lock_lost", extra={"session": key.session})
-        except BaseException:
-            connection.close()
-            raise
+        # Its statements are short, and a backend that holds locks is ended by `move` alone.
+        connection.asks = False
         self._connection = connection
+        self._move(connection)
         return connection
 
+    def _move(self, connection: Connection) -> None:
+        """Take what is missing, from connections of this process that the server still has."""
+        missing = self._wanted - self._held
+        if not missing and not self._lost:
+            return
+        self._held |= move(connection, self._lost, missing)
+        self._lost.clear()
+        for key in missing - self._held:
+            _log.warning("session_lock_lost", extra={"session": key.session})
+
+    def _lose(self) -> None:
+        """Let go of a connection that does not work; the server may take it for alive."""
+        if self._connection is not None:
+            self._lost.append(self._connection.backend)
+        self._disconnect()
+
     def _disconnect(self) -> None:
+        self._held.clear()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _take(self, connection: Connection, key: SessionKey) -> bool:
-        if _try_lock(connection, key):
+    def _taking(self, key: SessionKey) -> Callable[[Connection], bool]:
+        def work(connection: Connection) -> bool:
+            if self._lost:
+                self._move(connection)
+            if key not in self._held and not take(connection, key):
+                return False
+            self._wanted.add(key)
             self._held.add(key)
             return True
-        return False
+
+        return work
+
+    def _asked(self, key: SessionKey) -> Callable[[Connection], bool]:
+        """Whether the session is held, by a connection that answers."""
+
+        def work(connection: Connection) -> bool:
+            if key in self._held:
+                connection.execute("SELECT 1")
+            else:
+                self._move(connection)
+            return key in self._held
+
+        return work
 
     def _listen(self, connection: Connection) -> None:
         if time.monotonic() - self._heard_at >= self._beat_s:
             connection.execute("SELECT 1")
-
-
-def _try_lock(connection: Connection, key: SessionKey) -> bool:
-    row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_number(key),)).fetchone()
-    return bool(row and row[0])
-
-
-def _number(key: SessionKey) -> int:
-    """The 64-bit number of a session; two of them meet once in 10^19 pairs."""
-    digest = hashlib.sha256(json.dumps(list(key)).encode()).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
+        self._move(connection)

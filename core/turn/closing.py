@@ -23,9 +23,12 @@ class FailedTurn:
 
 
 async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
-    """Go back to CCS_{t-1} and keep what was tried as evidence. Raises StoreError."""
+    """Go back to CCS_{t-1} and keep what was tried as evidence. Raises StoreError.
+
+    When another turn has committed since, which a lost session lock allows, its state stands.
+    """
     now = container.clock.now()
-    if failed.committed is not None:
+    if failed.committed is not None and await _is_head(container, failed.key, failed.committed):
         await restore_state(
             container.journal,
             failed.key,
@@ -47,3 +50,8 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
                 created_at=now,
             ),
         )
+
+
+async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -> bool:
+    head = await container.journal.head(key)
+    return head is not None and head.state.version == entry.state.version
