@@ -1,4 +1,4 @@
-"""Check what ADK's own run routes would only find out in the middle of a turn."""
+"""Check what ADK's own routes would only find out in the middle of a turn, or in a store."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,16 +8,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.domain.tokens import estimate_tokens
 from schemas.limits import Limits
 from server.access import json_object
+from server.adk_names import check_names
 from server.problems import Problem, problem, problem_response
 from server.text import is_unicode
 
 _RUN: Final = frozenset({"/run", "/run_sse"})
+_APPS: Final = "/apps/"
 _BINARY: Final = ("inlineData", "inline_data", "fileData", "file_data")
 _REPLY: Final = ("functionResponse", "function_response")
 
 
 class AdkInputGuard:
-    """ASGI middleware: binary parts, empty and oversized text on `/run` and `/run_sse`."""
+    """ASGI middleware: refuses what ADK's routes take and cannot keep.
+
+    Binary parts, empty and oversized text on `/run` and `/run_sse`; names and text that no store
+    holds there and under `/apps/`.
+    """
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app = app
@@ -27,7 +33,9 @@ class AdkInputGuard:
         """Handle one connection, as ASGI asks."""
         refusal = None
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in _RUN:
-            refusal = _check(scope, self._limits)
+            refusal = _check(scope, self._limits) or check_names(scope)
+        elif scope["type"] == "http" and scope["path"].startswith(_APPS):
+            refusal = check_names(scope)
         if refusal is None:
             await self._app(scope, receive, send)
         else:
