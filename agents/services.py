@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from google.adk.artifacts import BaseArtifactService
 from google.adk.cli.service_registry import get_service_registry
 
 from config import settings
 from core.adapters.adk_memory import ArtifactMemoryService
 from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.open_artifacts import artifact_service
 from core.adapters.open_sessions import open_sessions
 from core.bootstrap import process_container
 from core.errors import ConfigError
@@ -47,6 +49,15 @@ def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
     return ArtifactMemoryService(container.artifacts, container.clock, zone=container.settings.zone)
 
 
+def artifacts(uri: str, **_: object) -> BaseArtifactService:
+    """The files of this process. Raises ConfigError for a path."""
+    if urlparse(uri).path.strip("/"):
+        raise ConfigError(
+            f"artifact service '{uri}': files live in ACC_ACE_DATA_DIR; use {SCHEME}://"
+        )
+    return artifact_service(process_container().files)
+
+
 async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
     """Write the words of old events to the artifacts of this process."""
     await offload_events(process_container(), key, turns)
@@ -59,3 +70,4 @@ async def forget(key: SessionKey) -> None:
 
 get_service_registry().register_session_service(SCHEME, session_service)
 get_service_registry().register_memory_service(SCHEME, memory_service)
+get_service_registry().register_artifact_service(SCHEME, artifacts)

@@ -123,6 +123,12 @@ def bench_recall(
 
 
 _Whose = Annotated[str, typer.Option("--user", help="Whose memory it is.")]
+_App = Annotated[
+    str | None,
+    typer.Option(
+        "--app", help="Only what this app holds; every app that holds anything otherwise."
+    ),
+]
 
 
 @memory.command("import")
@@ -219,21 +225,23 @@ def learn(
 @memory.command("erase")
 def memory_erase(
     user: Annotated[str, typer.Option(help="Whose memory to delete.")],
+    app_name: _App = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: _Json = False,
 ) -> None:
-    """Delete everything stored about a user: sessions, states, evidence, artifacts."""
+    """Delete everything stored about a user, in every app: sessions, states, artifacts, files."""
     from cli.manage import erase_user  # noqa: PLC0415 — keeps --help quick
 
-    erase_user(user, yes=yes, as_json=as_json)
+    erase_user(user, app=app_name, yes=yes, as_json=as_json)
 
 
 @memory.command("export")
 def memory_export(
     user: Annotated[str, typer.Option(help="Whose memory to export.")],
+    app_name: _App = None,
     out: Annotated[Path | None, typer.Option(help="New file to write; stdout if left out.")] = None,
 ) -> None:
     """Write all that is stored about a user, one JSON record a line; the last one is `end`."""
     from cli.manage import export_user  # noqa: PLC0415 — keeps --help quick
 
-    export_user(user, out)
+    export_user(user, out, app=app_name)

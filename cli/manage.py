@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
+from acc_ace.whole_user import total
 from cli.chat_command import APP_NAME, checked_name
 from cli.new_file import writing
 from cli.opening import open_app
@@ -16,64 +17,96 @@ from cli.streams import json_line
 from cli.turn_api import TurnApi
 from config import Settings, load_settings
 from core.errors import InputError
-from schemas.tenancy import Tenant
+
+Erased = dict[str, dict[str, int]]
+"""How much of what was deleted, by app."""
 
 
-def erase_user(user: str, *, yes: bool, as_json: bool) -> None:
-    """Delete everything of a user, after a confirmation unless `yes`.
+def erase_user(user: str, *, app: str | None, yes: bool, as_json: bool) -> None:
+    """Delete everything of a user in an app, or in all; after a confirmation unless `yes`.
 
     Raises InputError when there is nobody to ask, StoreError when a store cannot be written.
     """
-    tenant = Tenant(APP_NAME, checked_name(user, "--user"))
-    if not yes and not _confirmed(user):
+    checked_name(user, "--user")
+    only = None if app is None else checked_name(app, "--app")
+    if not yes and not _confirmed(user, only):
         stdout_console().print("nothing was deleted")
         return
     settings = load_settings()
     with asyncio.Runner() as runner, _turns(settings, runner) as turns:
-        erased = runner.run(turns.erase(tenant))
+        erased = runner.run(turns.erase_user(user, app=only))
     history = history_path(settings.data_dir, user)
-    lines = {"history_files": int(history.exists())}
-    history.unlink(missing_ok=True)
-    _tell({**erased, **lines}, user, as_json=as_json)
+    if only in {None, APP_NAME} and history.exists():
+        # The lines typed at the prompt belong to the terminal's own app.
+        history.unlink()
+        erased[APP_NAME] = {**erased.get(APP_NAME, {}), "history_files": 1}
+    _tell(erased, user, as_json=as_json)
 
 
-def export_user(user: str, out: Path | None) -> None:
-    """Write all that is held about a user as JSON lines, to stdout or to a new file.
+def export_user(user: str, out: Path | None, *, app: str | None) -> None:
+    """Write all that an app, or every app, holds about a user as JSON lines.
+
+    To stdout or to a new file.
 
     Raises InputError when the file cannot be written or exists, StoreError when a store cannot
     be read; the file is then incomplete and lacks the last record, `end`.
     """
-    tenant = Tenant(APP_NAME, checked_name(user, "--user"))
-    with _target(out) as file, asyncio.Runner() as runner, _turns(load_settings(), runner) as turns:
-        count = runner.run(_write(turns.export(tenant), file))
+    checked_name(user, "--user")
+    only = None if app is None else checked_name(app, "--app")
+    settings = load_settings()
+    lines = _typed(settings, user) if only in {None, APP_NAME} else []
+    with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:
+        count = runner.run(_write(turns.export_user(user, app=only), lines, file))
     if out is not None:
         stdout_console().print(f"{count} records about user {user} written to {out}")
 
 
-async def _write(records: AsyncIterator[dict[str, Any]], file: TextIO) -> int:
+async def _write(
+    records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
+) -> int:
     count = 0
     async for record in records:
-        print(json_line(record), file=file)
-        count += 1
+        # What was typed comes before the last record, which says that nothing is missing.
+        for item in [*lines, record] if record["kind"] == "end" else [record]:
+            print(json_line(item), file=file)
+            count += 1
     return count
+
+
+def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
+    """The lines that a user typed at the prompt; there is a bound on how many are kept."""
+    history = history_path(settings.data_dir, user)
+    if not history.exists():
+        return []
+    text = history.read_text(encoding="utf-8", errors="replace")
+    return [{"kind": "typed", "value": line} for line in text.splitlines()]
 
 
 def _target(out: Path | None) -> AbstractContextManager[TextIO]:
     return nullcontext(sys.stdout) if out is None else writing(out)
 
 
-def _tell(erased: dict[str, int], user: str, *, as_json: bool) -> None:
+def _tell(erased: Erased, user: str, *, as_json: bool) -> None:
     if as_json:
-        print(json_line({"user": user, "erased": erased}))
+        print(json_line({"user": user, "erased": total(erased), "apps": erased}))
         return
-    counts = ", ".join(f"{name} {count}" for name, count in erased.items() if count)
-    stdout_console().print(f"erased of user {user}: {counts or 'nothing was stored'}")
+    told = {
+        app: ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        for app, counts in erased.items()
+    }
+    for app, counts in told.items():
+        if counts:
+            stdout_console().print(f"erased of user {user} in {app}: {counts}")
+    if not any(told.values()):
+        stdout_console().print(f"erased of user {user}: nothing was stored")
 
 
-def _confirmed(user: str) -> bool:
+def _confirmed(user: str, app: str | None) -> bool:
     if not sys.stdin.isatty():
         raise InputError("erasing asks for a confirmation; give --yes when there is no terminal")
-    return input(f"Delete everything stored about user {user}? [y/N] ").strip().lower() == "y"
+    where = "in every app" if app is None else f"in app {app}"
+    asked = f"Delete everything stored about user {user} {where}? [y/N] "
+    return input(asked).strip().lower() == "y"
 
 
 @contextmanager

@@ -50,12 +50,12 @@ class TurnApi(Protocol):
         """Add documents to external memory."""
         ...
 
-    async def erase(self, tenant: Tenant) -> dict[str, int]:
-        """Delete everything of a user; rows by store."""
+    async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
+        """Delete everything of a user in an app, or in all; rows by app and store."""
         ...
 
-    def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
-        """All that is held about a user, record by record; the last one is `end`."""
+    def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """All that is held about a user in an app, or in all; the last record is `end`."""
         ...
 
     async def playbook(self) -> StoredPlaybook:

@@ -4,6 +4,8 @@ from functools import lru_cache
 
 from config import Settings, settings
 from core.adapters.clock import SystemClock
+from core.adapters.filed_erasure import FiledErasure
+from core.adapters.open_artifacts import open_artifacts
 from core.adapters.open_cache import with_cache
 from core.adapters.open_learning import open_learning_queue
 from core.adapters.open_stores import open_stores
@@ -24,6 +26,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     time = clock or SystemClock()
     embedder = build_embedder(chosen)
     stores = with_cache(open_stores(chosen, time, embedder), chosen)
+    files = open_artifacts(chosen)
     learning = open_learning_queue(chosen) if chosen.learning == "background" else None
 
     async def close() -> None:
@@ -43,7 +46,8 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         lock=stores.lock,
         directory=stores.directory,
         jobs=stores.jobs,
-        erasure=stores.erasure or SeparateErasure(stores),
+        erasure=FiledErasure(stores.erasure or SeparateErasure(stores), files),
+        files=files,
         close=close,
         learning=learning,
         embedder=embedder,

@@ -17,6 +17,7 @@ from core.ports.playbook_store import PlaybookStore
 from core.ports.session_directory import SessionDirectory
 from core.ports.session_lock import SessionLock
 from core.ports.user_erasure import UserErasure
+from core.ports.user_files import UserFiles
 from schemas.tenancy import PlaybookScope
 
 
@@ -34,6 +35,8 @@ class Container:
     directory: SessionDirectory
     jobs: JobStore
     erasure: UserErasure
+    files: UserFiles
+    """What users and their agents put there as ADK's artifacts."""
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""
     learning: LearningQueue | None = None

@@ -32,6 +32,7 @@ from server import (
     turns,
 )
 from server.adk_guard import AdkInputGuard
+from server.adk_services import artifact_uri, memory_uri
 from server.agent_loader import agent_loader
 from server.auth import TokenGuard, login_router
 from server.body import BodyLimit, Upload, body_limit
@@ -96,6 +97,8 @@ def _adk_app(settings: Settings, context: ServerContext, loader: AgentLoader | N
             agents_dir=str(settings.agent_dir),
             agent_loader=loader,
             session_service_uri=uri_of(context.session_service),
+            artifact_service_uri=artifact_uri(context.container),
+            memory_service_uri=memory_uri(context.container),
             allow_origins=_origins(settings) or None,
             web=settings.serve_web_interface,
             # Without a known bind ADK keeps its code-writing agent builder closed, which is

@@ -5,11 +5,11 @@ import json
 from datetime import datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from acc_ace.conversation import APP_NAME
+from acc_ace.whole_user import total
 from schemas.artifact import Artifact, ArtifactKind
 from schemas.authority import Authority
 from schemas.tenancy import Tenant
@@ -61,9 +61,21 @@ class DocumentsAdded(BaseModel):
 
 
 class Erased(BaseModel):
-    """How many rows of each store were deleted."""
+    """How much was deleted of each store."""
 
-    deleted: dict[str, int]
+    deleted: dict[str, int] = Field(description="Of all apps together.")
+    apps: dict[str, dict[str, int]] = Field(description="By app, for those that held anything.")
+
+
+_App = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Only what this app holds; every app that holds anything otherwise.",
+    ),
+]
 
 
 @router.post(
@@ -86,10 +98,12 @@ async def add_documents(
 async def erase_user(
     context: Context,
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+    app: _App = None,
 ) -> Erased:
-    """Delete everything kept about a user. This cannot be undone."""
+    """Delete everything kept about a user, in every app. This cannot be undone."""
     # With tokens, the guard has made sure that the user of the path is the token's.
-    return Erased(deleted=await context.conversation.erase(Tenant(APP_NAME, user)))
+    erased = await context.conversation.erase_user(user, app=app)
+    return Erased(deleted=total(erased), apps=erased)
 
 
 @router.get(
@@ -107,9 +121,10 @@ async def erase_user(
 async def export_user(
     context: Context,
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+    app: _App = None,
 ) -> StreamingResponse:
-    """Everything kept about a user. Without a last record of the kind `end` it is incomplete."""
-    records = context.conversation.export(Tenant(APP_NAME, user))
+    """Everything kept about a user, in every app. Without a last record `end` it is incomplete."""
+    records = context.conversation.export_user(user, app=app)
     return StreamingResponse(
         (f"{json.dumps(record, ensure_ascii=True)}\n" async for record in records),
         media_type=_NDJSON,

@@ -22,8 +22,10 @@ from acc_ace.running_turns import RunningTurns
 from acc_ace.session_life import SessionLife
 from acc_ace.sessions import open_session_service
 from acc_ace.turn import BoundedTurn
+from acc_ace.whole_user import WholeUser
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
+from core.adapters.open_artifacts import artifact_service, memory_service
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
@@ -58,10 +60,16 @@ class Conversation:
         self._container = container
         self._app = app or build_app(container, models)
         self._sessions = session_service or open_session_service(container)
-        self._runner = Runner(app=self._app, session_service=self._sessions)
+        self._runner = Runner(
+            app=self._app,
+            session_service=self._sessions,
+            memory_service=memory_service(container),
+            artifact_service=artifact_service(container.files),
+        )
         self._running = RunningTurns()
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
         self._feedback = FeedbackLearner(container, models=models)
+        self._users = WholeUser(container, self._sessions, self._app.name)
 
     @property
     def container(self) -> Container:
@@ -182,6 +190,17 @@ class Conversation:
     def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
         """All that is held about a user, record by record, each with its `kind`."""
         return self._life.export(tenant)
+
+    async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
+        """Delete all that an app holds about a user, or every app; how much of what, by app.
+
+        Raises StoreError as `erase` does.
+        """
+        return await self._users.erase(user, self._life, app=app)
+
+    def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """All that an app holds about a user, or every app; a record `user` begins each."""
+        return self._users.export(user, app=app)
 
     async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> None:
         """Delete one session with its journal, evidence and artifacts.

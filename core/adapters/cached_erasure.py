@@ -17,6 +17,10 @@ class CachedErasure:
         erased = await self._inner.erase(tenant, job=job)
         return {**erased, "cache": await self._cache.erase(tenant)}
 
+    async def apps(self, user: str) -> set[str]:
+        """What the inner one finds; the cache only repeats what is in the stores."""
+        return await self._inner.apps(user)
+
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, and entries of the user in the cache."""
         found = await self._inner.residue(tenant)

@@ -23,6 +23,7 @@ from core.adapters.dbos_rows import (
     SHED,
     STATUSES,
     WORKFLOW,
+    apps_of,
     attempts,
     ids_of,
     owner,
@@ -151,6 +152,10 @@ class DbosLearningQueue:
         if erased:
             await asyncio.to_thread(self._database.scrub)
         return erased
+
+    async def apps(self, user: str) -> set[str]:
+        """The apps that a user has jobs of."""
+        return await self._ask(lambda client: apps_of(client, user))
 
     async def residue(self, tenant: Tenant) -> Mapping[str, int]:
         """Jobs that name the user; empty when nothing is held."""

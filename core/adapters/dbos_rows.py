@@ -45,6 +45,13 @@ def owner(tenant: Tenant) -> str:
     return f"{tenant.app}/{tenant.user}"
 
 
+def apps_of(client: DBOSClient, user: str) -> set[str]:
+    """The apps that a user has jobs of."""
+    rows = client.list_workflows(name=WORKFLOW, load_input=False, load_output=False)
+    named = (row.authenticated_user.partition("/") for row in rows if row.authenticated_user)
+    return {app for app, _, owner in named if owner == user}
+
+
 def queued(row: WorkflowStatus) -> QueuedLearning:
     """A row as a job."""
     made = attempts(row.attributes)

@@ -29,6 +29,10 @@ class FollowedErasure:
         await self._follower.erased(self._reader, tenant)
         return erased
 
+    async def apps(self, user: str) -> set[str]:
+        """What the inner one finds; files only follow what is in the stores."""
+        return await self._inner.apps(user)
+
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """What the inner one finds, and how many of the user's directories are left."""
         found = await self._inner.residue(tenant)

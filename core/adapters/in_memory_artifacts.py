@@ -129,6 +129,10 @@ class InMemoryArtifactStore:
         ids = sorted(name for name in entries if after is None or name > after)
         return [entries[name].artifact for name in ids[: max(limit, 0)]]
 
+    def tenants(self) -> set[Tenant]:
+        """The users that something is kept of."""
+        return {tenant for tenant, entries in self._entries.items() if entries}
+
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's artifacts (of one session); how many."""
         entries = self._entries.get(tenant, {})

@@ -52,6 +52,10 @@ class InMemoryEvidenceStore:
             session[item.invocation_id] = item.model_copy(update={"outcome": Outcome.UNDONE})
         return len(marked)
 
+    def tenants(self) -> set[Tenant]:
+        """The users that something is kept of."""
+        return {key.tenant for key in self._sessions}
+
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's interactions (of one session); how many."""
         doomed = [

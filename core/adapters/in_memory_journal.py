@@ -60,6 +60,10 @@ class InMemoryJournal:
             (key.session, self._entries[key][-1]) for key in changed[start : start + max(limit, 0)]
         ]
 
+    def tenants(self) -> set[Tenant]:
+        """The users that something is kept of."""
+        return {key.tenant for key in self._entries}
+
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); how many."""
         doomed = [

@@ -207,6 +207,16 @@ class InMemoryPlaybookStore:
             if other.parent == scope.branch:
                 other.parent = None
 
+    def tenants(self) -> set[Tenant]:
+        """The users with a playbook of their own, or with records in a shared one."""
+        owners = {Tenant(app, user) for app, user, _ in self._books if user is not None}
+        return owners | {
+            Tenant(scope.app, record.user)
+            for scope, book in self._books.items()
+            for record in book.log
+            if record.user
+        }
+
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's own playbook and their provenance in shared ones; rows touched."""
         own = [scope for scope in self._books if scope[:2] == tuple(tenant)]

@@ -89,6 +89,10 @@ class InMemorySessionDirectory:
         if record is not None and keep_notes and record.notes:
             self._records[key] = rules.deleted(record, at)
 
+    def tenants(self) -> set[Tenant]:
+        """The users that something is kept of."""
+        return {key.tenant for key in self._records}
+
     async def erase(self, tenant: Tenant) -> int:
         """Delete all records of a user; how many."""
         doomed = [key for key in self._records if key.tenant == tenant]
@@ -136,6 +140,10 @@ class InMemoryJobStore:
         """The user's jobs that are not done, oldest first."""
         own = [job for job in self._jobs.values() if job.tenant == tenant]
         return sorted(own, key=lambda job: (job.due_at, job.id))[: max(limit, 0)]
+
+    def tenants(self) -> set[Tenant]:
+        """The users that something is kept of."""
+        return {job.tenant for job in self._jobs.values()}
 
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's jobs; how many."""

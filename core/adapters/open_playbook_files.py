@@ -4,11 +4,10 @@ import os
 
 from config import Settings
 from core.adapters.followed_erasure import FollowedErasure
+from core.adapters.playbook_file_names import FOLDER
 from core.ports.playbook_follower import PlaybookFollower
 from core.ports.playbook_store import PlaybookReader
 from core.ports.user_erasure import UserErasure
-
-FOLDER = "playbook"
 
 
 def open_playbook_files(settings: Settings) -> PlaybookFollower | None:

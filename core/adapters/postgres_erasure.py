@@ -11,7 +11,7 @@ from core.adapters.postgres_evidence import PostgresEvidenceStore
 from core.adapters.postgres_jobs import PostgresJobStore
 from core.adapters.postgres_journal import PostgresJournal
 from core.adapters.postgres_playbook import PostgresPlaybookStore
-from core.adapters.postgres_residue import scan_residue
+from core.adapters.postgres_residue import scan_apps, scan_residue
 from core.adapters.postgres_schema import Connection
 from core.adapters.postgres_sessions import PostgresSessionService
 from schemas.job import Job
@@ -36,6 +36,10 @@ class PostgresErasure:
             return erased
 
         return await self._database.write(work)
+
+    async def apps(self, user: str) -> set[str]:
+        """The apps that hold rows of a user."""
+        return await self._database.read(lambda connection: scan_apps(connection, user))
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, by table."""

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.adapters.postgres_schema import SCHEMA, Connection
-from core.adapters.residue import Dialect, Parent, Table, places, values
+from core.adapters.residue import (
+    Dialect,
+    Parent,
+    Table,
+    app_queries,
+    places,
+    user_values,
+    values,
+)
 from schemas.tenancy import Tenant
 
 _DIALECT: Final = Dialect(
@@ -34,7 +42,7 @@ _TEXTS = frozenset({"text", "character varying", "json", "jsonb"})
 def scan_residue(connection: Connection, tenant: Tenant) -> dict[str, int]:
     """Rows that name the user, by table of our schema."""
     found: dict[str, int] = {}
-    for place in places(_tables(connection), tenant, _DIALECT):
+    for place in places(tables_of(connection), tenant, _DIALECT):
         query = f'SELECT count(*) FROM "{place.table}" WHERE {place.condition}'  # noqa: S608 - names of the schema
         row = connection.execute(query.encode(), values(tenant)).fetchone()
         if row and row[0]:
@@ -42,7 +50,17 @@ def scan_residue(connection: Connection, tenant: Tenant) -> dict[str, int]:
     return found
 
 
-def _tables(connection: Connection) -> Mapping[str, Table]:
+def scan_apps(connection: Connection, user: str) -> set[str]:
+    """The apps that hold rows of a user in our schema."""
+    return {
+        app
+        for query in app_queries(tables_of(connection), user, _DIALECT)
+        for (app,) in connection.execute(query.encode(), user_values(user)).fetchall()
+    }
+
+
+def tables_of(connection: Connection) -> Mapping[str, Table]:
+    """The tables of our schema, as it describes them."""
     columns: dict[str, dict[str, str]] = {}
     for table, column, kind in connection.execute(_COLUMNS, (SCHEMA,)).fetchall():
         columns.setdefault(table, {})[column] = kind

@@ -14,6 +14,9 @@ from schemas.tenancy import Tenant
 TENANTS = "tenants"
 """The table that gives users numbers."""
 
+ARTIFACTS = "adk_artifacts"
+"""The directory of users' own files. What they say is not searched; their place says whose."""
+
 USER_COLUMNS = ("user", "user_id", "user_name")
 APP_COLUMNS = ("app", "app_name")
 
@@ -36,13 +39,6 @@ class Table:
     parents: tuple[Parent, ...] = ()
 
 
-class Place(NamedTuple):
-    """A table and the condition that finds a user's rows in it."""
-
-    table: str
-    condition: str
-
-
 class Dialect(NamedTuple):
     """How a database writes a named value, and that one text is in another."""
 
@@ -50,12 +46,19 @@ class Dialect(NamedTuple):
     contains: Callable[[str, str], str]
 
 
+class Place(NamedTuple):
+    """A table and the condition that finds a user's rows in it."""
+
+    table: str
+    condition: str
+
+
 def places(tables: Mapping[str, Table], tenant: Tenant, dialect: Dialect) -> Iterator[Place]:
     """Every table that could name a user."""
     marks = [dialect.value(name) for name in values(tenant) if name not in {"app", "user"}]
     for table in tables.values():
         conditions = (
-            _by_columns(table, dialect),
+            _by_columns(table, tables, dialect),
             _by_tenant(table, tables, dialect),
             _by_texts(table, tables, marks, dialect),
         )
@@ -69,33 +72,80 @@ def values(tenant: Tenant) -> dict[str, str]:
     return {"app": tenant.app, "user": tenant.user, **named}
 
 
+def app_queries(tables: Mapping[str, Table], user: str, dialect: Dialect) -> Iterator[str]:
+    """Queries that tell the apps of a user's rows, for every table that says of which app."""
+    marks = [dialect.value(name) for name in user_values(user) if name != "user"]
+    for table in tables.values():
+        named = _names_user(table, marks, dialect)
+        app = _app_column(table)
+        if app and named:
+            yield f'SELECT DISTINCT "{app}" FROM "{table.name}" WHERE {named}'  # noqa: S608 - names of the schema
+        elif named:
+            yield from _apps_of_parents(table, tables, named)
+
+
+def user_values(user: str) -> dict[str, str]:
+    """The values that `app_queries` name."""
+    return {"user": user, **{f"mention{at}": text for at, text in enumerate(_fields(user))}}
+
+
 def mentions(tenant: Tenant) -> list[str]:
     """How JSON names the user, with and without blanks, and with and without escapes."""
-    users = {json.dumps(tenant.user, ensure_ascii=escaped) for escaped in (False, True)}
-    apps = {json.dumps(tenant.app, ensure_ascii=escaped) for escaped in (False, True)}
-    found = {
-        mention
+    apps = _spellings(tenant.app)
+    pairs = {
+        f'"tenant":{gap}[{app},{gap}{user}]'
         for gap in ("", " ")
-        for user in users
-        for mention in (
-            *(f'"{key}":{gap}{user}' for key in USER_COLUMNS),
-            *(f'"tenant":{gap}[{app},{gap}{user}]' for app in apps),
-        )
+        for user in _spellings(tenant.user)
+        for app in apps
     }
-    return sorted(found)
+    return sorted(pairs.union(_fields(tenant.user)))
 
 
-def _by_columns(table: Table, dialect: Dialect) -> str:
+def _fields(user: str) -> list[str]:
+    """A JSON field that holds the user's name, however it was written."""
+    return sorted(
+        f'"{key}":{gap}{name}'
+        for gap in ("", " ")
+        for name in _spellings(user)
+        for key in USER_COLUMNS
+    )
+
+
+def _spellings(name: str) -> set[str]:
+    return {json.dumps(name, ensure_ascii=escaped) for escaped in (False, True)}
+
+
+def _names_user(table: Table, marks: Sequence[str], dialect: Dialect) -> str:
+    """That a row is of the user; rows that name users by number are found by the table of those."""
+    user = next((name for name in USER_COLUMNS if name in table.columns), None)
+    if user is not None:
+        return f'"{user}" = {dialect.value("user")}'
+    if "tenant" in table.columns:
+        return ""
+    texts = [name for name in table.texts if name not in APP_COLUMNS]
+    return " OR ".join(dialect.contains(f'"{text}"', mark) for text in texts for mark in marks)
+
+
+def _apps_of_parents(table: Table, tables: Mapping[str, Table], named: str) -> Iterator[str]:
+    for parent in table.parents:
+        known = tables.get(parent.table)
+        app = _app_column(known) if known else None
+        if app:
+            rows = f'SELECT "{parent.column}" FROM "{table.name}" WHERE {named}'  # noqa: S608 - names of the schema
+            yield f'SELECT DISTINCT "{app}" FROM "{parent.table}" WHERE "{parent.references}" IN ({rows})'  # noqa: E501, S608 - names of the schema
+
+
+def _by_columns(table: Table, tables: Mapping[str, Table], dialect: Dialect) -> str:
     user = next((name for name in USER_COLUMNS if name in table.columns), None)
     if user is None:
         return ""
-    own_app = _own_app(table, dialect)
-    return f'("{user}" = {dialect.value("user")}{f" AND {own_app}" if own_app else ""})'
+    app = _own_app(table, dialect) or _parents_app(table, tables, dialect)
+    return f'("{user}" = {dialect.value("user")}{f" AND {app}" if app else ""})'
 
 
 def _by_tenant(table: Table, tables: Mapping[str, Table], dialect: Dialect) -> str:
     """Rows of the tenant's number, and of numbers that are nobody's: vectors have no other name."""
-    of_user = _by_columns(tables[TENANTS], dialect) if TENANTS in tables else ""
+    of_user = _by_columns(tables[TENANTS], tables, dialect) if TENANTS in tables else ""
     if "tenant" not in table.columns or not of_user:
         return ""
     ours = f'SELECT id FROM "{TENANTS}" WHERE {of_user}'  # noqa: S608 - a constant and placeholders
@@ -119,8 +169,12 @@ def _by_texts(
     return f"(({' OR '.join(found)}){f' AND {app}' if app else ''})"
 
 
+def _app_column(table: Table) -> str | None:
+    return next((name for name in APP_COLUMNS if name in table.columns), None)
+
+
 def _own_app(table: Table, dialect: Dialect) -> str:
-    app = next((name for name in APP_COLUMNS if name in table.columns), None)
+    app = _app_column(table)
     return f'"{app}" = {dialect.value("app")}' if app else ""
 
 

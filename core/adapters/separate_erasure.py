@@ -1,8 +1,17 @@
 """Erase a user from one store after the other, where no transaction can hold them together."""
 
+from typing import Protocol, runtime_checkable
+
 from core.adapters.stores import Stores
 from schemas.job import Job
 from schemas.tenancy import Tenant
+
+
+@runtime_checkable
+class _KnowsTenants(Protocol):
+    """A store in memory, which knows whose things it has."""
+
+    def tenants(self) -> set[Tenant]: ...
 
 
 class SeparateErasure:
@@ -24,6 +33,20 @@ class SeparateErasure:
         }
         await stores.jobs.enqueue(job)
         return erased
+
+    async def apps(self, user: str) -> set[str]:
+        """The apps that any of the stores holds something of the user for."""
+        stores = self._stores
+        every = (
+            stores.journal,
+            stores.evidence,
+            stores.artifacts,
+            stores.playbooks,
+            stores.directory,
+            stores.jobs,
+        )
+        known = [store.tenants() for store in every if isinstance(store, _KnowsTenants)]
+        return {tenant.app for tenants in known for tenant in tenants if tenant.user == user}
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """What the stores themselves still find."""

@@ -12,7 +12,7 @@ from core.adapters.sqlite_evidence import SqliteEvidenceStore
 from core.adapters.sqlite_jobs import SqliteJobStore
 from core.adapters.sqlite_journal import SqliteJournal
 from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.adapters.sqlite_residue import scan_residue
+from core.adapters.sqlite_residue import scan_apps, scan_residue
 from core.adapters.sqlite_sessions import SqliteSessionDirectory
 from schemas.job import Job
 from schemas.tenancy import Tenant
@@ -38,6 +38,10 @@ class SqliteErasure:
         erased = await self._database.write(work)
         await self._database.scrub()
         return erased
+
+    async def apps(self, user: str) -> set[str]:
+        """The apps that hold rows of a user, in any file of the data directory."""
+        return await scan_apps(self._database.path.parent, user)
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, by file and table."""

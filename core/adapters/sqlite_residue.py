@@ -7,7 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from core.adapters.residue import Dialect, Parent, Table, mentions, places, values
+from core.adapters.playbook_file_names import is_of_other_app
+from core.adapters.residue import (
+    ARTIFACTS,
+    Dialect,
+    Parent,
+    Table,
+    app_queries,
+    mentions,
+    places,
+    user_values,
+    values,
+)
 from core.adapters.sqlite_errors import store_error
 from core.errors import StoreError
 from schemas.tenancy import Tenant
@@ -26,25 +37,55 @@ async def scan_residue(directory: Path, tenant: Tenant) -> dict[str, int]:
     return await asyncio.to_thread(_scan, directory, tenant)
 
 
+async def scan_apps(directory: Path, user: str) -> set[str]:
+    """The apps that hold rows of a user in the databases of a directory; raises StoreError."""
+    return await asyncio.to_thread(_scan_apps, directory, user)
+
+
+def _scan_apps(directory: Path, user: str) -> set[str]:
+    return {app for path in _databases(directory) for app in _apps(path, user)}
+
+
+def _apps(path: Path, user: str) -> set[str]:
+    try:
+        with closing(_opened(path)) as db:
+            queries = list(app_queries(tables_of(db), user, _DIALECT))
+            return {app for query in queries for (app,) in db.execute(query, user_values(user))}
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+
+
+def _databases(directory: Path) -> list[Path]:
+    found = {path for pattern in _DATABASES for path in directory.rglob(pattern)}
+    return sorted(path for path in found if not _is_artifact(path.relative_to(directory)))
+
+
+def _is_artifact(place: Path) -> bool:
+    """Whether a path below the directory is a user's file: those are found by whose they are."""
+    return place.parts[0] == ARTIFACTS
+
+
 def _scan(directory: Path, tenant: Tenant) -> dict[str, int]:
-    databases = sorted({path for pattern in _DATABASES for path in directory.rglob(pattern)})
+    databases = _databases(directory)
     found: dict[str, int] = {}
     for path in databases:
         found |= _scan_database(path, tenant)
     beside = {f"{path}{suffix}" for path in databases for suffix in ("", *_BESIDE_DATABASES)}
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and str(path) not in beside:
-            lines = _scan_file(path, tenant)
-            if lines:
-                found[path.relative_to(directory).as_posix()] = lines
+        place = path.relative_to(directory)
+        if str(path) in beside or _is_artifact(place) or is_of_other_app(place, tenant.app):
+            continue
+        lines = _scan_file(path, tenant) if path.is_file() else 0
+        if lines:
+            found[place.as_posix()] = lines
     return found
 
 
 def _scan_database(path: Path, tenant: Tenant) -> dict[str, int]:
     found: dict[str, int] = {}
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            for place in places(_tables(db), tenant, _DIALECT):
+        with closing(_opened(path)) as db:
+            for place in places(tables_of(db), tenant, _DIALECT):
                 query = f'SELECT count(*) FROM "{place.table}" WHERE {place.condition}'  # noqa: S608 - names of the schema
                 (count,) = db.execute(query, values(tenant)).fetchone()
                 if count:
@@ -52,6 +93,10 @@ def _scan_database(path: Path, tenant: Tenant) -> dict[str, int]:
     except sqlite3.Error as error:
         raise store_error(error, path) from error
     return found
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
 
 def _scan_file(path: Path, tenant: Tenant) -> int:
@@ -64,7 +109,8 @@ def _scan_file(path: Path, tenant: Tenant) -> int:
         raise StoreError(f"file {path} cannot be read ({error.strerror})") from error
 
 
-def _tables(connection: sqlite3.Connection) -> Mapping[str, Table]:
+def tables_of(connection: sqlite3.Connection) -> Mapping[str, Table]:
+    """The tables of a file, as its schema describes them."""
     return {name: _table(connection, name) for (name,) in connection.execute(_TABLES).fetchall()}
 
 

@@ -58,6 +58,10 @@ class LearningQueue(Protocol):
         """Delete the user's jobs; how many."""
         ...
 
+    async def apps(self, user: str) -> set[str]:
+        """The apps that a user has jobs of."""
+        ...
+
     async def residue(self, tenant: Tenant) -> Mapping[str, int]:
         """Rows that name the user, by table; empty when nothing is held."""
         ...

@@ -17,6 +17,10 @@ class UserErasure(Protocol):
         """
         ...
 
+    async def apps(self, user: str) -> set[str]:
+        """The apps that hold anything of a user, by whatever says so. Raises StoreError."""
+        ...
+
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, by place; empty when nothing is held. Raises StoreError."""
         ...

@@ -13,6 +13,7 @@ from contextlib import suppress
 from acc_ace.prompts import load_prompts
 from config import load_settings
 from core.adapters.clock import SystemClock
+from core.adapters.open_artifacts import open_artifacts
 from core.adapters.open_learning import open_learning_queue, open_learning_worker
 from core.adapters.open_stores import open_stores
 from core.adapters.separate_erasure import SeparateErasure
@@ -63,6 +64,7 @@ def container() -> Container:
         directory=stores.directory,
         jobs=stores.jobs,
         erasure=stores.erasure or SeparateErasure(stores),
+        files=open_artifacts(settings),
         close=stores.close,
         learning=open_learning_queue(settings),
     )

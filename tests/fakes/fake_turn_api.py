@@ -98,12 +98,15 @@ class FakeTurnApi:
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         self.documents.extend(documents)
 
-    async def erase(self, tenant: Tenant) -> dict[str, int]:
+    async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
+        tenant = Tenant(app or "acc_ace", user)
         self.erased.append(tenant)
-        return {"journal": 3}
+        return {tenant.app: {"journal": 3}}
 
-    async def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
-        yield {"kind": "user", "app": tenant.app, "user": tenant.user}
+    async def export_user(
+        self, user: str, *, app: str | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        yield {"kind": "user", "app": app or "acc_ace", "user": user}
         yield {"kind": "end"}
 
     async def playbook(self) -> StoredPlaybook:
