@@ -45,6 +45,7 @@ from server.problems import install_problem_handlers
 from server.redaction import PathRedaction
 from server.session_hold import HandedOverLock, SessionHold
 from server.session_service import open_session_service, uri_of
+from server.traces import TraceErasure, bound_traces
 from server.turn_gate import TurnGate, TurnGuard
 
 _ROUTERS: Final = (
@@ -149,6 +150,8 @@ def _guard(
             ),
         ]
     )
+    if (traces := bound_traces(app)) is not None:
+        app.user_middleware.append(Middleware(TraceErasure, traces=traces))
     app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)
     app.add_middleware(SecurityHeaders)
 
