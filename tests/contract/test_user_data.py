@@ -8,11 +8,14 @@ import pytest
 
 from acc_ace.conversation import Conversation
 from acc_ace.sessions import open_session_service
+from acc_ace.whole_user import WholeUser
 from config import ROLES, Settings
 from core.container import Container
+from core.errors import StoreError
 from schemas.tenancy import PlaybookScope, SessionKey, Tenant
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, mark, marks, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER, artifact
+from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.word_embedder import TopicEmbedder
 
@@ -143,6 +146,28 @@ async def test_an_app_is_found_by_whatever_holds_something(
         )
     assert set(await conversation.erase_user("aiko")) == {app}
     assert await conversation.erase_user("aiko") == {}
+
+
+class Dies:
+    """Stands for a process that ends before it has erased anything."""
+
+    async def erase(self, tenant: Tenant) -> dict[str, int]:
+        raise StoreError(f"the process ended before {tenant.app}")
+
+
+async def test_an_erasure_of_several_apps_cut_short_is_finished_later(
+    conversation: Conversation,
+) -> None:
+    container = await filled_with(conversation, KEY, OTHER_APP, OTHER_USER)
+    users = WholeUser(container, open_session_service(container), "acc_ace")
+    with pytest.raises(StoreError):
+        await users.erase(KEY.user, Dies())
+    assert isinstance(container.clock, FixedClock)
+    container.clock.advance(minutes=11)
+    await conversation.housekeep()
+    for tenant in (KEY.tenant, OTHER_APP.tenant):
+        assert await conversation.residue(tenant) == {}
+    assert await conversation.residue(OTHER_USER.tenant)
 
 
 async def test_a_long_chat_is_exported_whole_and_in_order(conversation: Conversation) -> None:

@@ -94,6 +94,17 @@ def test_what_adks_routes_keep_is_exported_and_erased(
     assert not any(word.encode() in content for content in kept for word in WORDS)
 
 
+def test_a_deleted_session_leaves_no_files_and_other_sessions_keep_theirs(
+    http: httpx.Client,
+) -> None:
+    fill(http)
+    put(http, "POST", f"{SESSION}/artifacts", {**PASSPORT, "filename": "user:mine.txt"})
+    put(http, "POST", f"{SESSION}-2/artifacts", PASSPORT)
+    assert http.delete(SESSION).status_code == 200
+    assert http.get(FILE).status_code == 404
+    assert http.get(f"{SESSION}-2/artifacts").json() == ["me.txt", "user:mine.txt"]
+
+
 def test_another_users_files_stay(http: httpx.Client) -> None:
     fill(http)
     others = FILE.replace("aiko", "aikon").rpartition("/")[0]

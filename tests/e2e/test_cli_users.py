@@ -1,0 +1,72 @@
+"""`acc-ace memory erase` and `export` know every app that holds anything of a user."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from cli.prompt import history_path
+from config import Settings
+from tests.e2e.test_cli import CommandLine
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.pipeline.desk import KEY, Desk
+
+
+@pytest.fixture
+def acc_ace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> CommandLine:
+    monkeypatch.setenv("ACC_ACE_DATA_DIR", str(tmp_path / "data"))
+    return CommandLine(monkeypatch, capsys, tmp_path / "data")
+
+
+def talk_at_the_desk(data: Path) -> None:
+    """A turn of somebody else's agent under the plugin."""
+
+    async def talk() -> None:
+        llm = ScriptedLlm().on("generator", "Hi.")
+        desk = Desk(
+            LlmAgent(name="helper", model=llm), settings=Settings(store="sqlite", data_dir=data)
+        )
+        await desk.ask("I prefer walnut bread.")
+        await desk.container.close()
+
+    asyncio.run(talk())
+
+
+def test_words_said_to_an_agent_under_the_plugin_are_exported_and_erased(
+    acc_ace: CommandLine,
+) -> None:
+    talk_at_the_desk(acc_ace.data)
+    exported = acc_ace("memory", "export", "--user", KEY.user).turns
+    assert [line["app"] for line in exported if line["kind"] == "user"] == ["desk"]
+    assert "walnut" in str(exported)
+    assert "walnut" not in acc_ace("memory", "export", "--user", KEY.user, "--app", "acc_ace").out
+    erased = acc_ace("memory", "erase", "--user", KEY.user, "--yes", "--json").turns[0]
+    assert erased["apps"]["desk"]["evidence"] == erased["erased"]["evidence"] == 1
+    kept = b"".join(path.read_bytes() for path in acc_ace.data.rglob("*") if path.is_file())
+    assert b"walnut" not in kept
+
+
+def test_an_app_that_is_named_is_the_only_one_that_is_erased(acc_ace: CommandLine) -> None:
+    talk_at_the_desk(acc_ace.data)
+    acc_ace("chat", "--user", KEY.user, stdin="The marker is quokka-4711.")
+    ended = acc_ace("memory", "erase", "--user", KEY.user, "--app", "acc_ace", "--yes")
+    assert "in acc_ace: " in ended.out
+    assert "desk" not in ended.out
+    left = acc_ace("memory", "export", "--user", KEY.user).out
+    assert "walnut" in left
+    assert "quokka" not in left
+    assert acc_ace("memory", "erase", "--user", KEY.user, "--app", " ", "--yes").code == 2
+
+
+def test_lines_that_were_typed_are_exported_and_erased(acc_ace: CommandLine) -> None:
+    typed = history_path(acc_ace.data, "aiko")
+    typed.parent.mkdir(parents=True)
+    typed.write_text("buy walnuts\n", encoding="utf-8")
+    exported = acc_ace("memory", "export", "--user", "aiko").turns
+    assert exported[-2:] == [{"kind": "typed", "value": "buy walnuts"}, {"kind": "end"}]
+    assert "history_files 1" in acc_ace("memory", "erase", "--user", "aiko", "--yes").out
+    assert not typed.exists()
+    assert "nothing was stored" in acc_ace("memory", "erase", "--user", "aiko", "--yes").out
