@@ -68,6 +68,8 @@ class Conversation:
         )
         self._running = RunningTurns()
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
+        if isinstance(self._app.root_agent, BoundedTurn):
+            self._app.root_agent.upkeep.left_to(self._app.name, self._life)
         self._feedback = FeedbackLearner(container, models=models)
         self._users = WholeUser(container, self._sessions, self._app.name)
 
@@ -299,7 +301,8 @@ class Conversation:
                 pass
         finally:
             queue.put_nowait(None)
-        self._life.wake()
+        if not isinstance(root, BoundedTurn):
+            self._life.wake()
 
     async def _ensure_session(self, key: SessionKey) -> None:
         found = await self._sessions.get_session(

@@ -100,7 +100,7 @@ def build_pipeline(
         learning = BackgroundLearning(container, models=models)
         stages.append(Scheduler(container, records, learning))
     pipeline = sequence("pipeline", *stages, description="One bounded turn.")
-    return BoundedTurn(container, records, pipeline, chosen.values(), learning=learning)
+    return BoundedTurn(container, records, pipeline, chosen, learning=learning)
 
 
 def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:

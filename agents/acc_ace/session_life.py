@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from google.adk.models import BaseLlm
 from google.adk.sessions import BaseSessionService
 
+from acc_ace.at_work import begin_work
 from acc_ace.exporting import Record, export_user
 from acc_ace.housekeeping import Housekeeper, Reason
 from config import Role
@@ -103,9 +104,8 @@ class SessionLife:
         return await self._keeper.work()
 
     def wake(self) -> None:
-        """Let background work go on, unless it does already."""
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._housekeep())
+        """Let background work go on, unless it does already, for this app or another one."""
+        self._work = begin_work(self._container, self._housekeep) or self._work
 
     async def close(self) -> None:
         """End background work, which gets the time of a shutdown, and close its models."""

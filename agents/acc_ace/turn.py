@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Mapping
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -15,6 +15,8 @@ from acc_ace.context import session_key
 from acc_ace.holding import holding
 from acc_ace.report import turn_report
 from acc_ace.turn_record import TurnRecord, TurnRecords
+from acc_ace.upkeep import Upkeep
+from config import Role
 from core.container import Container
 from core.errors import AccAceError, StoreError
 from core.models.resilient import ResilientLlm
@@ -37,13 +39,14 @@ class BoundedTurn(BaseAgent):
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
     _learning: BackgroundLearning | None = PrivateAttr()
+    _upkeep: Upkeep = PrivateAttr()
 
     def __init__(
         self,
         container: Container,
         records: TurnRecords,
         pipeline: BaseAgent,
-        models: Iterable[BaseLlm],
+        models: Mapping[Role, BaseLlm],
         *,
         learning: BackgroundLearning | None = None,
     ) -> None:
@@ -53,8 +56,9 @@ class BoundedTurn(BaseAgent):
             sub_agents=[pipeline],
         )
         self._container, self._records, self._pipeline = container, records, pipeline
-        self._models = tuple(models)
+        self._models = tuple(models.values())
         self._learning = learning
+        self._upkeep = Upkeep(container, models)
 
     @property
     def records(self) -> TurnRecords:
@@ -66,8 +70,14 @@ class BoundedTurn(BaseAgent):
         """What learns from the turns after their answers, where that is asked for."""
         return self._learning
 
+    @property
+    def upkeep(self) -> Upkeep:
+        """What lets background work go on after each turn."""
+        return self._upkeep
+
     async def close(self) -> None:
-        """Close the connections of the models that keep some."""
+        """End background work, and close the connections of the models that keep some."""
+        await self._upkeep.close()
         for model in self._models:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
@@ -91,6 +101,7 @@ class BoundedTurn(BaseAgent):
                     await asyncio.shield(undo_turn(self._container, record))
             if record.answered:
                 record.tell(TurnDone(report=turn_report(record, limits)))
+        self._upkeep.after_turn(key.app)
 
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:

@@ -19,6 +19,7 @@ from acc_ace.plugin.turn_memory import MODEL_ROLES
 from config import Settings
 from core.bootstrap import build_container
 from core.container import Container
+from core.ports.clock import Clock
 from schemas.interaction import Interaction
 from schemas.report import TurnReport
 from schemas.tenancy import SessionKey
@@ -37,10 +38,11 @@ class Desk:
     memory: ScriptedLlm = field(default_factory=ScriptedLlm)
     others: tuple[BasePlugin, ...] = ()
     resumable: bool = False
+    clock: Clock | None = None
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
 
     def __post_init__(self) -> None:
-        self.container: Container = build_container(self.settings)
+        self.container: Container = build_container(self.settings, self.clock)
         self.told: list[TurnEvent] = []
         self.plugin = BoundedMemoryPlugin(
             self.container,

@@ -34,6 +34,7 @@ from acc_ace.stages.answer import answer_metadata
 from acc_ace.stages.call_ids import keep_calls_apart
 from acc_ace.stages.tool_loop import is_failure, note_result, result_text, tool_result
 from acc_ace.turn_record import Listener, StageUse
+from acc_ace.upkeep import Upkeep
 from config import Role
 from core.bootstrap import process_container
 from core.container import Container
@@ -71,6 +72,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self._container = container or process_container()
         self._prompt = load_prompt(_PROMPT)
         self._memory = TurnMemory(self._container, models or {})
+        self._upkeep = Upkeep(self._container, self._memory.models)
         self._turns = Turns(
             self._container,
             self._memory,
@@ -191,7 +193,10 @@ class BoundedMemoryPlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Close the turn: keep it and learn from it, leave it paused, or undo it."""
+        turn, run = self._turns.find(invocation_context), run_name(invocation_context)
         await self._turns.finish(invocation_context)
+        if turn is not None and turn.name == run:
+            self._upkeep.after_turn(run.key.app)
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
@@ -200,8 +205,9 @@ class BoundedMemoryPlugin(BasePlugin):
         await self._turns.fail(invocation_context)
 
     async def close(self) -> None:
-        """Wait for turns that are being closed, then close the connections of the models."""
+        """Wait for turns that are being closed, end background work, close the models."""
         await self._turns.drain()
+        await self._upkeep.close()
         if self._memory.learning is not None:
             await self._memory.learning.stop()
         for model in self._memory.models.values():

@@ -67,14 +67,10 @@ class Historian(ContentlessStage):
                 warnings=record.warnings,
             )
         if remembered.summarise_through is not None:
-            # Off the critical path: whoever works on the jobs of these stores writes it.
+            # Off the critical path: whoever works on the jobs of these stores writes it. One job
+            # a session, whatever it was asked for: it summarises all that is due when it runs.
             await self._container.jobs.enqueue(
-                Job.of(
-                    JobKind.SUMMARISE,
-                    record.key,
-                    at=self._container.clock.now(),
-                    detail=str(remembered.summarise_through),
-                )
+                Job.of(JobKind.SUMMARISE, record.key, at=self._container.clock.now())
             )
         return {keys.CCS: record.committed.state.to_state()}
 

@@ -1,0 +1,30 @@
+"""Background work over one set of stores: one task at a time in each event loop."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+_AT_WORK: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Task[Any]]]" = (
+    WeakKeyDictionary()
+)
+
+
+def begin_work(
+    over: object, work: Callable[[], Coroutine[Any, Any, T]]
+) -> "asyncio.Task[T] | None":
+    """Begin background work over some stores; None when such work is under way in this loop.
+
+    The task inherits nothing of the turn that begins it, such as who listens to that.
+    """
+    at_work = _AT_WORK.setdefault(asyncio.get_running_loop(), {})
+    if id(over) in at_work:
+        return None
+    task = asyncio.create_task(work(), context=Context())
+    at_work[id(over)] = task
+    # Holding on to what the work is over keeps its identity from being used again.
+    task.add_done_callback(lambda _, over=over: at_work.pop(id(over), None))  # type: ignore[misc]
+    return task

@@ -1,0 +1,204 @@
+"""House is kept where ADK's own runner drives the turns: `adk web`, `adk run`, the plugin."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.genai import types
+
+from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.pipeline import build_app
+from acc_ace.turn import BoundedTurn
+from config import ROLES, Role, Settings
+from core.bootstrap import build_container
+from schemas.job import JobKind
+from schemas.tenancy import SessionKey
+from tests.fakes.clock import FixedClock
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.pipeline.desk import KEY as DESK
+from tests.pipeline.desk import Desk, whole
+from tests.pipeline.test_session_life import LIKES, BackgroundLlm
+
+KEY = SessionKey(APP_NAME, "aiko", "s1")
+NEXT = KEY._replace(session="s2")
+
+_ENOUGH = 30
+"""Turns after which a summary is due."""
+
+
+def _sensor(number: int) -> str:
+    return (
+        f"Sensor {number} reads {number * 7} degrees; write it into the log of the plant, please."
+    )
+
+
+class Served:
+    """Our app as ADK serves it: by a runner that knows nothing of us."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.clock, self.llm, self.background = FixedClock(), ScriptedLlm(), BackgroundLlm()
+        self.container = build_container(settings, self.clock)
+        self.models: dict[Role, BaseLlm] = {**dict.fromkeys(ROLES, self.llm)}
+        if settings.memory == "summary":
+            self.models["compressor"] = self.background
+        self.models["reflector"] = self.background
+        self.app = build_app(self.container, self.models)
+        assert isinstance(self.app.root_agent, BoundedTurn)
+        self.agent = self.app.root_agent
+        self.runner = Runner(
+            app=self.app, session_service=InMemorySessionService(), auto_create_session=True
+        )
+
+    async def say(self, text: str, key: SessionKey = KEY) -> None:
+        self.clock.advance(seconds=1)
+        message = types.Content(role="user", parts=[types.Part(text=text)])
+        async for _ in self.runner.run_async(
+            user_id=key.user, session_id=key.session, new_message=message
+        ):
+            pass
+
+    async def talk(self, *keys: SessionKey) -> None:
+        """Say enough in each session that some of it should be summarised."""
+        for number in range(_ENOUGH):
+            for key in keys:
+                await self.say(_sensor(number), key)
+
+    async def at_rest(self) -> None:
+        """Wait until background work has ended."""
+        await self.agent.upkeep.close()
+
+    async def notes(self, key: SessionKey = KEY) -> list[str]:
+        record = await self.container.directory.find(key)
+        assert record is not None
+        found = [await self.container.artifacts.get(key.tenant, name) for name in record.notes]
+        return [note.content for note in found if note]
+
+    async def close(self) -> None:
+        await self.agent.close()
+        await self.runner.close()
+        await self.container.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """The settings of a place for the stores."""
+    more: dict[str, Any] = {"data_dir": tmp_path / "data"}
+    if request.param == "postgres":
+        more = {"database_url": request.getfixturevalue("postgres").clean_database()}
+    return {"store": request.param, "learning": "off", **more}
+
+
+@pytest.fixture
+async def summarising(where: dict[str, Any]) -> AsyncIterator[Served]:
+    served = Served(Settings(memory="summary", limits={"history_tokens": 1_200}, **where))
+    yield served
+    await served.close()
+
+
+@pytest.fixture
+async def hanging(where: dict[str, Any]) -> AsyncIterator[Served]:
+    """The same, of a model that never ends what it is asked."""
+    limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
+    served = Served(Settings(memory="summary", limits=limits, **where))
+    served.background.hangs = True
+    yield served
+    await served.close()
+
+
+@pytest.fixture
+async def served(where: dict[str, Any]) -> AsyncIterator[Served]:
+    opened = Served(Settings(**where))
+    yield opened
+    await opened.close()
+
+
+async def test_turns_under_adks_own_runner_end_in_a_summary(summarising: Served) -> None:
+    await summarising.say("Never restart db-01 by day.")
+    await summarising.talk(KEY)
+    await summarising.at_rest()
+    record = await summarising.container.directory.find(KEY)
+    assert record is not None
+    assert record.summary is not None
+    assert "Never restart db-01 by day." in record.summary.content
+    assert await summarising.container.jobs.list(KEY.tenant) == []
+    await summarising.say("What now?")
+    request = summarising.llm.requests_of("generator")[-1]
+    assert "Never restart db-01 by day." in whole(request)
+
+
+async def test_a_summary_in_the_making_delays_no_turn_and_is_asked_for_once(
+    hanging: Served,
+) -> None:
+    await hanging.talk(KEY)
+    waiting = await hanging.container.jobs.list(KEY.tenant)
+    assert [job.kind for job in waiting] == [JobKind.SUMMARISE]
+    assert hanging.background.asked == 1
+
+
+async def test_each_session_has_one_summary_to_wait_for(hanging: Served) -> None:
+    await hanging.talk(KEY, NEXT)
+    waiting = await hanging.container.jobs.list(KEY.tenant)
+    assert sorted(job.session for job in waiting) == ["s1", "s2"]
+
+
+async def test_an_idle_session_is_offloaded_after_the_next_turn_of_any(served: Served) -> None:
+    await served.say(LIKES)
+    await served.at_rest()
+    assert await served.notes() == []
+    served.clock.advance(hours=1)
+    await served.say("Hello.", KEY._replace(user="ben"))
+    await served.at_rest()
+    assert await served.notes() == [f"preference: {LIKES}"]
+    await served.say("Good morning.", NEXT)
+    assert LIKES in whole(served.llm.requests_of("compressor")[-1])
+
+
+async def test_an_idle_session_is_offloaded_although_nobody_says_any_more(
+    where: dict[str, Any],
+) -> None:
+    served, asked = Served(Settings(idle_s=0.01, **where)), asyncio.Event()
+
+    async def told() -> None:
+        asked.set()
+
+    served.background.before = told
+    await served.say(LIKES)
+    served.clock.advance(hours=1)
+    async with asyncio.timeout(30):
+        await asked.wait()
+    await served.at_rest()
+    assert await served.notes() == [f"preference: {LIKES}"]
+    await served.close()
+
+
+async def test_an_idle_session_is_offloaded_under_the_plugin(where: dict[str, Any]) -> None:
+    clock, llm = FixedClock(), ScriptedLlm().on("generator", "Noted.")
+    app = Desk(LlmAgent(name="helper", model=llm), settings=Settings(**where), clock=clock)
+    await app.ask(LIKES)
+    clock.advance(hours=1)
+    await app.ask("Hello.", key=DESK._replace(user="ben"))
+    await app.plugin.close()
+    record = await app.container.directory.find(DESK)
+    assert record is not None
+    assert record.offloaded_at is not None
+    await app.ask("Good morning.", key=DESK._replace(session="s2"))
+    assert LIKES in whole(llm.requests[-1])
+    await app.runner.close()
+    await app.container.close()
+
+
+async def test_a_conversation_and_its_agent_keep_one_house(hanging: Served) -> None:
+    conversation = Conversation(hanging.container, app=hanging.app, models=hanging.models)
+    for number in range(_ENOUGH):
+        await conversation.turn(NEXT, _sensor(number))
+    await hanging.talk(KEY)
+    assert hanging.background.asked == 1
+    waiting = await hanging.container.jobs.list(KEY.tenant)
+    assert sorted(job.session for job in waiting) == ["s1", "s2"]
+    await conversation.close()
