@@ -6,6 +6,7 @@ beside the other stores: in the data directory or the PostgreSQL of the settings
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -20,7 +21,7 @@ from core.adapters.open_sessions import open_sessions
 from core.bootstrap import process_container
 from core.errors import ConfigError
 from core.turn.event_offloading import offload_events
-from core.turn.forgetting import forget_session
+from core.turn.forgetting import forgetting
 from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
 
@@ -63,9 +64,9 @@ async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
     await offload_events(process_container(), key, turns)
 
 
-async def forget(key: SessionKey) -> None:
-    """Delete what the stores of this process keep of a session."""
-    await forget_session(process_container(), key)
+def forget(key: SessionKey) -> AbstractAsyncContextManager[None]:
+    """Hold a session and delete what the stores of this process keep of it."""
+    return forgetting(process_container(), key)
 
 
 get_service_registry().register_session_service(SCHEME, session_service)

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
@@ -108,6 +109,13 @@ def problem_of(error: BaseException, *, instance: str, data_dir: Path) -> Proble
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, AccAceError):
         # ADK wraps what a plugin raises.
         error = error.__cause__
+    if isinstance(error, SessionNotFoundError):
+        return problem(
+            404,
+            NotFoundError.code,
+            "the session is not there, or was deleted meanwhile; begin a new one",
+            instance=instance,
+        )
     if isinstance(error, AccAceError):
         return problem(
             status_of(error), error.code, _without_paths(str(error), data_dir), instance=instance
@@ -142,6 +150,7 @@ def install_problem_handlers(app: FastAPI, *, data_dir: Path) -> None:
         return problem_response(_of_validation(known, request.url.path))
 
     app.add_exception_handler(AccAceError, ours)
+    app.add_exception_handler(SessionNotFoundError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(StarletteHTTPException, http_error)
     app.add_exception_handler(HTTPException, http_error)

@@ -1,6 +1,7 @@
 """One ADK session service for all routes of a server, over the stores of its container."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from google.adk.cli.service_registry import get_service_registry
@@ -9,7 +10,7 @@ from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_sessions import open_sessions
 from core.container import Container
 from core.turn.event_offloading import offload_events
-from core.turn.forgetting import forget_session
+from core.turn.forgetting import forgetting
 from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
 
@@ -17,10 +18,13 @@ _SCHEME: Final = "accace-served"
 
 
 def open_session_service(container: Container) -> BoundedSessions:
-    """Sessions beside the other stores; deleting one deletes what those keep of it."""
+    """Sessions beside the other stores; deleting one deletes what those keep of it.
 
-    async def forget(key: SessionKey) -> None:
-        await forget_session(container, key)
+    It waits for the turn that runs, then raises SessionBusyError with nothing deleted.
+    """
+
+    def forget(key: SessionKey) -> AbstractAsyncContextManager[None]:
+        return forgetting(container, key)
 
     async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
         await offload_events(container, key, turns)

@@ -218,13 +218,20 @@ async def delete(
         Query(description="Consent: keep the entities, preferences and lessons found in it."),
     ] = False,
 ) -> None:
-    """Delete the session with its state, history, evidence and artifacts."""
-    await _head(context, key)
-    await context.conversation.forget_session(key, keep_notes=keep_notes)
+    """Delete the session with its state, history, evidence and artifacts.
+
+    If that fails half-way, sending it again deletes the rest.
+    """
+    if not await context.conversation.forget_session(key, keep_notes=keep_notes):
+        raise _no_session(key)
 
 
 async def _head(context: ServerContext, key: SessionKey) -> CommittedState:
     state = await context.conversation.state(key)
     if state is None:
-        raise NotFoundError(f"no session '{key.session}' of this user; a first turn begins it")
+        raise _no_session(key)
     return state
+
+
+def _no_session(key: SessionKey) -> NotFoundError:
+    return NotFoundError(f"no session '{key.session}' of this user; a first turn begins it")

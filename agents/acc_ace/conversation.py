@@ -9,6 +9,7 @@ from typing import Any
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
 from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
@@ -21,7 +22,7 @@ from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
 from acc_ace.session_life import SessionLife
 from acc_ace.sessions import open_session_service
-from acc_ace.turn import BoundedTurn
+from acc_ace.turn import BoundedTurn, session_gone
 from acc_ace.whole_user import WholeUser
 from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
@@ -180,8 +181,9 @@ class Conversation:
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what.
 
-        One that was cut short is finished by the next process. Raises StoreError when something
-        is left, with where it is.
+        One that was cut short is finished in the background, or by the next process. Raises
+        SessionBusyError while a turn of the user runs, or StoreError when something is left, with
+        where it is.
         """
         return await self._life.erase(tenant)
 
@@ -204,13 +206,14 @@ class Conversation:
         """All that an app holds about a user, or every app; a record `user` begins each."""
         return self._users.export(user, app=app)
 
-    async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> None:
-        """Delete one session with its journal, evidence and artifacts.
+    async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> bool:
+        """Delete one session with its journal, evidence and artifacts; whether there was any.
 
-        With `keep_notes`, the user's consent, what long-term memory extracts of it stays.
+        With `keep_notes`, the user's consent, what long-term memory extracts of it stays. One
+        that failed half-way may be repeated.
         """
         async with self._hold(key):
-            await self._life.forget(key, keep_notes=keep_notes)
+            return await self._life.forget(key, keep_notes=keep_notes)
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -299,6 +302,8 @@ class Conversation:
                 run_config=_RUN_CONFIG,
             ):
                 pass
+        except SessionNotFoundError as error:
+            raise session_gone(key) from error
         finally:
             queue.put_nowait(None)
         if not isinstance(root, BoundedTurn):

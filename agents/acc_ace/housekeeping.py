@@ -22,7 +22,7 @@ from core.turn.summarising import summarise
 from schemas.commit import CommitKind
 from schemas.job import Job, JobKind
 from schemas.session_memory import ConversationSummary, SessionMemory
-from schemas.tenancy import SessionKey, Tenant
+from schemas.tenancy import SessionKey
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +49,14 @@ class Housekeeper:
         container: Container,
         app: str,
         *,
-        delete: Callable[[SessionKey], Awaitable[None]],
-        erase: Callable[[Tenant], Awaitable[object]],
+        delete: Callable[[SessionKey], Awaitable[object]],
+        erase: Callable[[Job], Awaitable[object]],
         models: Mapping[Role, BaseLlm] | None = None,
     ) -> None:
-        """`delete` and `erase` finish what was begun of a session and of a user."""
+        """`delete` and `erase` finish what was begun of a session and of a user.
+
+        `erase` leaves its job, and raises AccAceError while anything of the user is left.
+        """
         settings, chosen, prompts = container.settings, models or {}, load_prompts()
         self._container, self._app = container, app
         self._delete, self._erase = delete, erase
@@ -91,6 +94,14 @@ class Housekeeper:
         await self._container.jobs.enqueue(job)
         return job
 
+    async def take(self, kind: JobKind, key: SessionKey) -> Job:
+        """Keep a job that the caller does now; nobody else begins it unless that takes too long."""
+        now = self._container.clock.now()
+        job = Job.of(kind, key, at=now)
+        job = job.model_copy(update={"due_at": now + timedelta(seconds=_LEASE_S)})
+        await self._container.jobs.enqueue(job)
+        return job
+
     async def work(self, *, limit: int = _BATCH) -> int:
         """Do what is due, at most `limit` jobs; how many were done.
 
@@ -118,8 +129,25 @@ class Housekeeper:
                 await self._offload(job.key, outlives_session=True)
                 await self._delete(job.key)
             case JobKind.ERASE:
-                await self._erase(job.tenant)
+                await self._erase(job)
         await self._container.jobs.finish(job.id)
+
+    async def failed(self, job: Job, error: Exception) -> None:
+        """Let a job be due again later, or give it up after TRIES. Raises StoreError."""
+        if isinstance(error, AccAceError):
+            code, reason, trace = error.code, str(error), None
+        else:
+            code, reason, trace = "internal", f"{type(error).__name__}: {error}", error
+        logger.warning(
+            "job_failed kind=%s id=%s code=%s tries=%d",
+            *(job.kind, job.id, code, job.tries),
+            exc_info=trace,
+        )
+        again = self._container.clock.now() + timedelta(seconds=_BACKOFF_S * 2**job.tries)
+        if job.tries >= TRIES:
+            logger.error("job_given_up kind=%s id=%s: %s", job.kind, job.id, reason)
+        due_at = again if job.tries < TRIES else None
+        await self._container.jobs.fail(job.id, error=reason[:500], due_at=due_at)
 
     async def _tried(self, job: Job) -> bool:
         try:
@@ -129,11 +157,8 @@ class Housekeeper:
                     await self.do(job)
             else:
                 await self.do(job)
-        except AccAceError as error:
-            again = self._container.clock.now() + timedelta(seconds=_BACKOFF_S * 2**job.tries)
-            due_at = again if job.tries < TRIES else None
-            logger.warning("job_failed kind=%s code=%s tries=%d", job.kind, error.code, job.tries)
-            await self._container.jobs.fail(job.id, error=str(error)[:500], due_at=due_at)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other jobs must go on
+            await self.failed(job, error)
             return False
         return True
 

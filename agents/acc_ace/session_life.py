@@ -3,22 +3,21 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from google.adk.models import BaseLlm
 from google.adk.sessions import BaseSessionService
 
 from acc_ace.at_work import begin_work
+from acc_ace.erasing import UserEraser
 from acc_ace.exporting import Record, export_user
 from acc_ace.housekeeping import Housekeeper, Reason
 from config import Role
-from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.open_learning import kept_jobs
+from core.adapters.bounded_sessions import drop_session
 from core.container import Container
-from core.errors import StoreError
-from core.ports.learning_queue import LearningQueue
-from core.turn.forgetting import forget_session, forget_undone
-from schemas.job import Job, JobKind
+from core.errors import AccAceError
+from core.turn.forgetting import forget_session, forget_undone, knows_session
+from schemas.job import JobKind
 from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
@@ -36,14 +35,15 @@ class SessionLife:
         models: Mapping[Role, BaseLlm] | None = None,
     ) -> None:
         self._container, self._sessions = container, sessions
+        self._eraser = UserEraser(container, sessions)
         self._keeper = Housekeeper(
             container,
             app,
             delete=lambda key: self._delete(key, keep_notes=True),
-            erase=self._erase,
+            erase=self._eraser.erase,
             models=models,
         )
-        self._work: asyncio.Task[None] | None = None
+        self._work: asyncio.Task[int] | None = None
 
     async def was_reset(self, key: SessionKey, turn: int) -> None:
         """Let the messages begin after `turn`, and offload what came before."""
@@ -62,46 +62,53 @@ class SessionLife:
         if record is not None and turn < record.history_from:
             await self._container.directory.reset(key, turn=0)
 
-    async def forget(self, key: SessionKey, *, keep_notes: bool) -> None:
-        """Delete a session; with consent, what long-term memory extracts of it stays."""
-        if keep_notes:
+    async def forget(self, key: SessionKey, *, keep_notes: bool) -> bool:
+        """Delete a session; whether anything of it was held.
+
+        With consent, what long-term memory extracts of it stays.
+        """
+        if keep_notes and await knows_session(self._container, key):
             await self._keeper.do(await self._keeper.ask(JobKind.DELETE, key))
-        else:
-            await self._delete(key, keep_notes=False)
+            return True
+        return await self._delete(key, keep_notes=False)
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what.
 
-        A job is kept first, so that an erasure that was cut short is finished by the next
-        process. Raises StoreError when something of the user is left, with where it is.
+        A job is kept first, so that an erasure that was cut short is finished in the background,
+        if need be by another process. Raises SessionBusyError when a turn of the user runs for
+        too long, or StoreError when something of the user is left, with where it is.
         """
         await self.rest(self._container.settings.limits.shutdown_grace_s)
-        job = await self._keeper.ask(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
-        erased = await self._erase(tenant)
+        job = await self._keeper.take(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
+        try:
+            erased = await self._eraser.erase(job)
+        except Exception as error:
+            await self._keeper.failed(job, error)
+            raise
         await self._container.jobs.finish(job.id)
-        left = await self.residue(tenant)
-        if left:
-            places = ", ".join(f"{name} {count}" for name, count in left.items())
-            raise StoreError(
-                f"after erasing user '{tenant.user}' rows are left ({places}); "
-                "a turn may have been running: erase again"
-            )
         return erased
 
     async def residue(self, tenant: Tenant) -> dict[str, int]:
         """Rows that name the user, by place; empty when nothing is held."""
-        rows = await self._container.erasure.residue(tenant)
-        async with self._learning_jobs() as jobs:
-            return {**rows, **(await jobs.residue(tenant) if jobs else {})}
+        return await self._eraser.residue(tenant)
 
     def export(self, tenant: Tenant) -> AsyncIterator[Record]:
         """All that is held about a user, record by record, each with its `kind`."""
         return export_user(self._container, self._sessions, tenant)
 
     async def housekeep(self) -> int:
-        """Do the background work that is due, idle sessions included; how many jobs."""
-        await self._keeper.sweep()
-        return await self._keeper.work()
+        """Do the background work that is due, idle sessions included; how many jobs.
+
+        What was begun after a turn is finished first, and counts. Raises StoreError when the jobs
+        cannot be read.
+        """
+        begun = self._work
+        if begun is None or begun.done() or begun.get_loop() is not asyncio.get_running_loop():
+            return await self._keep_house()
+        await asyncio.wait([begun])
+        done = 0 if begun.cancelled() else begun.result()
+        return done + await self._keep_house()
 
     def wake(self) -> None:
         """Let background work go on, unless it does already, for this app or another one."""
@@ -139,53 +146,21 @@ class SessionLife:
             keeping.cancel()
             await asyncio.wait([keeping])
 
-    async def _housekeep(self) -> None:
+    async def _keep_house(self) -> int:
+        await self._keeper.sweep()
+        return await self._keeper.work()
+
+    async def _housekeep(self) -> int:
         try:
-            await self.housekeep()
-        except StoreError as error:
+            return await self._keep_house()
+        except AccAceError as error:
             # Nobody waits for this; the jobs stay and are tried again after the next turn.
-            logger.warning("housekeeping_failed code=%s", error.code)
+            logger.warning("housekeeping_failed code=%s: %s", error.code, error)
+        except Exception:
+            logger.exception("housekeeping_failed")
+        return 0
 
-    async def _delete(self, key: SessionKey, *, keep_notes: bool) -> None:
+    async def _delete(self, key: SessionKey, *, keep_notes: bool) -> bool:
         # Before the session: a service that forgets what it deletes would take the notes along.
-        await forget_session(self._container, key, keep_notes=keep_notes)
-        await self._sessions.delete_session(
-            app_name=key.app, user_id=key.user, session_id=key.session
-        )
-
-    async def _erase(self, tenant: Tenant) -> dict[str, int]:
-        """Erase; the job that says so stays, for whoever must finish this, and is finished last."""
-        job = Job.of(
-            JobKind.ERASE,
-            SessionKey(tenant.app, tenant.user, ""),
-            at=self._container.clock.now(),
-        )
-        # What is still to be learned goes first: a lesson on its way finds its turn gone.
-        async with self._learning_jobs() as jobs:
-            learning = await jobs.erase(tenant) if jobs else 0
-        # Sessions may be in a file of their own. Should this process die in between, the job
-        # lets the next one erase the rest; where all is in one database nothing is in between.
-        sessions = await self._erase_sessions(tenant)
-        erased = await self._container.erasure.erase(tenant, job=job)
-        return {
-            **erased,
-            "sessions": sessions + erased.get("sessions", 0),
-            # The erasure itself is one of them.
-            "jobs": max(0, erased["jobs"] - 1) + learning,
-        }
-
-    def _learning_jobs(self) -> AbstractAsyncContextManager[LearningQueue | None]:
-        """The jobs of background learning, also those of a time when it was on."""
-        return kept_jobs(self._container.settings, self._container.learning)
-
-    async def _erase_sessions(self, tenant: Tenant) -> int:
-        if isinstance(self._sessions, BoundedSessions):
-            if self._sessions.beside_the_stores:
-                return 0
-            return await self._sessions.erase(tenant.app, tenant.user)
-        found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        for session in found.sessions:
-            await self._sessions.delete_session(
-                app_name=tenant.app, user_id=tenant.user, session_id=session.id
-            )
-        return len(found.sessions)
+        deleted = await forget_session(self._container, key, keep_notes=keep_notes)
+        return await drop_session(self._sessions, key) or deleted > 0

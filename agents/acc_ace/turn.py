@@ -8,6 +8,7 @@ from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from google.adk.models import BaseLlm
+from google.adk.sessions.base_session_service import GetSessionConfig
 from pydantic import PrivateAttr
 
 from acc_ace.background import BackgroundLearning
@@ -18,9 +19,11 @@ from acc_ace.turn_record import TurnRecord, TurnRecords
 from acc_ace.upkeep import Upkeep
 from config import Role
 from core.container import Container
-from core.errors import AccAceError, StoreError
+from core.errors import AccAceError, ConflictError, StoreError
 from core.models.resilient import ResilientLlm
 from core.turn.closing import close_failed_turn
+from core.turn.forgetting import forget_session
+from schemas.tenancy import SessionKey
 from schemas.turn_event import TurnDone
 
 logger = logging.getLogger(__name__)
@@ -31,7 +34,7 @@ class BoundedTurn(BaseAgent):
 
     A turn that ends before its answer, by an error, a cancellation or a lost client, is undone:
     the journal gets an ABORT entry with the content of CCS_{t-1}. Raises SessionBusyError when
-    another turn holds the session for too long.
+    another turn holds the session for too long, and ConflictError when it was deleted meanwhile.
     """
 
     _container: Container = PrivateAttr()
@@ -86,22 +89,58 @@ class BoundedTurn(BaseAgent):
         key = session_key(ctx)
         limits = self._container.settings.limits
         async with holding(self._container, ctx):
+            if await _is_gone(ctx):
+                # Deleted while this turn waited: what is written now would outlive the deletion.
+                raise session_gone(key)
             record = self._records.begin(key, ctx.invocation_id)
+            whole = False
             try:
                 with self._container.pressure.turn():
                     async for event in self._pipeline.run_async(ctx):
                         yield event
+                whole = True
             except AccAceError as error:
                 if not record.answered:
                     raise
                 learning_failed(record, error)
             finally:
                 self._records.end(key)
-                if not record.answered and not record.paused:
-                    await asyncio.shield(undo_turn(self._container, record))
+                if not (whole and (record.answered or record.paused)):
+                    await asyncio.shield(self._cut_off(ctx, record))
             if record.answered:
                 record.tell(TurnDone(report=turn_report(record, limits)))
         self._upkeep.after_turn(key.app)
+
+    async def _cut_off(self, ctx: InvocationContext, record: TurnRecord) -> None:
+        """Undo a turn without an answer; of one whose session was deleted no word stays."""
+        try:
+            if await _is_gone(ctx):
+                await forget_session(self._container, record.key)
+                return
+        except StoreError:
+            logger.exception("session_not_read session=%s", record.key.session)
+        if not record.answered and not record.paused:
+            await undo_turn(self._container, record)
+
+
+def session_gone(key: SessionKey) -> ConflictError:
+    """The error of a turn whose session was deleted before its answer."""
+    return ConflictError(
+        f"session '{key.session}' was deleted while its turn waited or ran, and nothing of the "
+        "turn is kept; send it again to begin a new session"
+    )
+
+
+async def _is_gone(ctx: InvocationContext) -> bool:
+    """Whether the turn's session was deleted."""
+    session = ctx.session
+    found = await ctx.session_service.get_session(
+        app_name=session.app_name,
+        user_id=session.user_id,
+        session_id=session.id,
+        config=GetSessionConfig(num_recent_events=0),
+    )
+    return found is None
 
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:

@@ -41,6 +41,7 @@ from core.adapters.bounded_sessions import (
     Forget,
     is_silent,
     log_forgotten_calls,
+    only_here,
     protected,
 )
 from core.adapters.client_state import is_from_client
@@ -88,7 +89,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         retention: Retention | None = None,
         on_delete: Forget | None = None,
     ) -> None:
-        """Give the Runner `recent_events` events; call `on_delete` when a session is deleted.
+        """Give the Runner `recent_events` events; delete a session inside of `on_delete`.
 
         Turns that wait for a person come on top, whole. All events are kept without `retention`.
         Does no I/O.
@@ -98,7 +99,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         self.path = path
         self._recent_events = recent_events
         self._retention = retention or Retention()
-        self._on_delete = on_delete
+        self._on_delete = on_delete or only_here
         # Usable from any event loop, unlike asyncio.Lock.
         self._serial = InProcessSessionLock()
 
@@ -180,23 +181,23 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             await connection.commit()
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session, and what the other stores keep of it."""
-        await super().delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
-        if self._on_delete is not None:
-            await self._on_delete(SessionKey(app_name, user_id, session_id))
+        """Delete a session, and what the other stores keep of it, which may have to wait."""
+        key = SessionKey(app_name, user_id, session_id)
+        async with self._on_delete(key):
+            await self.drop(key)
 
-    async def erase(self, app_name: str, user_id: str) -> int:
-        """Delete all sessions of a user, state included, and leave no bytes of it; how many."""
+    async def drop(self, key: SessionKey) -> None:
+        """Delete a session and nothing else; the caller holds it."""
+        await super().delete_session(app_name=key.app, user_id=key.user, session_id=key.session)
+
+    async def erase_shared(self, app_name: str, user_id: str) -> None:
+        """Delete what the sessions of a user share, and the bytes of those that were dropped."""
         async with self._get_db_connection() as connection:
-            cursor = await connection.execute(
-                "DELETE FROM sessions WHERE app_name = ? AND user_id = ?", (app_name, user_id)
-            )
             await connection.execute(
                 "DELETE FROM user_states WHERE app_name = ? AND user_id = ?", (app_name, user_id)
             )
             await connection.commit()
             await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
-            return cursor.rowcount
 
     async def close(self) -> None:
         """Close the file; it is opened again when it is needed."""

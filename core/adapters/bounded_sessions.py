@@ -2,7 +2,8 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
@@ -15,8 +16,8 @@ from schemas.tenancy import SessionKey
 
 _log = logging.getLogger(__name__)
 
-Forget = Callable[[SessionKey], Awaitable[None]]
-"""Deletes what other stores keep of a session."""
+Forget = Callable[[SessionKey], AbstractAsyncContextManager[None]]
+"""Holds a session while it is deleted, and deletes what other stores keep of it."""
 
 LEFT_OUT: Final = GetSessionConfig()
 """Default of `config`: tells a caller that left it out from one that passed None."""
@@ -29,15 +30,41 @@ class BoundedSessions(BaseSessionService):
     """An ADK session service whose cost for a turn does not grow with the history."""
 
     beside_the_stores: bool = False
-    """Whether sessions are in the database of the stores, and erased in the same transaction."""
+    """Whether sessions are in the database of the stores, and closed with them."""
 
     @abstractmethod
-    async def erase(self, app_name: str, user_id: str) -> int:
-        """Delete all sessions of a user, state included; how many."""
+    async def drop(self, key: SessionKey) -> None:
+        """Delete a session and nothing else; the caller holds it."""
+
+    @abstractmethod
+    async def erase_shared(self, app_name: str, user_id: str) -> None:
+        """Delete what the sessions of a user share, and the bytes of those that were dropped."""
 
     @abstractmethod
     async def close(self) -> None:
         """Disconnect; the service connects again when it is needed."""
+
+
+async def drop_session(sessions: BaseSessionService, key: SessionKey) -> bool:
+    """Delete a session of any service and nothing else; whether there was one.
+
+    The caller holds it.
+    """
+    found = await sessions.get_session(
+        app_name=key.app, user_id=key.user, session_id=key.session, config=NO_EVENTS
+    )
+    if found is None:
+        return False
+    if isinstance(sessions, BoundedSessions):
+        await sessions.drop(key)
+    else:
+        await sessions.delete_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    return True
+
+
+def only_here(_key: SessionKey) -> AbstractAsyncContextManager[None]:
+    """A Forget of a service that is used without other stores."""
+    return nullcontext()
 
 
 def is_silent(event: Event) -> bool:

@@ -86,6 +86,13 @@ class CachedDirectory:
         await self.inner.delete(key, at=at, keep_notes=keep_notes)
         await self._cache.drop(_KIND, key)
 
-    async def erase(self, tenant: Tenant) -> int:
-        """Delete all records of a user; how many."""
-        return await self.inner.erase(tenant)
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record."""
+        return await self.inner.names(tenant)
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session); how many."""
+        erased = await self.inner.erase(tenant, session)
+        if session is not None:
+            await self._cache.drop(_KIND, SessionKey(*tenant, session))
+        return erased

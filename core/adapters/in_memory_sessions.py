@@ -93,9 +93,15 @@ class InMemorySessionDirectory:
         """The users that something is kept of."""
         return {key.tenant for key in self._records}
 
-    async def erase(self, tenant: Tenant) -> int:
-        """Delete all records of a user; how many."""
-        doomed = [key for key in self._records if key.tenant == tenant]
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record."""
+        return [key.session for key in self._records if key.tenant == tenant]
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session); how many."""
+        doomed = [
+            key for key in self._records if key.tenant == tenant and session in {None, key.session}
+        ]
         for key in doomed:
             del self._records[key]
         return len(doomed)

@@ -127,12 +127,23 @@ class PostgresSessionDirectory:
 
         await self._database.write(work)
 
-    async def erase(self, tenant: Tenant) -> int:
-        """Delete all records of a user; how many."""
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record, also one that cannot be read."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT session FROM session_directory WHERE app = %s AND user_id = %s", tenant
+            ).fetchall()
+        )
+        return [name for (name,) in rows]
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session); how many."""
         return await self._database.write(
             lambda connection: (
                 connection.execute(
-                    "DELETE FROM session_directory WHERE app = %s AND user_id = %s", tenant
+                    "DELETE FROM session_directory "
+                    "WHERE app = %s AND user_id = %s AND session = coalesce(%s, session)",
+                    (*tenant, session),
                 ).rowcount
             )
         )

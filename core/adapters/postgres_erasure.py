@@ -1,4 +1,4 @@
-"""Erase a user from PostgreSQL in one transaction, ADK's sessions included."""
+"""Erase a user from PostgreSQL in one transaction."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -6,14 +6,12 @@ from typing import TypeVar
 from core.adapters.erasing import Erase, at_once, erase_all
 from core.adapters.postgres_artifacts import PostgresArtifactStore
 from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_directory import PostgresSessionDirectory
 from core.adapters.postgres_evidence import PostgresEvidenceStore
 from core.adapters.postgres_jobs import PostgresJobStore
 from core.adapters.postgres_journal import PostgresJournal
 from core.adapters.postgres_playbook import PostgresPlaybookStore
 from core.adapters.postgres_residue import scan_apps, scan_residue
 from core.adapters.postgres_schema import Connection
-from core.adapters.postgres_sessions import PostgresSessionService
 from schemas.job import Job
 from schemas.tenancy import Tenant
 
@@ -27,7 +25,7 @@ class PostgresErasure:
         self._database = database
 
     async def erase(self, tenant: Tenant, *, job: Job) -> dict[str, int]:
-        """Delete the user's rows in one transaction."""
+        """Delete the user's rows in one transaction; which sessions there are stays known."""
 
         def work(connection: Connection) -> dict[str, int]:
             joined = _JoinedDatabase(connection, self._database)
@@ -47,16 +45,11 @@ class PostgresErasure:
 
 
 def _erasers(database: PostgresDatabase) -> Mapping[str, Erase]:
-    async def sessions(tenant: Tenant) -> int:
-        return await PostgresSessionService(database).erase(*tenant)
-
     return {
-        "sessions": sessions,
         "journal": PostgresJournal(database).erase,
         "evidence": PostgresEvidenceStore(database).erase,
         "artifacts": PostgresArtifactStore(database).erase,
         "playbook": PostgresPlaybookStore(database).erase,
-        "directory": PostgresSessionDirectory(database).erase,
         "jobs": PostgresJobStore(database).erase,
     }
 

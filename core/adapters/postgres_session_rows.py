@@ -114,15 +114,14 @@ def write_shared_state(
         )
 
 
-def delete_sessions(connection: Connection, tenant: Tenant, session: str | None) -> int:
-    """Delete a session, or all of a user with what they share; how many."""
-    deleted = connection.execute(
-        "DELETE FROM sessions WHERE app = %s AND user_id = %s AND session = coalesce(%s, session)",
-        (*tenant, session),
-    ).rowcount
-    if session is None:
-        connection.execute("DELETE FROM shared_state WHERE app = %s AND user_id = %s", tenant)
-    return deleted
+def delete_session(connection: Connection, key: SessionKey) -> None:
+    """Delete a session; one that is gone is no error."""
+    connection.execute("DELETE FROM sessions WHERE app = %s AND user_id = %s AND session = %s", key)
+
+
+def delete_user_state(connection: Connection, tenant: Tenant) -> None:
+    """Delete what all sessions of a user share."""
+    connection.execute("DELETE FROM shared_state WHERE app = %s AND user_id = %s", tenant)
 
 
 def _app_state(connection: Connection, app: str) -> dict[str, Any]:

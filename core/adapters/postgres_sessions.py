@@ -26,6 +26,7 @@ from core.adapters.bounded_sessions import (
     Forget,
     is_silent,
     log_forgotten_calls,
+    only_here,
     protected,
 )
 from core.adapters.client_state import is_from_client
@@ -43,7 +44,8 @@ from core.adapters.postgres_event_rows import (
 )
 from core.adapters.postgres_schema import Connection
 from core.adapters.postgres_session_rows import (
-    delete_sessions,
+    delete_session,
+    delete_user_state,
     read_sessions,
     read_user_state,
     write_session,
@@ -76,7 +78,7 @@ class PostgresSessionService(BoundedSessions):
         retention: Retention | None = None,
         on_delete: Forget | None = None,
     ) -> None:
-        """Give the Runner `recent_events` events; call `on_delete` when a session is deleted.
+        """Give the Runner `recent_events` events; delete a session inside of `on_delete`.
 
         Turns that wait for a person come on top, whole. All events are kept without `retention`.
         Does no I/O.
@@ -84,7 +86,7 @@ class PostgresSessionService(BoundedSessions):
         self._database = database
         self._recent_events = recent_events
         self._retention = retention or Retention()
-        self._on_delete = on_delete
+        self._on_delete = on_delete or only_here
 
     async def create_session(
         self,
@@ -159,13 +161,14 @@ class PostgresSessionService(BoundedSessions):
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session, and what the other stores keep of it."""
+        """Delete a session, and what the other stores keep of it, which may have to wait."""
         key = SessionKey(app_name, user_id, session_id.strip())
-        await self._database.write(
-            lambda connection: delete_sessions(connection, key.tenant, key.session)
-        )
-        if self._on_delete is not None:
-            await self._on_delete(key)
+        async with self._on_delete(key):
+            await self.drop(key)
+
+    async def drop(self, key: SessionKey) -> None:
+        """Delete a session and nothing else; the caller holds it."""
+        await self._database.write(lambda connection: delete_session(connection, key))
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """What all sessions of a user share; keys without their prefix."""
@@ -206,12 +209,10 @@ class PostgresSessionService(BoundedSessions):
         """Delete events by id; those that are gone are no error."""
         await self._database.write(lambda connection: delete_rows(connection, key, events))
 
-    async def erase(self, app_name: str, user_id: str) -> int:
-        """Delete all sessions of a user, state included; how many."""
+    async def erase_shared(self, app_name: str, user_id: str) -> None:
+        """Delete what the sessions of a user share."""
         tenant = Tenant(app_name, user_id)
-        return await self._database.write(
-            lambda connection: delete_sessions(connection, tenant, None)
-        )
+        await self._database.write(lambda connection: delete_user_state(connection, tenant))
 
     async def close(self) -> None:
         """Nothing to do: the connections belong to the stores, which close them."""

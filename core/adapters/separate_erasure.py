@@ -21,14 +21,13 @@ class SeparateErasure:
         self._stores = stores
 
     async def erase(self, tenant: Tenant, *, job: Job) -> dict[str, int]:
-        """Delete the user from each store."""
+        """Delete the user from each store; which sessions there are stays known."""
         stores = self._stores
         erased = {
             "journal": await stores.journal.erase(tenant),
             "evidence": await stores.evidence.erase(tenant),
             "artifacts": await stores.artifacts.erase(tenant),
             "playbook": await stores.playbooks.erase(tenant),
-            "directory": await stores.directory.erase(tenant),
             "jobs": await stores.jobs.erase(tenant),
         }
         await stores.jobs.enqueue(job)

@@ -13,7 +13,6 @@ from core.adapters.sqlite_jobs import SqliteJobStore
 from core.adapters.sqlite_journal import SqliteJournal
 from core.adapters.sqlite_playbook import SqlitePlaybookStore
 from core.adapters.sqlite_residue import scan_apps, scan_residue
-from core.adapters.sqlite_sessions import SqliteSessionDirectory
 from schemas.job import Job
 from schemas.tenancy import Tenant
 
@@ -27,7 +26,10 @@ class SqliteErasure:
         self._database = database
 
     async def erase(self, tenant: Tenant, *, job: Job) -> dict[str, int]:
-        """Delete the user's rows in one transaction, and their bytes with them."""
+        """Delete the user's rows in one transaction, and their bytes with them.
+
+        Which sessions there are stays known.
+        """
 
         def work(connection: sqlite3.Connection) -> dict[str, int]:
             joined = _JoinedDatabase(connection, self._database.path)
@@ -54,7 +56,6 @@ def _erasers(database: SqliteDatabase) -> Mapping[str, Erase]:
         "evidence": SqliteEvidenceStore(database).erase,
         "artifacts": SqliteArtifactStore(database).erase,
         "playbook": SqlitePlaybookStore(database).erase,
-        "directory": SqliteSessionDirectory(database).erase,
         "jobs": SqliteJobStore(database).erase,
     }
 

@@ -113,12 +113,23 @@ class SqliteSessionDirectory:
         await self._database.write(work)
         await self._database.scrub()
 
-    async def erase(self, tenant: Tenant) -> int:
-        """Delete all records of a user; how many."""
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record, also one that cannot be read."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT session FROM session_directory WHERE app = ? AND user = ?", tenant
+            ).fetchall()
+        )
+        return [name for (name,) in rows]
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session); how many."""
         erased = await self._database.write(
             lambda connection: (
                 connection.execute(
-                    "DELETE FROM session_directory WHERE app = ? AND user = ?", tenant
+                    "DELETE FROM session_directory "
+                    "WHERE app = ? AND user = ? AND session = coalesce(?, session)",
+                    (*tenant, session),
                 ).rowcount
             )
         )

@@ -70,6 +70,10 @@ class SessionDirectory(Protocol):
         """Delete the record, or all of it but the ids of its notes."""
         ...
 
-    async def erase(self, tenant: Tenant) -> int:
-        """Delete all records of a user; how many."""
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record, also one that cannot be read."""
+        ...
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session), readable or not; how many."""
         ...

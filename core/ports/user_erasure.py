@@ -12,8 +12,9 @@ class UserErasure(Protocol):
     async def erase(self, tenant: Tenant, *, job: Job) -> dict[str, int]:
         """Delete the user's rows, all or none where the stores share a database; how many.
 
-        Only `job` stays, so that an erasure that is cut short is finished later. Doing it again
-        deletes what is left. Raises StoreError.
+        `job` stays, so that an erasure that is cut short is finished later. So do the records
+        of which sessions there are: each is deleted while its session is held, since a turn that
+        runs would write again. Doing it again deletes what is left. Raises StoreError.
         """
         ...
 

@@ -9,6 +9,9 @@ import pytest
 from config import Settings
 from core.adapters.open_stores import Stores, open_stores
 from tests.fakes.clock import FixedClock
+from tests.fakes.place import place
+
+__all__ = ["place"]
 
 
 @pytest.fixture

@@ -1,65 +1,27 @@
 """Erasing a user: all or nothing where the stores share a database, and a scan that proves it."""
 
 import json
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
 from acc_ace.conversation import Conversation
 from acc_ace.sessions import open_session_service
-from config import ROLES, Settings
+from config import ROLES
 from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.postgres_schema import SCHEMA
 from core.adapters.sqlite_residue import scan_residue
-from core.bootstrap import build_container
 from core.container import Container
 from core.errors import StoreError
 from schemas.job import Job, JobKind
 from schemas.tenancy import SessionKey, Tenant
 from tests.contract.values import KEY, OTHER_USER, artifact, entry, interaction
-from tests.fakes.clock import START, FixedClock
+from tests.fakes.clock import START
+from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 
 WHOLE = SessionKey(KEY.app, KEY.user, "")
 ERASURE = Job.of(JobKind.ERASE, WHOLE, at=START)
-
-
-@dataclass
-class Place:
-    """Settings of stores that others can open too, and a way to write into their tables."""
-
-    settings: Settings
-    directory: Path
-
-    def open(self) -> Container:
-        return build_container(self.settings, FixedClock())
-
-    def execute(self, statement: str, *values: object) -> None:
-        """Run SQL beside the stores; `?` is a value."""
-        if self.settings.store == "sqlite":
-            with closing(sqlite3.connect(self.directory / "memory.db")) as connection:
-                connection.execute(statement, values)
-                connection.commit()
-            return
-        assert self.settings.database_url is not None
-        url = self.settings.database_url.get_secret_value()
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"SET search_path = {SCHEMA}".encode())
-            connection.execute(statement.replace("?", "%s").encode(), values)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    where: dict[str, Any] = {"data_dir": tmp_path}
-    if request.param == "postgres":
-        where["database_url"] = request.getfixturevalue("postgres").clean_database()
-    return Place(Settings(store=request.param, learning="off", **where), tmp_path)
 
 
 @pytest.fixture
@@ -79,6 +41,7 @@ async def fill(stores: Container, key: SessionKey) -> None:
 
 async def erase(stores: Container, tenant: Tenant) -> dict[str, int]:
     erased = await stores.erasure.erase(tenant, job=ERASURE)
+    await stores.directory.erase(tenant)
     await stores.jobs.finish(ERASURE.id)
     return erased
 
@@ -103,7 +66,8 @@ async def test_the_erasure_stays_a_job_until_somebody_finishes_it(stores: Contai
     await fill(stores, KEY)
     await stores.erasure.erase(KEY.tenant, job=ERASURE)
     assert [job.kind for job in await stores.jobs.list(KEY.tenant)] == [JobKind.ERASE]
-    assert sum((await stores.erasure.residue(KEY.tenant)).values()) == 1
+    assert await stores.directory.names(KEY.tenant) == [KEY.session]
+    assert sum((await stores.erasure.residue(KEY.tenant)).values()) == 2
 
 
 async def test_an_erasure_that_fails_in_the_middle_has_erased_nothing(
@@ -111,25 +75,11 @@ async def test_an_erasure_that_fails_in_the_middle_has_erased_nothing(
 ) -> None:
     await fill(stores, KEY)
     before = await stores.erasure.residue(KEY.tenant)
-    refuse = (
-        "CREATE TRIGGER refuse BEFORE DELETE ON session_directory "
-        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
-    )
-    if place.settings.store == "postgres":
-        place.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION 'refused'; END $$"
-        )
-        refuse = (
-            "CREATE TRIGGER refuse BEFORE DELETE ON session_directory "
-            "FOR EACH ROW EXECUTE FUNCTION refuse()"
-        )
-    place.execute(refuse)
+    place.refuse_deletes("jobs")
     with pytest.raises(StoreError):
         await stores.erasure.erase(KEY.tenant, job=ERASURE)
     assert await stores.erasure.residue(KEY.tenant) == before
-    on = "" if place.settings.store == "sqlite" else " ON session_directory"
-    place.execute(f"DROP TRIGGER refuse{on}")
+    place.allow_deletes("jobs")
     await erase(stores, KEY.tenant)
     assert await stores.erasure.residue(KEY.tenant) == {}
 
@@ -196,7 +146,8 @@ async def test_an_erasure_cut_short_is_finished_by_another_process(
     if after == "sessions":
         sessions = open_session_service(second.container)
         assert isinstance(sessions, BoundedSessions)
-        await sessions.erase(key.app, key.user)
+        await sessions.drop(key)
+        await sessions.erase_shared(key.app, key.user)
         await sessions.close()
     assert await second.residue(key.tenant)
     await second.housekeep()

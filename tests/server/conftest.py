@@ -10,8 +10,11 @@ from config import ROLES, Settings
 from core.bootstrap import build_container
 from core.container import Container
 from server.app import create_app
+from tests.fakes.place import place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
+
+__all__ = ["place"]
 
 
 @pytest.fixture

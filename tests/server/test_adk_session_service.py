@@ -5,6 +5,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -271,8 +272,11 @@ async def test_a_cancelled_append_is_stored_whole_or_not_at_all(
 async def test_deleting_a_session_forgets_it_everywhere(tmp_path: Path) -> None:
     forgotten: list[SessionKey] = []
 
-    async def forget(key: SessionKey) -> None:
+    @asynccontextmanager
+    async def forget(key: SessionKey) -> AsyncIterator[None]:
+        assert await service.get_session(**HERE) is not None
         forgotten.append(key)
+        yield
 
     service = BoundedSessionService(tmp_path / "sessions.db", on_delete=forget)
     await started(service)
@@ -290,7 +294,8 @@ async def test_erasing_a_user_leaves_no_bytes(
     for number in range(50):
         delta = {"user:name": "zyzzyvamarker", CCS: {"t": f"zyzzyvamarker {number}"}}
         await service.append_event(session, staged(delta, "zyzzyvamarker " * 50))
-    assert await service.erase("shop", "aiko") == 1
+    await service.drop(SessionKey("shop", "aiko", "s-1"))
+    await service.erase_shared("shop", "aiko")
     assert _files_with(tmp_path, b"zyzzyvamarker") == []
     assert await service.get_session(**HERE) is None
 
@@ -314,7 +319,7 @@ async def test_persisted_bytes_per_turn_are_flat(
     assert max(sizes) < 2_000
 
 
-async def test_sessions_of_a_user_are_listed_and_erased_with_what_they_share(
+async def test_sessions_of_a_user_are_listed_and_dropped_and_what_they_share_is_erased(
     service: BoundedSessions,
 ) -> None:
     session = await service.create_session(**HERE)
@@ -328,7 +333,9 @@ async def test_sessions_of_a_user_are_listed_and_erased_with_what_they_share(
     }
     assert len((await service.list_sessions(app_name="shop")).sessions) == 3
     assert await service.get_user_state(app_name="shop", user_id="aiko") == {"name": "Aiko"}
-    assert await service.erase("shop", "aiko") == 2
+    for name in ("s-1", "s-2", "s-2"):
+        await service.drop(SessionKey("shop", "aiko", name))
+    await service.erase_shared("shop", "aiko")
     assert await service.get_user_state(app_name="shop", user_id="aiko") == {}
     assert len((await service.list_sessions(app_name="shop")).sessions) == 1
 

@@ -1,0 +1,214 @@
+"""Erasing a user whose turns run, wait or begin meanwhile: none of their words comes back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+
+from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.sessions import open_session_service
+from config import ROLES
+from core.adapters.bounded_sessions import BoundedSessions
+from core.bootstrap import build_container
+from core.errors import ConflictError, SessionBusyError, StoreError
+from schemas.job import Job, JobKind
+from schemas.tenancy import SessionKey
+from tests.fakes.clock import FixedClock
+from tests.fakes.place import Place
+from tests.fakes.scripted_llm import ScriptedLlm
+
+KEY = SessionKey(APP_NAME, "aiko", "s1")
+NEXT = KEY._replace(session="s2")
+WORDS = "The code word is walnut."
+ANSWER = '{"final_answer": "Noted."}'
+PATIENCE_S = 30
+
+
+@dataclass
+class Gate:
+    """A model that says when it was asked, and answers when it may."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def answer(self, _request: LlmRequest) -> str:
+        self.asked.set()
+        await self.open.wait()
+        return ANSWER
+
+
+@asynccontextmanager
+async def process(
+    place: Place, *gates: Gate, turn_wait_s: float = PATIENCE_S
+) -> AsyncIterator[Conversation]:
+    """A process over the stores whose turns meet the gates in order."""
+    llm = ScriptedLlm().on("generator", *(gate.answer for gate in gates), ANSWER)
+    settings = place.with_settings(learning="off", limits={"turn_wait_s": turn_wait_s})
+    conversation = Conversation(
+        build_container(settings, FixedClock()), models=dict.fromkeys(ROLES, llm)
+    )
+    try:
+        yield conversation
+    finally:
+        await conversation.close()
+
+
+def clock_of(conversation: Conversation) -> FixedClock:
+    clock = conversation.container.clock
+    assert isinstance(clock, FixedClock)
+    return clock
+
+
+async def jobs_of(conversation: Conversation) -> list[Job]:
+    return list(await conversation.container.jobs.list(KEY.tenant))
+
+
+async def test_a_user_is_not_erased_while_a_turn_of_theirs_runs(place: Place) -> None:
+    gate = Gate()
+    async with process(place, gate) as talking, process(place, turn_wait_s=0.1) as erasing:
+        turn = asyncio.create_task(talking.turn(KEY, WORDS))
+        await gate.asked.wait()
+        with pytest.raises(SessionBusyError, match=r"user 'aiko' is not erased yet.*'s1'"):
+            await erasing.erase(KEY.tenant)
+        gate.open.set()
+        await turn
+        assert await erasing.residue(KEY.tenant)
+        clock_of(erasing).advance(hours=1)
+        await erasing.housekeep()
+        assert await erasing.residue(KEY.tenant) == {}
+
+
+async def test_an_erasure_waits_for_the_turn_that_runs(place: Place) -> None:
+    gate = Gate()
+    async with process(place, gate) as talking, process(place) as erasing:
+        turn = asyncio.create_task(talking.turn(KEY, WORDS))
+        await gate.asked.wait()
+        erasure = asyncio.create_task(erasing.erase(KEY.tenant))
+        while not await jobs_of(talking):
+            assert not erasure.done()
+        gate.open.set()
+        await asyncio.wait([turn, erasure])
+        assert (await erasure)["sessions"] == 1
+        assert await erasing.residue(KEY.tenant) == {}
+
+
+async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Place) -> None:
+    first, second = Gate(), Gate()
+    async with process(place, first, second) as talking, process(place) as erasing:
+        one = asyncio.create_task(talking.turn(KEY, WORDS))
+        await first.asked.wait()
+        erasure = asyncio.create_task(erasing.erase(KEY.tenant))
+        while not await jobs_of(talking):
+            assert not erasure.done()
+        two = asyncio.create_task(talking.turn(NEXT, WORDS))
+        await second.asked.wait()
+        first.open.set()
+        await one
+        second.open.set()
+        await asyncio.wait([two, erasure])
+        assert (await erasure)["sessions"] == 2
+        assert await erasing.residue(KEY.tenant) == {}
+
+
+async def test_a_turn_that_waited_for_the_end_of_its_session_leaves_no_word(place: Place) -> None:
+    async with process(place) as talking:
+        await talking.turn(KEY, "Hello.")
+        async with talking.container.lock.hold(KEY, wait_s=1):
+            deletion = asyncio.create_task(talking.forget_session(KEY))
+            await asyncio.sleep(0)  # Now it waits in the queue, before the turn.
+            turn = asyncio.create_task(talking.turn(KEY, WORDS))
+            await until_said(place, WORDS)
+        assert await deletion
+        with pytest.raises(ConflictError, match="session 's1' was deleted"):
+            await turn
+        assert await talking.container.evidence.list(KEY) == []
+        assert await talking.container.artifacts.count(KEY.tenant) == 0
+        assert await talking.state(KEY) is None
+        assert (await talking.turn(KEY, "Hello again.")).answer == "Noted."
+
+
+async def until_said(place: Place, words: str) -> None:
+    """Wait until a turn has stored its message, which it does before it waits."""
+    container = place.open()
+    sessions = open_session_service(container)
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            session = await sessions.get_session(
+                app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
+            )
+            if session is not None and words in str(session.events):
+                break
+    if isinstance(sessions, BoundedSessions):
+        await sessions.close()
+    await container.close()
+
+
+async def test_a_resumed_erasure_is_not_done_while_a_turn_runs(place: Place) -> None:
+    gate = Gate()
+    async with process(place, gate) as talking, process(place, turn_wait_s=0.1) as keeping:
+        turn = asyncio.create_task(talking.turn(KEY, WORDS))
+        await gate.asked.wait()
+        # As a process leaves it that dies after its intent was kept.
+        whole = KEY._replace(session="")
+        await keeping.container.jobs.enqueue(
+            Job.of(JobKind.ERASE, whole, at=clock_of(keeping).now())
+        )
+        assert await keeping.housekeep() == 0
+        [job] = await jobs_of(keeping)
+        assert (job.kind, job.tries) == (JobKind.ERASE, 1)
+        assert "'s1'" in job.error
+        gate.open.set()
+        await turn
+        clock_of(keeping).advance(hours=1)
+        assert await keeping.housekeep() == 1
+        assert await jobs_of(keeping) == []
+        assert await keeping.residue(KEY.tenant) == {}
+
+
+async def test_an_erasure_that_never_comes_through_is_given_up_and_told(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with process(place) as talking, process(place, turn_wait_s=0) as erasing:
+        await talking.turn(KEY, WORDS)
+        async with talking.container.lock.hold(KEY, wait_s=1):
+            with pytest.raises(SessionBusyError):
+                await erasing.erase(KEY.tenant)
+        for _ in range(6):
+            for each in (talking, erasing):
+                clock_of(each).advance(hours=1)
+            async with talking.container.lock.hold(KEY, wait_s=1):
+                await erasing.housekeep()
+        [job] = [each for each in await jobs_of(erasing) if each.kind is JobKind.ERASE]
+        assert (job.tries, job.given_up) == (5, True)
+        assert "job_given_up kind=erase" in caplog.text
+        # Asking again begins anew.
+        await erasing.erase(KEY.tenant)
+        assert await erasing.residue(KEY.tenant) == {}
+
+
+async def test_an_erasure_with_something_left_stays_a_job_until_nothing_is(place: Place) -> None:
+    async with process(place) as talking:
+        await talking.turn(KEY, WORDS)
+        place.execute("CREATE TABLE letters (user_id text)")
+        place.execute("INSERT INTO letters VALUES (?)", KEY.user)
+        with pytest.raises(StoreError, match=r"rows are left \(\w+\.letters 1\)"):
+            await talking.erase(KEY.tenant)
+        clock_of(talking).advance(hours=1)
+        assert await talking.housekeep() == 0
+        [job] = await jobs_of(talking)
+        assert "letters 1" in job.error
+        place.execute("DELETE FROM letters")
+        clock_of(talking).advance(hours=1)
+        assert await talking.housekeep() == 1
+        assert await talking.residue(KEY.tenant) == {}
+
+
+async def test_a_record_that_cannot_be_read_is_erased_all_the_same(place: Place) -> None:
+    async with process(place) as talking:
+        await talking.turn(KEY, WORDS)
+        place.execute("UPDATE session_directory SET body = 'no record'")
+        await talking.erase(KEY.tenant)
+        assert await talking.residue(KEY.tenant) == {}
