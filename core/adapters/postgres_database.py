@@ -22,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from core.adapters.postgres_connection import Address, WatchedConnection
 from core.adapters.postgres_errors import is_lost, is_raced, store_error
+from core.adapters.postgres_patience import Patience
 from core.adapters.postgres_schema import (
     SESSION,
     Connection,
@@ -68,7 +69,7 @@ class PostgresDatabase:
         self.url = url
         self.server = _named(url)
         self._connections = connections
-        self._patience_s = patience_s
+        self._patience = Patience(patience_s)
         shortest, longest = _SILENCE_S
         # After half of the patience there is still time for another connection.
         self._address = Address(url, min(max(patience_s / 2, shortest), longest))
@@ -122,7 +123,7 @@ class PostgresDatabase:
         return connection
 
     async def _run(self, work: Callable[[Connection], T], begin: str) -> T:
-        job = self._workers().submit(self._persist, work, begin)
+        job = self._workers().submit(self._persist, work, begin, time.monotonic())
         waiting = asyncio.wrap_future(job)
         try:
             return await asyncio.shield(waiting)
@@ -144,13 +145,13 @@ class PostgresDatabase:
                 )
             return self._executor
 
-    def _persist(self, work: Callable[[Connection], T], begin: str) -> T:
+    def _persist(self, work: Callable[[Connection], T], begin: str, asked_at: float) -> T:
         """Try until it worked, the patience ended, or trying again cannot help."""
-        deadline = time.monotonic() + self._patience_s
+        deadline = self._patience.deadline(asked_at)
         races = losses = 0
         while True:
             try:
-                return self._attempt(work, begin)
+                result = self._attempt(work, begin)
             except psycopg.Error as error:
                 if is_raced(error) and races < _RACES:
                     races += 1
@@ -162,15 +163,24 @@ class PostgresDatabase:
                         _log.warning(
                             "database_lost server=%s: trying again for %g seconds",
                             self.server,
-                            self._patience_s,
+                            self._patience.seconds,
                         )
                     time.sleep(_jitter(pause))
                 else:
-                    raise store_error(error, self.server) from error
+                    raise self._given_up(error) from error
             except UnicodeEncodeError as error:
                 raise InputError(
                     f"text that is not valid Unicode cannot be stored: {error}"
                 ) from error
+            else:
+                self._patience.answered()
+                return result
+
+    def _given_up(self, error: psycopg.Error) -> StoreError | InputError:
+        told = store_error(error, self.server)
+        if is_lost(error) and isinstance(told, StoreError):
+            self._patience.given_up(told)
+        return told
 
     def _attempt(self, work: Callable[[Connection], T], begin: str) -> T:
         connection = self._take() or self.connect()

@@ -27,6 +27,7 @@ from core.adapters.postgres_advisory import give_back, move, take
 from core.adapters.postgres_connection import Backend, WatchedConnection
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_errors import is_lost, store_error
+from core.adapters.postgres_patience import Patience
 from core.adapters.postgres_schema import Connection
 from core.adapters.session_lock import InProcessSessionLock, busy
 from core.errors import ConflictError, StoreError
@@ -52,7 +53,7 @@ class PostgresSessionLock:
         Does no I/O. Takes one connection beside those of `database`.
         """
         self._database = database
-        self._patience_s = patience_s
+        self._patience = Patience(patience_s)
         self._beat_s = beat_s
         self._local = InProcessSessionLock()
         self._mutex = threading.Lock()
@@ -89,7 +90,7 @@ class PostgresSessionLock:
         session, and StoreError when the server cannot be asked. Nothing is asked for a session
         that no turn of this process holds.
         """
-        if key in self._wanted and not await self._run(lambda: self._persist(self._asked(key))):
+        if key in self._wanted and not await self._ask(self._asked(key)):
             raise ConflictError(
                 f"session {key.session!r} was taken over by another process while this one was "
                 f"cut off from {self._database.server}; nothing was committed, send again"
@@ -105,7 +106,7 @@ class PostgresSessionLock:
 
     async def _acquire(self, key: SessionKey, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
-        while not await self._run(lambda: self._persist(self._taking(key))):
+        while not await self._ask(self._taking(key)):
             left = deadline - loop.time()
             if left <= 0:
                 raise busy(key, wait_s)
@@ -116,7 +117,7 @@ class PostgresSessionLock:
         while True:
             await asyncio.sleep(self._beat_s)
             try:
-                await self._run(lambda: self._persist(self._listen))
+                await self._ask(self._listen)
             except StoreError:
                 # The next beat may succeed, and the journal guards the commit anyway.
                 _log.warning("session_locks_lost", exc_info=True)
@@ -127,11 +128,11 @@ class PostgresSessionLock:
                 give_back(connection, key)
                 self._held.discard(key)
 
-        def job() -> None:
+        def job(asked_at: float) -> None:
             # First, so that it is not taken again should the connection be lost just now.
             self._wanted.discard(key)
             if key in self._held:
-                self._persist(work)
+                self._persist(work, asked_at)
 
         try:
             await self._run(job)
@@ -139,18 +140,22 @@ class PostgresSessionLock:
             # The turn is over and its result stands; the next connection ends the lost one.
             _log.warning("session_lock_not_returned", extra={"session": key.session}, exc_info=True)
 
-    async def _run(self, job: Callable[[], T]) -> T:
-        """Run a job on the one thread that uses the connection."""
+    async def _ask(self, work: Callable[[Connection], T]) -> T:
+        return await self._run(lambda asked_at: self._persist(work, asked_at))
+
+    async def _run(self, job: Callable[[float], T]) -> T:
+        """Run a job on the one thread that uses the connection; it gets the time of the call."""
         with self._mutex:
             if self._closed:
                 raise StoreError(f"{self._database.server} was closed by this program")
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres-lock")
             executor = self._executor
-        return await asyncio.get_running_loop().run_in_executor(executor, job)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(executor, job, time.monotonic())
 
-    def _persist(self, work: Callable[[Connection], T]) -> T:
-        deadline = time.monotonic() + self._patience_s
+    def _persist(self, work: Callable[[Connection], T], asked_at: float) -> T:
+        deadline = self._patience.deadline(asked_at)
         while True:
             try:
                 result = work(self._connection or self._connect())
@@ -159,10 +164,14 @@ class PostgresSessionLock:
                 if lost:
                     self._lose()
                 if not lost or time.monotonic() >= deadline:
-                    raise store_error(error, self._database.server) from error
+                    told = store_error(error, self._database.server)
+                    if lost and isinstance(told, StoreError):
+                        self._patience.given_up(told)
+                    raise told from error
                 time.sleep(_PAUSE_S)
             else:
                 self._heard_at = time.monotonic()
+                self._patience.answered()
                 return result
 
     def _connect(self) -> Connection:

@@ -1,6 +1,7 @@
 """A clean database, and stores over it as another process would open them."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,10 @@ from config import Settings
 from core.adapters.open_stores import Stores, open_stores
 from tests.fakes.clock import FixedClock
 from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
+
+NEVER_S = 60.0
+"""What waits that long for a silent server hangs."""
 
 
 @pytest.fixture
@@ -21,6 +26,23 @@ async def stores(url: str) -> AsyncIterator[Stores]:
     opened = open_for(url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def proxy(postgres: PostgresServer) -> Iterator[StallingProxy]:
+    """A proxy before the server; a test that hangs behind it fails, and ends."""
+    with stalling_proxy(postgres.port) as running:
+        hung = threading.Event()
+
+        def let_go() -> None:
+            hung.set()
+            running.close()
+
+        timer = threading.Timer(NEVER_S, let_go)
+        timer.start()
+        yield running
+        timer.cancel()
+        assert not hung.is_set(), "work waited for a silent server without end"
 
 
 def open_for(url: str, **settings: Any) -> Stores:

@@ -1,7 +1,7 @@
 """The lock's connection is cut on one side: a turn keeps its session, or learns that it lost it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
@@ -13,15 +13,9 @@ from core.adapters.postgres_lock import PostgresSessionLock
 from core.errors import ConflictError, SessionBusyError
 from tests.contract.values import KEY, OTHER_SESSION, entry
 from tests.fakes.postgres_server import PostgresServer
-from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
+from tests.fakes.stalling_proxy import StallingProxy
 
 _LOCKS = "SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
-
-
-@pytest.fixture
-def proxy(postgres: PostgresServer) -> Iterator[StallingProxy]:
-    with stalling_proxy(postgres.port) as running:
-        yield running
 
 
 @dataclass

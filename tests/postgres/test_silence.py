@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Iterator
-from typing import TypeVar
 
 import psycopg
 import pytest
@@ -11,30 +9,13 @@ import pytest
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_schema import Connection
 from core.errors import StoreError
+from schemas.tenancy import SessionKey
 from tests.contract.values import KEY, entry
 from tests.fakes.postgres_server import PostgresServer
-from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
+from tests.fakes.stalling_proxy import StallingProxy
 from tests.postgres.conftest import open_for
 
-T = TypeVar("T")
-
 PATIENCE_S = 1.0
-NEVER_S = 50.0
-"""Work that has not ended by then hangs."""
-
-
-@pytest.fixture
-def proxy(postgres: PostgresServer) -> Iterator[StallingProxy]:
-    with stalling_proxy(postgres.port) as running:
-        yield running
-
-
-async def ended(work: Awaitable[T]) -> T:
-    """The result of work that must not hang; `wait_for` would itself wait for its end."""
-    task = asyncio.ensure_future(work)
-    await asyncio.wait([task], timeout=NEVER_S)
-    assert task.done(), "it hangs"
-    return await task
 
 
 async def test_a_server_behind_a_stalled_proxy_is_named_with_the_setting(
@@ -49,14 +30,14 @@ async def test_a_server_behind_a_stalled_proxy_is_named_with_the_setting(
         stores.lock.hold(KEY, wait_s=0).__aenter__(),
     ):
         with pytest.raises(StoreError) as caught:
-            await ended(work)
+            await work
         text = str(caught.value)
         assert text.startswith("PostgreSQL at 127.0.0.1:")
         assert "does not answer" in text
         assert "ACC_ACE_DATABASE_WAIT_S" in text
         assert postgres.password not in text
     proxy.recover()
-    assert await ended(stores.journal.head(KEY)) == entry(1)
+    assert await stores.journal.head(KEY) == entry(1)
     await stores.journal.append(KEY, entry(2), expected_version=1)
     await stores.close()
 
@@ -67,9 +48,9 @@ async def test_a_connection_that_went_silent_is_replaced_and_the_work_done(
     stores = open_for(proxy.url(url), database_wait_s=PATIENCE_S)
     await stores.journal.append(KEY, entry(1), expected_version=0)
     proxy.stall()
-    assert await ended(stores.journal.head(KEY)) == entry(1)
+    assert await stores.journal.head(KEY) == entry(1)
     proxy.stall()
-    await ended(stores.journal.append(KEY, entry(2), expected_version=1))
+    await stores.journal.append(KEY, entry(2), expected_version=1)
     await stores.close()
 
 
@@ -91,7 +72,7 @@ async def test_a_transaction_cut_off_in_the_middle_leaves_nothing_and_blocks_nob
             proxy.stall()
 
     # The second run needs the row that the first one locked.
-    await ended(database.write(work))
+    await database.write(work)
     assert runs == 2
     assert postgres.execute("SELECT number FROM acc_ace.numbers ORDER BY 1", url=url) == [
         (1,),
@@ -109,7 +90,7 @@ async def test_a_server_that_is_at_work_is_waited_for(url: str) -> None:
         assert row is not None
         return int(row[0])
 
-    assert await ended(database.read(long)) == 7
+    assert await database.read(long) == 7
     await database.close()
 
 
@@ -120,13 +101,33 @@ async def test_no_thread_is_left_waiting_for_a_silent_server(
     database = PostgresDatabase(proxy.url(url), patience_s=PATIENCE_S)
     await asyncio.gather(*(database.check() for _ in range(8)))
     proxy.stall(dead=True)
-    results = await ended(
-        asyncio.gather(*(database.check() for _ in range(16)), return_exceptions=True)
-    )
+    results = await asyncio.gather(*(database.check() for _ in range(16)), return_exceptions=True)
     assert {type(result) for result in results} == {StoreError}
-    await ended(database.close())
+    await database.close()
     left = set(threading.enumerate()) - before
     assert [thread.name for thread in left if thread.name.startswith("postgres")] == []
+
+
+async def test_whoever_queues_for_a_silent_server_waits_no_longer_than_the_first(
+    url: str, proxy: StallingProxy
+) -> None:
+    stores = open_for(proxy.url(url), database_wait_s=PATIENCE_S, database_connections=1)
+    keys = [SessionKey("shop", "aiko", f"s-{number}") for number in range(50)]
+    async with stores.lock.hold(KEY, wait_s=0):
+        assert await stores.journal.head(KEY) is None
+    proxy.stall(dead=True)
+    # One after the other they would take fifty times the patience, twice.
+    results = await asyncio.gather(
+        *(stores.journal.head(key) for key in keys),
+        *(stores.lock.hold(key, wait_s=0).__aenter__() for key in keys),
+        return_exceptions=True,
+    )
+    assert {type(result) for result in results} == {StoreError}
+    proxy.recover()
+    assert await stores.journal.head(KEY) is None
+    async with stores.lock.hold(KEY, wait_s=0):
+        pass
+    await stores.close()
 
 
 async def test_the_network_itself_is_told_how_long_to_try(url: str) -> None:
