@@ -1,6 +1,5 @@
 """Hold the session of a turn that comes by ADK's routes before ADK writes anything of it."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
@@ -106,7 +105,8 @@ def _session_of(scope: Scope) -> SessionKey | None:
     if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in _RUN:
         return None
     fields = json_object(scope)
-    app = fields.get("appName") or fields.get("app_name") or os.environ.get("ADK_DEFAULT_APP_NAME")
+    # Without a name ADK takes the app it is told to by default, which may be ours.
+    app = fields.get("appName") or fields.get("app_name") or APP_NAME
     user = fields.get("userId", fields.get("user_id"))
     session = fields.get("sessionId", fields.get("session_id"))
     if app != APP_NAME or not isinstance(user, str) or not isinstance(session, str):

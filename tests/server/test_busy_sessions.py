@@ -134,6 +134,24 @@ async def test_a_turn_by_adks_routes_waits_and_writes_only_when_it_is_its_turn(
     await app.state.acc_ace.close()
 
 
+async def test_a_turn_of_the_default_app_is_refused_before_it_writes(
+    tmp_path: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADK_DEFAULT_APP_NAME", APP_NAME)
+    app = server({"store": "sqlite", "data_dir": tmp_path}, slow)
+    with served(app) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            first = asyncio.create_task(http.post(TURNS, json={"input": "First."}))
+            await asyncio.to_thread(slow.asked.wait, 30)
+            body = {name: value for name, value in run_body("Second.").items() if name != "appName"}
+            busy = await http.post("/run_sse", json=body)
+            assert (busy.status_code, busy.json()["code"]) == (409, "session_busy")
+            slow.released.set()
+            assert (await first).status_code == 200
+            assert (await http.post("/run_sse", json=body)).status_code == 200
+    await app.state.acc_ace.close()
+
+
 @pytest.fixture
 async def container(stored: dict[str, Any]) -> AsyncIterator[Container]:
     built = build_container(settings(stored, PATIENCE_S))
