@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from google.adk.models import BaseLlm
@@ -80,9 +80,12 @@ class Housekeeper:
             return 0
         since = self._container.clock.now() - timedelta(seconds=settings.idle_s)
         idle = await self._container.directory.idle(self._app, since=since, limit=_BATCH)
-        for key, _ in idle:
-            await self.ask_offload(key, Reason.IDLE)
-        return len(idle)
+        asked = 0
+        for key, record in idle:
+            if not await self._given_up(key, since=record.active_at):
+                await self.ask_offload(key, Reason.IDLE)
+                asked += 1
+        return asked
 
     async def ask_offload(self, key: SessionKey, reason: Reason) -> None:
         """Let the session's history go to long-term memory soon."""
@@ -161,6 +164,14 @@ class Housekeeper:
             await self.failed(job, error)
             return False
         return True
+
+    async def _given_up(self, key: SessionKey, *, since: datetime) -> bool:
+        """Whether the offload of an idle session was given up, and nothing was said since."""
+        asked = Job.of(JobKind.OFFLOAD, key, at=since, detail=Reason.IDLE)
+        return any(
+            job.id == asked.id and job.given_up and job.created_at >= since
+            for job in await self._container.jobs.list(key.tenant)
+        )
 
     async def _summarise(self, key: SessionKey) -> None:
         container = self._container

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Role, Settings
-from core.adapters.sqlite_residue import scan_residue
+from acc_ace.housekeeping import TRIES
+from config import ROLES, Role
 from core.bootstrap import build_container
 from core.errors import ModelUnavailable
 from schemas.artifact import ArtifactKind
@@ -23,6 +22,7 @@ from schemas.memory_name import MemoryName
 from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
+from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
 from tests.pipeline.talk import seen
 
@@ -38,6 +38,7 @@ class BackgroundLlm(BaseLlm):
     text: str = "{}"
     hangs: bool = False
     error: Exception | None = None
+    fails_on: str = ""
     asked: int = 0
     before: Callable[[], Awaitable[None]] | None = None
 
@@ -49,21 +50,20 @@ class BackgroundLlm(BaseLlm):
             await self.before()
         if self.hangs:
             await asyncio.Event().wait()
-        if self.error is not None:
+        if self.error is not None and self.fails_on in str(llm_request):
             raise self.error
         yield LlmResponse(content=text_content(self.text), model_version=self.model)
 
 
 class Life:
-    """A conversation over SQLite, its clock and its model."""
+    """A conversation over stores that outlive it, its clock and its model."""
 
-    def __init__(self, directory: Path, *, summarises: bool = False, **settings: Any) -> None:
+    def __init__(self, place: Place, *, summarises: bool = False, **settings: Any) -> None:
         self.summarises = summarises
         self.clock = FixedClock()
         self.llm = ScriptedLlm()
-        self.directory = directory
         self.container = build_container(
-            Settings(data_dir=directory, learning="off", **settings), self.clock
+            place.with_settings(learning="off", **settings), self.clock
         )
         self.background = BackgroundLlm()
         # With learning off, the models of compressor (ACC aside) and reflector work in the
@@ -100,16 +100,16 @@ class Life:
 
 
 @pytest.fixture
-async def life(tmp_path: Path) -> AsyncIterator[Life]:
-    living = Life(tmp_path / "data")
+async def life(place: Place) -> AsyncIterator[Life]:
+    living = Life(place)
     yield living
     await living.conversation.close()
 
 
 @pytest.fixture
-async def summarising(tmp_path: Path) -> AsyncIterator[Life]:
+async def summarising(place: Place) -> AsyncIterator[Life]:
     limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
-    living = Life(tmp_path / "data", summarises=True, memory="summary", limits=limits)
+    living = Life(place, summarises=True, memory="summary", limits=limits)
     yield living
     await living.conversation.close()
 
@@ -267,6 +267,23 @@ async def test_offload_works_without_its_model(life: Life) -> None:
     assert await life.notes() == [f"preference: {LIKES}"]
 
 
+async def test_a_job_that_fails_with_any_error_is_given_up_and_stops_no_other(
+    life: Life, caplog: pytest.LogCaptureFixture
+) -> None:
+    await life.say(LIKES)
+    await life.say("I prefer tea.", NEXT)
+    life.background.error = RuntimeError("a bug of the client library")
+    life.background.fails_on = LIKES
+    for _ in range(TRIES + 2):
+        life.clock.advance(hours=1)
+        await life.conversation.housekeep()
+    assert await life.notes(NEXT) == ["preference: I prefer tea."]
+    [job] = await life.container.jobs.list(KEY.tenant)
+    assert (job.session, job.tries, job.given_up) == ("s1", TRIES, True)
+    assert job.error == "RuntimeError: a bug of the client library"
+    assert f"job_given_up kind=offload id={job.id}" in caplog.text
+
+
 async def test_an_export_holds_every_word_and_of_nobody_else(life: Life) -> None:
     await life.say("The code word is walnut.")
     await life.say("The code word is chestnut.", KEY._replace(user="ben"))
@@ -283,27 +300,27 @@ async def test_erase_leaves_nothing_that_a_scan_or_an_export_finds(life: Life) -
     await life.say("Another user's words.", KEY._replace(user="ben"))
     await life.conversation.reset(KEY)
     await life.conversation.housekeep()
-    assert await scan_residue(life.directory, KEY.tenant)
+    assert await life.conversation.residue(KEY.tenant)
     await life.conversation.erase(KEY.tenant)
-    assert await scan_residue(life.directory, KEY.tenant) == {}
+    assert await life.conversation.residue(KEY.tenant) == {}
     assert [record["kind"] for record in await life.exported()] == ["user", "end"]
     assert await life.conversation.state(KEY._replace(user="ben")) is not None
 
 
 async def test_an_erasure_that_was_cut_short_is_finished_by_the_next_process(
-    tmp_path: Path,
+    place: Place,
 ) -> None:
-    first = Life(tmp_path)
+    first = Life(place)
     await first.say(LIKES)
     # As a process leaves it that dies after its intent was kept, with the journal erased.
     whole = SessionKey(KEY.app, KEY.user, "")
     await first.container.jobs.enqueue(Job.of(JobKind.ERASE, whole, at=first.clock.now()))
     await first.container.journal.erase(KEY.tenant)
     await first.conversation.close()
-    second = Life(tmp_path)
+    second = Life(place)
     second.clock.advance(seconds=60)
     await second.conversation.housekeep()
-    assert await scan_residue(tmp_path, KEY.tenant) == {}
+    assert await second.conversation.residue(KEY.tenant) == {}
     await second.conversation.close()
 
 
@@ -339,12 +356,12 @@ async def _wait(reading: asyncio.Event, go_on: asyncio.Event) -> None:
     await go_on.wait()
 
 
-async def test_a_deletion_that_was_cut_short_waits_for_the_turn_that_runs(tmp_path: Path) -> None:
+async def test_a_deletion_that_was_cut_short_waits_for_the_turn_that_runs(place: Place) -> None:
     limits = {"turn_wait_s": 0.05}
-    first = Life(tmp_path, limits=limits)
+    first = Life(place, limits=limits)
     await first.say(LIKES)
     await first.conversation.close()
-    second = Life(tmp_path, limits=limits)
+    second = Life(place, limits=limits)
     # As a process leaves it that dies after its intent was kept.
     await second.container.jobs.enqueue(Job.of(JobKind.DELETE, KEY, at=second.clock.now()))
     second.clock.advance(seconds=60)
