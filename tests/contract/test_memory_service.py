@@ -15,6 +15,8 @@ from google.genai import types
 
 import services
 from core.adapters.adk_memory import ArtifactMemoryService
+from core.adapters.file_artifacts import FileArtifacts
+from core.adapters.in_memory_files import InMemoryFiles
 from core.adapters.stores import Stores
 from core.errors import ConfigError, InputError
 from tests.contract.values import KEY, OTHER_USER, artifact
@@ -165,3 +167,10 @@ def test_the_scheme_makes_this_service() -> None:
 def test_a_path_in_the_scheme_is_refused() -> None:
     with pytest.raises(ConfigError, match="ACC_ACE_DATA_DIR"):
         services.memory_service("accace:///elsewhere")
+
+
+def test_adk_finds_our_artifacts_by_its_uri_too() -> None:
+    made = get_service_registry().create_artifact_service(f"{services.SCHEME}://")
+    assert isinstance(made, FileArtifacts | InMemoryFiles)
+    with pytest.raises(ConfigError, match="ACC_ACE_DATA_DIR"):
+        services.artifacts("accace:///elsewhere")
