@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -10,13 +9,14 @@ from core.domain.session_notes import NOTES_OF_A_KIND
 from core.turn.offloading import BATCH_TURNS, MODEL_TURNS
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, TurnInput
+from tests.fakes.place import Place
 from tests.pipeline.talk import seen
 from tests.pipeline.test_session_life import KEY, NEXT, Life
 
 
 @pytest.fixture
-async def life(tmp_path: Path) -> AsyncIterator[Life]:
-    living = Life(tmp_path / "data")
+async def life(place: Place) -> AsyncIterator[Life]:
+    living = Life(place)
     yield living
     await living.conversation.close()
 
