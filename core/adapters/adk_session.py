@@ -199,6 +199,16 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             await connection.commit()
             await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    async def apps(self, user_id: str) -> set[str]:
+        """The apps that a user has sessions or state of."""
+        async with self._get_db_connection() as connection:
+            rows = await connection.execute_fetchall(
+                "SELECT app_name FROM sessions WHERE user_id = ? "
+                "UNION SELECT app_name FROM user_states WHERE user_id = ?",
+                (user_id, user_id),
+            )
+        return {row[0] for row in rows}
+
     async def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
         async with self._serial.hold(_CONNECTION, wait_s=_WAIT_S):

@@ -138,6 +138,8 @@ class ServiceSessionPages:
 
     async def apps(self, user: str) -> set[str]:
         """The apps of a service in memory; others cannot be asked without naming an app."""
+        if isinstance(self._service, BoundedSessionService):
+            return await self._service.apps(user)
         if not isinstance(self._service, InMemorySessionService):
             return set()
         kept = (self._service.sessions, self._service.user_state)

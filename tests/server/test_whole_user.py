@@ -128,6 +128,15 @@ def test_files_of_a_user_in_another_app_are_found_or_left_as_asked(http: httpx.C
     assert http.get(f"{at_desk}/me.txt").status_code == 404
 
 
+def test_a_session_of_another_app_that_never_had_a_turn_is_found(http: httpx.Client) -> None:
+    put(http, "POST", "/apps/desk/users/aiko/sessions", TALK)
+    records = exported(http)
+    assert [item["app"] for item in records if item["kind"] == "user"] == ["desk"]
+    assert [word for word in WORDS if word not in str(records)] == ["WALNUT"]
+    assert http.delete("/v1/users/aiko").json()["apps"]["desk"]["sessions"] == 1
+    assert [item["kind"] for item in exported(http)] == ["user", "end"]
+
+
 def test_a_file_of_one_user_never_stands_in_the_way_of_anothers_erasure(
     http: httpx.Client,
 ) -> None:
