@@ -274,16 +274,16 @@ async def test_deleting_a_session_forgets_it_everywhere(tmp_path: Path) -> None:
 
     @asynccontextmanager
     async def forget(key: SessionKey) -> AsyncIterator[None]:
-        assert await service.get_session(**HERE) is not None
+        assert await deleting.get_session(**HERE) is not None
         forgotten.append(key)
         yield
 
-    service = BoundedSessionService(tmp_path / "sessions.db", on_delete=forget)
-    await started(service)
-    await service.delete_session(**HERE)
-    assert await service.get_session(**HERE) is None
+    deleting = BoundedSessionService(tmp_path / "sessions.db", on_delete=forget)
+    await started(deleting)
+    await deleting.delete_session(**HERE)
+    assert await deleting.get_session(**HERE) is None
     assert forgotten == [SessionKey("shop", "aiko", "s-1")]
-    await service.close()
+    await deleting.close()
 
 
 async def test_erasing_a_user_leaves_no_bytes(
