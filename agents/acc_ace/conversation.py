@@ -18,6 +18,7 @@ from google.genai import types
 
 from acc_ace.background import BackgroundLearning
 from acc_ace.feedback import FeedbackLearner
+from acc_ace.going_back import GoingBack
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.running_turns import RunningTurns
 from acc_ace.session_life import SessionLife
@@ -29,12 +30,11 @@ from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_artifacts import artifact_service, memory_service
 from core.container import Container
 from core.errors import NotFoundError
-from core.turn.committing import restore_state
 from core.turn.inputs import check_key, take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
 from schemas.authority import Authority
-from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.commit import CommittedState, JournalEntry
 from schemas.feedback import Judgement
 from schemas.memory_name import MemoryName
 from schemas.playbook import DeltaRecord, StoredPlaybook
@@ -71,6 +71,7 @@ class Conversation:
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
         if isinstance(self._app.root_agent, BoundedTurn):
             self._app.root_agent.upkeep.left_to(self._app.name, self._life)
+        self._back = GoingBack(container, self._life)
         self._feedback = FeedbackLearner(container, models=models)
         self._users = WholeUser(container, self._sessions, self._app.name)
 
@@ -141,27 +142,17 @@ class Conversation:
     async def rollback(self, key: SessionKey, version: int) -> CommittedState:
         """Go back to a version's content, as a new version. Raises NotFoundError."""
         async with self._hold(key):
-            entry = await self._container.journal.get(key, version)
-            if entry is None:
-                raise NotFoundError(f"session '{key.session}' has no version {version}")
-            return await self._restore(key, entry.state)
+            return await self._back.to_version(key, version)
 
     async def undo(self, key: SessionKey) -> CommittedState:
         """Take the last turn back. Raises NotFoundError when there is none."""
         async with self._hold(key):
-            head = await self._container.journal.head(key)
-            if head is None or head.state.turn == 0:
-                raise NotFoundError(f"session '{key.session}' has no turn to undo")
-            return await self._restore(key, await self._before_turn(key, head.state))
+            return await self._back.before_last_turn(key)
 
     async def reset(self, key: SessionKey) -> None:
         """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""
         async with self._hold(key):
-            head = await self._container.journal.head(key)
-            if head is None:
-                return
-            await self._write(key, CommittedState(turn=head.state.turn))
-            await self._life.was_reset(key, head.state.turn)
+            await self._back.to_start(key)
 
     async def housekeep(self) -> int:
         """Do the background work that is due, idle sessions included; how many jobs."""
@@ -323,33 +314,6 @@ class Conversation:
                 )
             except AlreadyExistsError:
                 return  # Another turn created it in the meantime.
-
-    async def _restore(self, key: SessionKey, target: CommittedState) -> CommittedState:
-        restored = await self._write(key, target)
-        await self._life.was_restored(key, restored.turn)
-        await self._container.evidence.mark_undone(key, restored.turn)
-        await self._container.artifacts.retire(key, restored.turn)
-        return restored
-
-    async def _write(self, key: SessionKey, target: CommittedState) -> CommittedState:
-        return await restore_state(
-            self._container.journal,
-            key,
-            target,
-            kind=CommitKind.ROLLBACK,
-            invocation_id="",
-            at=self._container.clock.now(),
-        )
-
-    async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
-        """The newest state of an earlier turn; CCS_0 before the first one."""
-        before: int | None = None
-        while page := await self._container.journal.history(key, limit=50, before_version=before):
-            for entry in page:
-                if entry.state.turn < current.turn:
-                    return entry.state
-            before = page[-1].state.version
-        return CommittedState()
 
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
