@@ -176,6 +176,9 @@ class PostgresSessionLock:
 
     def _connect(self) -> Connection:
         """A new connection, on which the locks of the running turns are taken again."""
+        if self._closed:
+            # Work that was queued behind the end: nobody would close the connection.
+            raise StoreError(f"{self._database.server} was closed by this program")
         connection = self._database.connect()
         # Its statements are short, and a backend that holds locks is ended by `move` alone.
         connection.asks = False

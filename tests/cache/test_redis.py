@@ -188,6 +188,7 @@ async def test_erasing_takes_the_users_entries_of_every_format(
     erased = await conversation.erase(KEY.tenant)
     assert erased["cache"] == 2
     assert running.names() == [other]
+    await conversation.close()
 
 
 async def test_an_erasure_waits_for_a_redis_that_is_away(
