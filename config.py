@@ -160,7 +160,11 @@ class Settings(BaseSettings):
         description="Connections that a process opens at most; the session lock adds one.",
     )
     database_wait_s: float = Field(
-        default=10.0, ge=0, le=600, description="Time to wait for a database server that is away."
+        default=10.0,
+        ge=0,
+        le=600,
+        description="Time to wait for a database server that is away; half of it, five seconds at "
+        "most, for one that is silent before it is asked whether it works.",
     )
     session_events: Literal["keep", "trim", "offload"] = Field(
         default="keep",
