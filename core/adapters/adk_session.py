@@ -214,12 +214,16 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         async with self._serial.hold(_CONNECTION, wait_s=_WAIT_S):
             connection, self._connection = self._connection, None
             if connection is not None:
-                await connection.close()
+                try:
+                    await connection.close()
+                finally:
+                    _OPEN.discard(connection)
 
     def __del__(self) -> None:
         # ADK's servers never close a session service; without this, Python warns at exit.
         if self._connection is not None:
             self._connection.stop()
+            _OPEN.discard(self._connection)
 
     def _is_migration_needed(self) -> bool:
         # The file is ours and never had ADK's old schema; looking would be I/O at construction.
@@ -297,7 +301,16 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             await connection.close()
             raise
         self._connection = connection
+        _OPEN.add(connection)
         return connection
+
+
+_OPEN: set[aiosqlite.Connection] = set()
+"""Connections in use.
+
+A service that nobody closes may be collected in any order with what it holds. Held here, its
+connection outlives it by the moment in which it is closed.
+"""
 
 
 def _key(session: Session) -> SessionKey:
