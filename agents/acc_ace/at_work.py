@@ -25,6 +25,10 @@ def begin_work(
         return None
     task = asyncio.create_task(work(), context=Context())
     at_work[id(over)] = task
-    # Holding on to what the work is over keeps its identity from being used again.
-    task.add_done_callback(lambda _, over=over: at_work.pop(id(over), None))  # type: ignore[misc]
+
+    def ended(_: "asyncio.Task[T]") -> None:
+        # Holding on to what the work is over keeps its identity from being used again.
+        at_work.pop(id(over), None)
+
+    task.add_done_callback(ended)
     return task
