@@ -1,4 +1,8 @@
-"""A running turn as server-sent events, ended wholly when nobody listens any more."""
+"""A running turn as server-sent events.
+
+When nobody listens any more, a turn without its answer is ended and undone; one that has answered
+stands, so it is left to learn from its answer.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -11,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from core.errors import ModelOutputError
 from schemas.report import TurnReport
-from schemas.turn_event import TurnDone, TurnEvent, TurnPaused
+from schemas.turn_event import Answer, TurnDone, TurnEvent, TurnPaused
 from server.problems import problem_of
 
 MEDIA_TYPE: Final = "text/event-stream"
@@ -26,13 +30,30 @@ class ClientGone(Exception):
     """The client closed the connection before its answer was ready."""
 
 
-async def unless_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await `work`; when the client goes away first, cancel it and raise ClientGone."""
+class Answering:
+    """The events of a turn, and whether its answer is among those that have come."""
+
+    def __init__(self, events: AsyncIterator[TurnEvent]) -> None:
+        self._events = events
+        self.answered = False
+
+    async def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        """Every event in order."""
+        async for event in self._events:
+            self.answered = self.answered or isinstance(event, Answer)
+            yield event
+
+
+async def unless_disconnected(
+    request: Request, work: Coroutine[Any, Any, _T], turn: Answering
+) -> _T:
+    """Await `work` on a turn; when the client goes away first, end it and raise ClientGone."""
     doing = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_disconnect(request))
     try:
         await asyncio.wait({doing, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not doing.done():
+            await _end(doing, turn)
             raise ClientGone
         return doing.result()
     finally:
@@ -41,10 +62,10 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -
         await asyncio.wait({doing, watching})
 
 
-async def result_of(events: AsyncIterator[TurnEvent]) -> TurnReport | TurnPaused:
+async def result_of(turn: Answering) -> TurnReport | TurnPaused:
     """Run a turn to its end; its report, or what it waits for."""
     result: TurnReport | TurnPaused | None = None
-    async for event in events:
+    async for event in turn:
         if isinstance(event, TurnDone):
             result = event.report
         elif isinstance(event, TurnPaused):
@@ -58,14 +79,15 @@ class EventStream:
     """Events of a turn as SSE text.
 
     One task runs the turn from its first event to its last, because ADK's tracing does not
-    bear a change of task in between. `aclose` cancels it.
+    bear a change of task in between. `aclose` ends it.
     """
 
-    def __init__(self, events: AsyncIterator[TurnEvent], *, path: str, data_dir: Path) -> None:
+    def __init__(self, turn: Answering, *, path: str, data_dir: Path) -> None:
+        self._turn = turn
         self._path = path
         self._data_dir = data_dir
         self._queue: asyncio.Queue[TurnEvent | Exception | None] = asyncio.Queue()
-        self._producer = asyncio.ensure_future(self._produce(events))
+        self._producer = asyncio.ensure_future(self._produce())
         self._first: TurnEvent | Exception | None = None
 
     async def start(self) -> None:
@@ -83,13 +105,12 @@ class EventStream:
                 yield ": waiting\n\n"
 
     async def aclose(self) -> None:
-        """End the turn if it still runs, and wait until it has been undone."""
-        self._producer.cancel()
-        await asyncio.wait({self._producer})
+        """End the turn if it still runs: wait until it is undone, or has learned."""
+        await _end(self._producer, self._turn)
 
-    async def _produce(self, events: AsyncIterator[TurnEvent]) -> None:
+    async def _produce(self) -> None:
         try:
-            async for event in events:
+            async for event in self._turn:
                 self._queue.put_nowait(event)
         except Exception as error:  # noqa: BLE001 - handed to whoever reads the queue
             self._queue.put_nowait(error)
@@ -126,6 +147,16 @@ class EventStreamResponse(StreamingResponse):
 
 
 _SILENCE: Final = TimeoutError("no event yet")
+
+
+async def _end(task: "asyncio.Future[Any]", turn: Answering) -> None:
+    """Wait for the end of a turn that has answered; cancel any other, and whoever cancels us."""
+    try:
+        if turn.answered:
+            await asyncio.wait({task})
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 async def _disconnect(request: Request) -> None:

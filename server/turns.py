@@ -18,6 +18,7 @@ from server.problems import documented
 from server.text import Text
 from server.turn_stream import (
     MEDIA_TYPE,
+    Answering,
     ClientGone,
     EventStream,
     EventStreamResponse,
@@ -117,11 +118,11 @@ async def chat(
 async def _answer(
     request: Request, context: ServerContext, key: SessionKey, body: TurnRequest, *, stream: bool
 ) -> Response:
-    events = _events(context, key, body)
+    turn = Answering(_events(context, key, body))
     try:
         if stream or MEDIA_TYPE in request.headers.get("accept", ""):
-            return await _streamed(request, context, events)
-        result = await unless_disconnected(request, result_of(events))
+            return await _streamed(request, context, turn)
+        result = await unless_disconnected(request, result_of(turn), turn)
     except ClientGone:
         return Response(status_code=_CLIENT_CLOSED)
     status = 202 if isinstance(result, TurnPaused) else 200
@@ -134,14 +135,10 @@ def _events(context: ServerContext, key: SessionKey, body: TurnRequest) -> Async
     )
 
 
-async def _streamed(
-    request: Request, context: ServerContext, events: AsyncIterator[TurnEvent]
-) -> Response:
-    stream = EventStream(
-        events, path=request.url.path, data_dir=context.container.settings.data_dir
-    )
+async def _streamed(request: Request, context: ServerContext, turn: Answering) -> Response:
+    stream = EventStream(turn, path=request.url.path, data_dir=context.container.settings.data_dir)
     try:
-        await unless_disconnected(request, stream.start())
+        await unless_disconnected(request, stream.start(), turn)
     except BaseException:
         await stream.aclose()
         raise

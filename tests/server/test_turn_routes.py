@@ -13,23 +13,28 @@ from core.errors import ModelRefused
 from schemas.limits import Limits
 from schemas.report import TurnReport
 from server.app import create_app
+from tests.fakes.default_replies import default_reply
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
 TURNS = "/v1/sessions/incident/turns"
 
+LOOPS = 50
+"""Rounds of the event loop, after which a hung-up connection has been noticed."""
+
 
 class Hold:
-    """A Generator that answers only when told."""
+    """A model, the Generator if not said otherwise, that answers only when told."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: dict[str, Any] | None = None) -> None:
+        self._reply = reply or {"final_answer": "at last"}
         self.asked = asyncio.Event()
         self.released = asyncio.Event()
 
     async def __call__(self, _request: LlmRequest) -> dict[str, Any]:
         self.asked.set()
         await self.released.wait()
-        return {"final_answer": "at last"}
+        return self._reply
 
 
 class Caller:
@@ -218,6 +223,23 @@ async def test_client_that_hangs_up_leaves_the_turn_wholly_undone(
     hold.released.set()
     again = await http.post(TURNS, json={"input": "still there?"})
     assert again.json()["turn"] == before["turn"] + 1
+
+
+@pytest.mark.parametrize("path", [TURNS, f"{TURNS}?stream=true"])
+async def test_turn_whose_client_hangs_up_after_the_answer_is_learned_from(
+    app: FastAPI, http: httpx.AsyncClient, scripted: ScriptedLlm, path: str
+) -> None:
+    hold = Hold(default_reply("reflector", ""))
+    scripted.on("reflector", hold)
+    caller = Caller(app, path, {"input": "db-02 is down"})
+    await hold.asked.wait()
+    caller.hang_up()
+    for _ in range(LOOPS):
+        await asyncio.sleep(0)
+    hold.released.set()
+    await caller.call
+    assert scripted.roles.count("curator") == 1
+    assert (await http.post(TURNS, json={"input": "still there?"})).json()["turn"] == 2
 
 
 async def test_failed_generator_is_a_problem_and_leaves_the_turn_undone(

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from core.errors import SessionBusyError, StoreError
-from schemas.turn_event import AnswerChunk, TurnEvent
-from server.turn_stream import EventStream
+from schemas.turn_event import Answer, AnswerChunk, TurnEvent
+from server.turn_stream import Answering, EventStream
 
 
 def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:
-    return EventStream(events, path="/v1/chat", data_dir=Path("data"))
+    return EventStream(Answering(events), path="/v1/chat", data_dir=Path("data"))
 
 
 async def test_events_come_in_order_as_named_blocks() -> None:
@@ -68,3 +68,37 @@ async def test_closing_ends_a_running_turn_and_waits_until_it_is_undone() -> Non
     await stream.start()
     await stream.aclose()
     assert undone.is_set()
+
+
+async def _learning(learn: asyncio.Event, ended: list[str]) -> AsyncIterator[TurnEvent]:
+    try:
+        yield Answer(text="so it is", model="m")
+        await learn.wait()
+        ended.append("learned")
+    except asyncio.CancelledError:
+        ended.append("cancelled")
+        raise
+
+
+async def test_closing_after_the_answer_waits_until_the_turn_has_learned() -> None:
+    learn, ended = asyncio.Event(), list[str]()
+    stream = _stream(_learning(learn, ended))
+    await stream.start()
+    closing = asyncio.create_task(stream.aclose())
+    await asyncio.sleep(0)
+    assert not closing.done()
+    learn.set()
+    await closing
+    assert ended == ["learned"]
+
+
+async def test_a_shutdown_cancels_the_learning_of_a_turn_that_nobody_listens_to() -> None:
+    ended: list[str] = []
+    stream = _stream(_learning(asyncio.Event(), ended))
+    await stream.start()
+    closing = asyncio.create_task(stream.aclose())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert ended == ["cancelled"]
