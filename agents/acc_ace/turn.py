@@ -111,7 +111,7 @@ class BoundedTurn(BaseAgent):
             try:
                 with self._container.pressure.turn():
                     async for event in self._pipeline.run_async(ctx):
-                        waiting.extend(_waiting_calls(event))
+                        waiting.extend(waiting_calls(event))
                         yield event
                 whole = True
             except AccAceError as error:
@@ -156,7 +156,7 @@ class BoundedTurn(BaseAgent):
             await undo_turn(self._container, record)
 
 
-def _waiting_calls(event: Event) -> Iterator[WaitingCall]:
+def waiting_calls(event: Event) -> Iterator[WaitingCall]:
     """The calls of an event that a person must answer."""
     waiting = event.long_running_tool_ids or ()
     for call in event.get_function_calls():

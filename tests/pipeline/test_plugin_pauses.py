@@ -12,6 +12,7 @@ from google.genai import types
 
 from schemas.authority import Authority
 from schemas.commit import CommitKind
+from schemas.turn_event import TurnDone, TurnPaused, WaitingCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of, whole
 
@@ -51,6 +52,19 @@ async def test_a_paused_turn_keeps_its_state_and_is_not_yet_evidence() -> None:
     assert await app.constraints() == [BAN]
     assert await app.evidence() == []
     assert app.reports == []
+
+
+async def test_the_listener_is_told_of_a_pause_and_of_the_calls_that_wait() -> None:
+    llm = ScriptedLlm().on("generator", call("approve", what="restart"), "Restarted.")
+    app = desk(llm)
+    [waiting] = calls_of(await app.say("Restart db-01."))
+    paused = app.told[-1]
+    assert isinstance(paused, TurnPaused)
+    assert paused.session == KEY.session
+    asked = WaitingCall(id=waiting.id or "", name="approve", args={"what": "restart"})
+    assert paused.calls == [asked]
+    await app.ask(result_of(waiting, APPROVED))
+    assert isinstance(app.told[-1], TurnDone)
 
 
 @pytest.mark.filterwarnings("ignore:.*ResumabilityConfig:UserWarning")  # ADK: experimental.

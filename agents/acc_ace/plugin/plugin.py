@@ -67,7 +67,7 @@ class BoundedMemoryPlugin(BasePlugin):
         """`container` is that of the process by default; `models` replaces those of the settings.
 
         `listener` is told what a turn does as it happens; the last event is TurnDone with the
-        report. Raises ConfigError or StoreError.
+        report, or TurnPaused with the calls that wait. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
         self._container = container or process_container()

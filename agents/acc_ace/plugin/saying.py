@@ -4,10 +4,11 @@ from google.adk.events import Event
 from google.genai import types
 
 from acc_ace.stages.tool_loop import result_text
+from acc_ace.turn import waiting_calls
 from acc_ace.turn_record import TurnRecord
 from acc_ace.user_content import attachment
 from schemas.interaction import ToolCall
-from schemas.turn_event import ToolStarted
+from schemas.turn_event import ToolStarted, WaitingCall
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
@@ -19,7 +20,7 @@ class Saying:
         self._record = record
         self._texts: list[str] = []
         self._output = ""
-        self._pending: set[str] = set()
+        self._pending: dict[str, WaitingCall] = {}
         self._spoke_last = False
 
     @property
@@ -37,6 +38,11 @@ class Saying:
         An agent that speaks after such a call has answered; the result will come as news.
         """
         return bool(self._pending) and not self._spoke_last
+
+    @property
+    def waiting(self) -> list[WaitingCall]:
+        """The calls without a result, in their order."""
+        return list(self._pending.values())
 
     def take(self, event: Event) -> None:
         """Read one event of the run; partial ones are repeated whole later."""
@@ -60,9 +66,12 @@ class Saying:
 
     def _wait(self, event: Event) -> None:
         if event.long_running_tool_ids:
-            self._pending |= event.long_running_tool_ids
+            self._pending |= {call.id: call for call in waiting_calls(event)}
+            for id_ in event.long_running_tool_ids - self._pending.keys():
+                self._pending[id_] = WaitingCall(id=id_, name="", args={})
             self._spoke_last = False
-        self._pending -= {response.id for response in event.get_function_responses() if response.id}
+        for response in event.get_function_responses():
+            self._pending.pop(response.id or "", None)
 
     def _hear(self, event: Event) -> None:
         if text := _shown(event.content):

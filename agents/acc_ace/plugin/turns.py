@@ -24,7 +24,7 @@ from core.errors import AccAceError, MemoryBypassedError
 from core.models.labels import note_on
 from schemas.generation import GeneratorOutput
 from schemas.tenancy import SessionKey
-from schemas.turn_event import Answer, TurnDone
+from schemas.turn_event import Answer, TurnDone, TurnPaused
 
 logger = logging.getLogger(__name__)
 
@@ -156,6 +156,9 @@ class Turns:
         record, answer = turn.record, turn.saying.answer
         if answer is None or record.committed is None:
             record.paused = turn.saying.waits
+            if record.paused:
+                waiting = turn.saying.waiting
+                record.tell(TurnPaused(session=record.key.session, calls=waiting))
             return
         used = used_bullets(
             shown_bullets(record, self._container.settings.limits), answer, record.tool_calls
