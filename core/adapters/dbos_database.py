@@ -7,6 +7,7 @@ second.
 import json
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from config import Settings
 from core.adapters.sqlite_database import make_directory
+from core.adapters.sqlite_scrub import PATIENTLY_S, PAUSE_S, still_read, try_scrub
 from core.errors import AccAceError, ConfigError, StoreError
 
 T = TypeVar("T")
@@ -99,17 +101,32 @@ class DbosDatabase:
             ) from error
 
     def scrub(self) -> None:
-        """Rewrite a SQLite file, so that no deleted text is left in free pages. StoreError."""
-        if self.file is not None:
-            self._each("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+        """Rewrite a SQLite file, so that no deleted text is left in it or in its log. Blocks.
+
+        Raises StoreError, also when another program reads the log for too long; it may be repeated.
+        """
+        if self.file is not None and self.file.exists():
+            self._each("VACUUM")
+            if not self.run(self._empty_log):
+                raise still_read(self.file)
+
+    def _empty_log(self) -> bool:
+        deadline = time.monotonic() + PATIENTLY_S
+        with closing(self._connect()) as connection:
+            while not (empty := try_scrub(connection)) and time.monotonic() < deadline:
+                time.sleep(PAUSE_S)
+        return empty
 
     def _each(self, *statements: str) -> None:
         def work() -> None:
-            with closing(sqlite3.connect(str(self.file), timeout=_BUSY_S)) as connection:
+            with closing(self._connect()) as connection:
                 for statement in statements:
                     connection.execute(statement).fetchall()
 
         self.run(work)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(str(self.file), timeout=_BUSY_S)
 
 
 class JsonSerializer(DbosSerializer):

@@ -140,7 +140,10 @@ class DbosLearningQueue:
         )
 
     async def erase(self, tenant: Tenant) -> int:
-        """Delete the user's jobs, running ones too: those find that their turn is gone."""
+        """Delete the user's jobs, running ones too: those find that their turn is gone.
+
+        Raises StoreError, also when their words are still in a file that another program reads.
+        """
 
         def work(client: DBOSClient) -> int:
             doomed = ids_of(client, tenant=tenant)
@@ -149,8 +152,8 @@ class DbosLearningQueue:
             return len(doomed)
 
         erased = await self._ask(work)
-        if erased:
-            await asyncio.to_thread(self._database.scrub)
+        # Also without jobs: the time before may have deleted them and failed here.
+        await asyncio.to_thread(self._database.scrub)
         return erased
 
     async def apps(self, user: str) -> set[str]:

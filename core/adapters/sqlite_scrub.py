@@ -26,7 +26,7 @@ PATIENTLY_S: Final = 2.0
 """How long an erasure waits before it fails and stays a job."""
 
 _TRY_MS: Final = 100
-_PAUSE_S: Final = 0.02
+PAUSE_S: Final = 0.02
 _EMPTY: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
@@ -70,7 +70,7 @@ async def scrubbed(attempt: Callable[[], Awaitable[bool]], path: Path, *, wait_s
         if loop.time() >= deadline:
             _log.warning("deleted_words_left file=%s-wal: another program reads it", path.name)
             return False
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(PAUSE_S)
     return True
 
 
