@@ -13,7 +13,11 @@ from core.models.embedded.wording import cited, say
 
 _ASKS_RULES = re.compile(
     r"\b(?:constraints?|rules?|bans?|polic(?:y|ies)|restrictions?|not allowed|forbidden|prohibited"
-    r"|allowed to)\b|制約|ルール|決まり|規則|禁止|してはいけ",
+    r"|allowed to|(?:i|we) (?:forbid|forbade|prohibit|rule out|ruled out)"
+    r"|what (?:must|should|shall|may|can|do) (?:i|we|you) (?:not|never)"
+    r"|what (?:mustn|shouldn|can)['’]t (?:i|we|you)"
+    r"|what (?:i|we|you) (?:must|should|may|can) (?:not|never))\b"
+    r"|制約|ルール|決まり|規則|禁止|しては(?:いけ|なら|だめ|ダメ|駄目)",
     re.IGNORECASE,
 )
 _ASKS_GOAL = re.compile(

@@ -181,6 +181,21 @@ async def test_what_it_does_not_know_it_says(question: str, unknown: str) -> Non
     assert unknown in await answer(question, state(BAN))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What must I not do?",
+        "What can't you do here?",
+        "What did I forbid?",
+        "Tell me what we should never do.",
+        "何をしてはだめですか？",
+        "何をしてはならないのですか？",
+    ],
+)
+async def test_rules_are_told_to_whoever_asks_what_is_forbidden(question: str) -> None:
+    assert f"- {BAN} [c-0001]" in await answer(question, state(BAN))
+
+
 async def test_rules_and_goal_are_told_on_request() -> None:
     current = state(BAN, goal_orientation="restore checkout")
     assert f"- {BAN} [c-0001]" in await answer("Which rules are active?", current)
