@@ -75,7 +75,6 @@ class _SingleTexts:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._took_one = False
 
     async def embedded(self, item: Unembedded) -> Embedded:
         """The vectors of the parts that are not refused. Raises EmbedderError for any other end."""
@@ -96,7 +95,6 @@ class _SingleTexts:
             await self._embedder.passages([PROBE])
         except EmbedderError:
             return False
-        self._took_one = True
         return True
 
     async def _of_text(self, text: str, row: int) -> Vector | None:
@@ -104,10 +102,10 @@ class _SingleTexts:
         try:
             (vector,) = await self._embedder.passages([text])
         except TextRefusedError as error:
-            # With a wrong setting everything is refused: then it is no text's fault.
-            if not self._took_one and not await self.takes_probe():
+            # When everything is refused, it is no text's fault. Asked at each refusal: a key may
+            # expire, or a model be unloaded, after any number of texts that were taken.
+            if not await self.takes_probe():
                 raise
             _log.warning("text_not_embedded row=%d %s", row, error)
             return None
-        self._took_one = True
         return vector

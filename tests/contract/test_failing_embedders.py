@@ -27,10 +27,12 @@ class _Busy(TopicEmbedder):
     """Takes so many texts, in calls of no more than are left, then none."""
 
     left = 1_000
+    ended = EmbedderError("answered HTTP 429: too many requests")
+    """Why it takes none then."""
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         if len(texts) > self.left:
-            raise EmbedderError(f"embedder {self.model} answered HTTP 429: too many requests")
+            raise self.ended
         self.left -= len(texts)
         return await super().passages(texts)
 
@@ -119,6 +121,24 @@ async def test_an_endpoint_that_refuses_every_text_marks_none_as_refused(
     embedder.refuses = ""
     await filled(stores)
     assert len(await found_by_meaning(stores, "feline")) == MANY
+
+
+async def test_an_endpoint_that_begins_to_refuse_every_text_marks_none_of_the_rest(
+    stores: Stores, embedder: _Stumbling
+) -> None:
+    embedder.refuses = "secret"
+    embedder.left = 4
+    embedder.ended = TextRefusedError("answered HTTP 400: no model is loaded")
+    pets = [artifact(f"pet{n}", f"a kitten {n}", at=1 + n) for n in range(12)]
+    await stores.artifacts.add(
+        [artifact("drive", "a car", at=0), *pets, artifact("long", "a secret", at=20)]
+    )
+    for _ in range(2):
+        with pytest.raises(TextRefusedError, match="no model is loaded"):
+            await filled(stores)
+    embedder.left = 1_000
+    await filled(stores)
+    assert await found_by_meaning(stores, "feline") == {pet.artifact_id for pet in pets}
 
 
 async def test_texts_that_the_endpoint_stumbles_at_hold_up_nothing_and_are_tried_again(
