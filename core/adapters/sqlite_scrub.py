@@ -52,8 +52,9 @@ async def scrub_connected(
     async def attempt() -> bool:
         async with connect() as connection:
             [(usual,)] = await connection.execute_fetchall("PRAGMA busy_timeout")
-            await connection.execute_fetchall(f"PRAGMA busy_timeout = {_TRY_MS}")
             try:
+                # Inside: a cancelled call may still set it, so it is always set back.
+                await connection.execute_fetchall(f"PRAGMA busy_timeout = {_TRY_MS}")
                 [(busy, *_)] = await connection.execute_fetchall(_EMPTY)
             finally:
                 await connection.execute_fetchall(f"PRAGMA busy_timeout = {usual}")

@@ -127,16 +127,16 @@ connection outlives it by the moment in which it is closed.
 
 
 async def _roll_back(connection: aiosqlite.Connection) -> None:
-    """Undo what is not committed, behind all that is queued; a cancel meanwhile waits for it."""
+    """Undo what is not committed, behind all that is queued; cancels meanwhile wait for it."""
+    # One task: whoever cancels again and again, as anyio does, would never let a new one end.
+    rollback = asyncio.ensure_future(connection.rollback())
     cancelled: asyncio.CancelledError | None = None
-    while True:
+    while not rollback.done():
         try:
-            await connection.rollback()
+            await asyncio.wait({rollback})
         except asyncio.CancelledError as error:
-            # That rollback is queued and will be run; the next one is only waited for.
             cancelled = error
-        else:
-            break
+    rollback.result()
     if cancelled is not None:
         raise cancelled
 

@@ -9,11 +9,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
 from core.adapters.adk_session import BoundedSessionService
+from core.adapters.sqlite_scrub import scrub_connected
+from core.adapters.sqlite_session_file import SessionFile
 from core.errors import StoreError
 
 MINE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
@@ -104,6 +107,44 @@ async def test_a_write_that_is_cancelled_before_it_begins_is_wholly_undone(
     await service.append_event(other, words("next"))
     assert await service.get_user_state(app_name="shop", user_id="aiko") == {}
     assert elsewhere.execute("SELECT invocation_id FROM events").fetchall() == [("next",)]
+
+
+async def test_a_write_ends_under_a_scope_that_cancels_it_again_and_again(
+    service: BoundedSessionService, elsewhere: sqlite3.Connection
+) -> None:
+    mine = await service.create_session(**MINE)
+    other = await service.create_session(**OTHER)
+
+    async def write() -> None:
+        await service.append_event(mine, words("cut off"))
+
+    with gate_before("INSERT INTO events") as gate:
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            await gate.reached.wait()
+            group.cancel_scope.cancel()
+            gate.open()
+    await service.append_event(other, words("next"))
+    assert elsewhere.execute("SELECT invocation_id FROM events").fetchall() == [("next",)]
+
+
+async def test_a_cancelled_deletion_leaves_the_connection_as_patient_as_it_was(
+    tmp_path: Path,
+) -> None:
+    file = SessionFile(tmp_path / "sessions.db", "CREATE TABLE IF NOT EXISTS notes (text TEXT)")
+    async with file.use() as connection:
+        before = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
+    with gate_before("PRAGMA busy_timeout = 100") as gate:
+        scrub = asyncio.create_task(scrub_connected(file.use, file.path, wait_s=0))
+        await gate.reached.wait()
+        scrub.cancel()
+        await asyncio.sleep(0)
+        gate.open()
+        await asyncio.wait({scrub})
+    async with file.use() as connection:
+        after = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
+    assert [tuple(row) for row in after] == [tuple(row) for row in before]
+    await file.close()
 
 
 async def test_an_idle_process_keeps_nobody_out_after_a_cancelled_write(
