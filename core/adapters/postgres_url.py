@@ -1,6 +1,5 @@
 """Read a PostgreSQL URL, and name its server without user and password."""
 
-import re
 from typing import Final
 
 import psycopg
@@ -38,9 +37,12 @@ def server_name(url: str) -> str:
 
 
 def _is_cut_wrongly(url: str) -> bool:
-    """Whether an @ stands behind the first / or ?, or a second one before it."""
+    """Whether an @ stands in the path, or a second one before it.
+
+    One in the query may be right; a password that is cut at its ? leaves no query that can be read.
+    """
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
         return False
-    server, *rest = re.split(r"[/?]", url.removeprefix(scheme), maxsplit=1)
-    return server.count("@") > 1 or any("@" in part for part in rest)
+    server, _, path = url.removeprefix(scheme).partition("?")[0].partition("/")
+    return server.count("@") > 1 or "@" in path

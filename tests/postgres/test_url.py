@@ -38,6 +38,9 @@ def test_a_password_that_cuts_the_url_wrongly_is_told_without_it(
         ("postgresql://acc:a#b:c+=@database/acc?sslmode=require", "database:5432/acc"),
         ("postgresql://acc:pw@/acc?host=/cloudsql/a:b:c", "/cloudsql/a:b:c:5432/acc"),
         ("postgresql://database", "database:5432/"),
+        ("postgresql://acc:pw@database/acc?application_name=me@host", "database:5432/acc"),
+        ("postgresql://database/acc?user=aiko@tenant&password=x", "database:5432/acc"),
+        ("postgresql://a@database/acc?sslrootcert=/home/me@corp/ca.pem", "database:5432/acc"),
         ("host=database dbname=a@b password=c/d@e", "database:5432/a@b"),
     ],
 )  # fmt: skip
