@@ -4,8 +4,8 @@ Within the process tasks queue for an in-process lock. The one that has it then 
 with an owner and an expiry, renewed while the turn runs. A process that dies leaves a lease that
 expires, and on the same machine the next one sees that its owner is gone and does not wait for
 that. While the owner is there to be seen, an end that has passed may be a clock that was put
-forward: its lease is taken only when it has stayed unrenewed for its whole length under the eyes of
-who waits, by a clock that nobody sets. A lease that ends later than one taken now would was made
+forward: its lease is taken only when it has stayed unrenewed for two renewals under the eyes of who
+waits, by a clock that nobody sets. A lease that ends later than one taken now would was made
 before the clock was set back: it is cut to that, so that one whose owner is gone ends as any other,
 and one whose owner is there is renewed. If a lease is lost (the process was stopped for longer than
 it lasts), the journal's compare-and-swap still lets only one of the two turns commit.
@@ -35,6 +35,12 @@ _POLL_S = 0.1
 
 _LEASE_S: Final = 30.0
 
+_RENEWALS: Final = 3
+"""Renewals in the time that a lease lasts."""
+
+_RENEWALS_MISSED: Final = 2
+"""After so many, whoever holds an expired lease has lost it. Less than a turn waits by default."""
+
 
 class SqliteSessionLock:
     """A SessionLock among processes: an in-process queue and a lease in the database."""
@@ -56,6 +62,7 @@ class SqliteSessionLock:
         self._database = database
         self._clock = clock
         self._lease_s = lease_s
+        self._renewal_s = lease_s / _RENEWALS
         self._process = process
         self._watch = LeaseWatch(monotonic)
         self._not_returned: deque[str] = deque(maxlen=WATCHED)
@@ -90,6 +97,7 @@ class SqliteSessionLock:
     async def _take(self, key: SessionKey, owner: str) -> bool:
         """Take or renew the lease; False while it is another owner's."""
         now = self._clock.now().timestamp()
+        not_returned = tuple(self._not_returned)
 
         def work(connection: sqlite3.Connection) -> bool:
             _bring_near(connection, key, now + self._lease_s)
@@ -102,10 +110,18 @@ class SqliteSessionLock:
                 "SET owner = excluded.owner, expires_at = excluded.expires_at",
                 (*key, owner, now + self._lease_s),
             )
-            self._watch.forget(key)
+            connection.executemany(
+                "DELETE FROM leases WHERE owner = ?", [(other,) for other in not_returned]
+            )
             return True
 
-        return await self._database.write(work)
+        taken = await self._database.write(work)
+        if taken:
+            self._watch.forget(key)
+            for other in not_returned:
+                with suppress(ValueError):
+                    self._not_returned.remove(other)
+        return taken
 
     def _is_over(self, key: SessionKey, lease: Lease, now: float) -> bool:
         """Whether the lease of another owner may be taken."""
@@ -115,11 +131,11 @@ class SqliteSessionLock:
         unrenewed_s = self._watch.unrenewed_s(key, lease)
         if lease.expires_at > now:
             return False
-        return not is_there(process) or unrenewed_s >= self._lease_s
+        return not is_there(process) or unrenewed_s >= _RENEWALS_MISSED * self._renewal_s
 
     async def _renew(self, key: SessionKey, owner: str) -> None:
         while True:
-            await asyncio.sleep(self._lease_s / 3)
+            await asyncio.sleep(self._renewal_s)
             try:
                 if not await self._take(key, owner):
                     _log.warning("lease_lost session=%s", key.session)
@@ -131,8 +147,8 @@ class SqliteSessionLock:
         try:
             await self._database.write(lambda connection: _drop(connection, key, owner))
         except StoreError:
-            # The turn is over and its result stands. Here the next turn takes the lease over at
-            # once; for other processes it expires.
+            # The turn is over and its result stands. The next turn of this process gives it back,
+            # whatever its session; if none comes, it expires.
             self._not_returned.append(owner)
             _log.warning("lease_not_returned session=%s", key.session, exc_info=True)
 

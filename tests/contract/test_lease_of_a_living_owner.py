@@ -10,11 +10,15 @@ from core.adapters.lease_watch import WATCHED, Lease, LeaseWatch
 from core.adapters.sqlite_database import SqliteDatabase
 from core.adapters.sqlite_lock import SqliteSessionLock
 from core.errors import SessionBusyError
+from schemas.limits import Limits
 from schemas.tenancy import SessionKey
 from tests.contract.values import KEY
 from tests.fakes.clock import FixedClock
 
 LEASE_S = 30
+
+MISSED_S = 20
+"""Two renewals."""
 
 
 @pytest.fixture
@@ -51,7 +55,7 @@ async def test_a_clock_put_forward_lets_no_second_turn_in(
         assert await busy(waiting)
         clock.advance(days=1)
         assert await busy(waiting)
-        stopwatch.now += LEASE_S - 1
+        stopwatch.now += MISSED_S - 1
         assert await busy(waiting)
 
 
@@ -63,8 +67,34 @@ async def test_the_lease_of_an_owner_that_hangs_is_taken_once_it_was_seen_unrene
     async with SqliteSessionLock(database, clock).hold(KEY, wait_s=0):
         assert await busy(waiting)
         clock.advance(seconds=LEASE_S)
-        stopwatch.now += LEASE_S
+        stopwatch.now += MISSED_S
         assert not await busy(waiting)
+
+
+async def test_a_lease_that_is_never_given_back_ends_within_the_time_that_a_turn_waits(
+    database: SqliteDatabase, clock: FixedClock
+) -> None:
+    assert MISSED_S < Limits().turn_wait_s
+    stopwatch = Stopwatch()
+    async with SqliteSessionLock(database, clock).hold(KEY, wait_s=0):
+        await database.write(_refuse_deletes)
+    clock.advance(seconds=LEASE_S - Limits().turn_wait_s)
+    new_process = SqliteSessionLock(database, clock, monotonic=stopwatch)
+    assert await busy(new_process)
+    clock.advance(seconds=Limits().turn_wait_s)
+    stopwatch.now += Limits().turn_wait_s - 1
+    assert not await busy(new_process)
+
+
+async def test_the_next_turn_of_the_process_gives_back_what_could_not_be(
+    database: SqliteDatabase, clock: FixedClock
+) -> None:
+    lock = SqliteSessionLock(database, clock)
+    async with lock.hold(KEY, wait_s=0):
+        await database.write(_refuse_deletes)
+    await database.write(_allow_deletes)
+    async with lock.hold(KEY._replace(session="another"), wait_s=0):
+        assert not await busy(SqliteSessionLock(database, clock))
 
 
 async def test_a_renewal_begins_the_watch_anew(database: SqliteDatabase, clock: FixedClock) -> None:
