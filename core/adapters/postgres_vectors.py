@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from core.adapters.dense_query import DenseQuery
 from core.adapters.json_codec import decode
+from core.adapters.model_numbers import ranges_without
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_schema import Connection, vector_path
 from core.ports.vector_store import Embedded, Unembedded
@@ -85,10 +86,10 @@ _INSERT = """
     INSERT INTO {table} (artifact, tenant, model, vector) VALUES (%s, %s, %s, %s::halfvec)
 """
 
-_MISSING = """
+_MISSING = b"""
     SELECT artifacts.id, artifacts.body FROM artifact_embeddings
       JOIN artifacts ON artifacts.id = artifact_embeddings.artifact
-     WHERE model {comparison} %s AND NOT retired
+     WHERE model BETWEEN %s AND %s AND NOT retired
      ORDER BY model DESC, artifact DESC LIMIT %s
 """
 
@@ -118,16 +119,14 @@ class PostgresVectors:
     async def unembedded(
         self, model: str, dimension: int | None, *, limit: int
     ) -> Sequence[Unembedded]:
-        """Artifacts of any tenant without vectors of this model, the newest first."""
+        """Artifacts of any tenant without vectors of this model: of no model, then of others."""
 
         def work(connection: Connection) -> list[Unembedded]:
-            # A model without a number has embedded nothing, not even what has the number 0.
-            number = model_number(connection, model, dimension) or -1
+            number = model_number(connection, model, dimension)
             rows: list[tuple[int, str]] = []
-            # Two ranges of the index, where 'not equal' would read all of it.
-            for comparison in ("<", ">"):
-                statement = _MISSING.format(comparison=comparison).encode()
-                rows += connection.execute(statement, (number, limit - len(rows))).fetchall()
+            for lowest, highest in ranges_without(number):
+                values = (lowest, highest, limit - len(rows))
+                rows += connection.execute(_MISSING, values).fetchall()
             return [_unembedded(connection, row, body) for row, body in rows]
 
         return await self._database.read(work)

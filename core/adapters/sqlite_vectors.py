@@ -15,6 +15,7 @@ import numpy as np
 
 from core.adapters.half_floats import floats, packed, unpacked
 from core.adapters.json_codec import decode
+from core.adapters.model_numbers import ranges_without
 from core.adapters.sign_index import (
     Floats,
     SignIndex,
@@ -81,18 +82,17 @@ class SqliteVectors:
     async def unembedded(
         self, model: str, dimension: int | None, *, limit: int
     ) -> Sequence[Unembedded]:
-        """Artifacts of any tenant without vectors of this model, the newest first."""
+        """Artifacts of any tenant without vectors of this model: of no model, then of others."""
 
         def work(connection: sqlite3.Connection) -> list[Unembedded]:
-            # A model without a number has embedded nothing, not even what has the number 0.
-            number = model_number(connection, model, dimension) or -1
+            number = model_number(connection, model, dimension)
             rows: list[tuple[int, str]] = []
-            # Two ranges of the index, where 'not equal' would read all of it.
-            for condition in ("embedded < ?", "embedded > ?"):
+            for lowest, highest in ranges_without(number):
                 rows += connection.execute(
-                    f"SELECT id, body FROM artifacts WHERE {condition} AND NOT retired "  # noqa: S608 - one of two constants
+                    "SELECT id, body FROM artifacts "
+                    "WHERE embedded BETWEEN ? AND ? AND NOT retired "
                     "ORDER BY embedded DESC, id DESC LIMIT ?",
-                    (number, limit - len(rows)),
+                    (lowest, highest, limit - len(rows)),
                 ).fetchall()
             return [_unembedded(connection, row, body) for row, body in rows]
 

@@ -35,6 +35,7 @@ class VectorStore(Protocol):
     ) -> Sequence[Unembedded]:
         """Artifacts of any tenant that have no vectors of this model, the newest first.
 
+        Those with vectors of another model may come after all that have none.
         A dimension that is not known yet counts as the one that the stored vectors have.
         """
         ...

@@ -22,6 +22,9 @@ from tests.fakes.word_embedder import TopicEmbedder
 MANY = 40
 """More than are read from a store at once."""
 
+TOO_MANY = 70
+"""More than are put off before the endpoint is left alone."""
+
 
 class _Busy(TopicEmbedder):
     """Takes so many texts, in calls of no more than are left, then none."""
@@ -155,6 +158,22 @@ async def test_texts_that_the_endpoint_stumbles_at_hold_up_nothing_and_are_tried
     embedder.stumbles_at = ""
     await filled(stores)
     assert len(await found_by_meaning(stores, "feline")) == 1 + MANY
+
+
+async def test_after_a_model_changed_new_turns_are_embedded_before_old_ones(
+    stores: Stores, embedder: _Stumbling
+) -> None:
+    await stores.artifacts.add(
+        [artifact(f"odd{n}", f"an odd car {n}", at=n) for n in range(TOO_MANY)]
+    )
+    await filled(stores)
+    embedder.model, embedder.stumbles_at = "test/newer", "odd"
+    # Before the first vectors of the new model, then with some.
+    for new in (["rain", "cat"], ["kitten"]):
+        await stores.artifacts.add([artifact(word, f"a {word}", at=100) for word in new])
+        with pytest.raises(EmbedderError, match="stumbled"):
+            await filled(stores)
+    assert await found_by_meaning(stores, "feline") == {"cat", "kitten"}
 
 
 class _Shelf:
