@@ -37,10 +37,7 @@ def server_name(url: str) -> str:
 
 
 def _is_cut_wrongly(url: str) -> bool:
-    """Whether an @ stands in the path, or a second one before it.
-
-    One in the query may be right; a password that is cut at its ? leaves no query that can be read.
-    """
+    """Whether an @ stands in the path, or a second one before it; in the query one may be right."""
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
         return False
