@@ -31,6 +31,11 @@ class Summary(StoredValue):
         exclude_if=lambda times: times == 0,
         description="The session's `restores` when it was begun.",
     )
+    session_began: datetime | None = Field(
+        default=None,
+        exclude_if=lambda at: at is None,
+        description="The `created_at` of the session that it is of.",
+    )
     created_at: datetime
 
 

@@ -203,7 +203,9 @@ class Housekeeper:
 
     async def _summarise(self, key: SessionKey) -> None:
         container = self._container
-        while record := await container.directory.find(key):
+        before: SessionRecord | None = None
+        # A record that a summary did not change took it for late, as it would the next one.
+        while (record := await container.directory.find(key)) and record != before:
             summary = await summarise(
                 Past(
                     key=key,
@@ -212,6 +214,7 @@ class Housekeeper:
                     summary=record.summary,
                     after_turn=record.history_from,
                     restores=record.restores,
+                    began=record.created_at,
                 ),
                 completion=self._summarizer,
                 prompt=self._prompts.summarizer,
@@ -221,6 +224,7 @@ class Housekeeper:
             if summary is None:
                 return
             await container.directory.summarise(key, summary)
+            before = record
 
     async def _offload(self, key: SessionKey, *, outlives_session: bool = False) -> None:
         await offload(

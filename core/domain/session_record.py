@@ -60,13 +60,14 @@ def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
     """The record with a summary, unless that is overtaken.
 
     Or of words from before a reset, or begun before the session went back to other turns, or for
-    a deleted one of the same name.
+    a deleted one of the same name. Which one it is for is told by when that began, not by when the
+    summary was made: a clock that was ahead then would let each summary be late.
     """
     known = record.summary.through_turn if record.summary else 0
     late = (
         summary.through_turn <= max(known, record.history_from)
         or summary.restores != record.restores
-        or summary.created_at < record.created_at
+        or summary.session_began != record.created_at
     )
     return record if late else record.model_copy(update={"summary": summary})
 

@@ -45,6 +45,8 @@ class Past:
     """Messages of this turn and earlier ones are past a reset and no longer belong to it."""
     restores: int = 0
     """How often the session had gone back to other turns when this was read."""
+    began: datetime | None = None
+    """When the session began, by its record."""
     at: datetime | None = None
     """When x_t is said, in the zone whose days it means."""
 

@@ -59,6 +59,7 @@ async def summarise(
         through_turn=old[-1].turn,
         model=asked.model if written else EXTRACTIVE,
         restores=past.restores,
+        session_began=past.began,
         created_at=now,
     )
 

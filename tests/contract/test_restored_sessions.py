@@ -11,7 +11,11 @@ from tests.fakes.clock import START
 
 def summary(through: int, *, restores: int = 0) -> Summary:
     return Summary(
-        content=f"to {through}", through_turn=through, restores=restores, created_at=START
+        content=f"to {through}",
+        through_turn=through,
+        restores=restores,
+        session_began=START,
+        created_at=START,
     )
 
 
@@ -50,6 +54,16 @@ async def test_a_summary_of_a_deleted_session_is_none_of_the_next_one(stores: Co
     await stores.directory.open(KEY, at=begun, memory="summary")
     await stores.directory.summarise(KEY, summary(4))
     assert (await kept(stores)).summary is None
+
+
+async def test_a_summary_is_kept_of_a_session_that_began_while_the_clock_was_ahead(
+    stores: Container,
+) -> None:
+    began = START + timedelta(hours=1)
+    await stores.directory.open(KEY, at=began, memory="summary")
+    made = summary(4).model_copy(update={"session_began": began})
+    await stores.directory.summarise(KEY, made)
+    assert (await kept(stores)).summary == made
 
 
 async def test_messages_begin_where_they_did_or_after_an_older_reset(stores: Container) -> None:

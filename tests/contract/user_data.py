@@ -76,7 +76,9 @@ async def fill(
     await container.artifacts.add([artifact("a1", f"{mark('note')} kitten", tenant=key.tenant)])
     await filled(container)
     await container.directory.open(key, at=START, memory="acc")
-    summary = Summary(content=mark("summary"), through_turn=1, created_at=START)
+    summary = Summary(
+        content=mark("summary"), through_turn=1, session_began=START, created_at=START
+    )
     await container.directory.summarise(key, summary)
     await container.jobs.enqueue(Job.of(JobKind.OFFLOAD, key, at=START, detail=mark("job")))
     await _fill_chat(sessions, key)
