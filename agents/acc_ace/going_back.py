@@ -4,9 +4,9 @@ from acc_ace.session_life import SessionLife
 from core.container import Container
 from core.errors import NotFoundError
 from core.turn.committing import restore_state
-from core.turn.lineage import line, way
-from core.turn.rejoining import rejoin
-from schemas.commit import CommitKind, CommittedState
+from core.turn.lineage import line
+from core.turn.returning import finish_return, left_version, return_turns
+from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.tenancy import SessionKey
 
 
@@ -15,7 +15,8 @@ class GoingBack:
 
     Nothing is rewritten: the journal keeps what was. The turns of the session are those that led
     to the state: what came of others is no longer recalled, and turns that were undone stand again
-    when the session goes back to where they were there.
+    when the session goes back to where they were there. What an earlier going back has left that
+    ended half-way is done first.
     """
 
     def __init__(self, container: Container, life: SessionLife) -> None:
@@ -27,11 +28,18 @@ class GoingBack:
         entry = await self._container.journal.get(key, version)
         if entry is None:
             raise NotFoundError(f"session '{key.session}' has no version {version}")
+        await finish_return(self._container, key, await self._container.journal.head(key))
         return await self._restore(key, entry.state)
 
     async def before_last_turn(self, key: SessionKey) -> CommittedState:
-        """Take the last turn back. Raises NotFoundError when there is none."""
+        """Take the last turn back. Raises NotFoundError when there is none.
+
+        An undo that ended half-way is finished, and takes no other turn back.
+        """
         head = await self._container.journal.head(key)
+        left = await finish_return(self._container, key, head)
+        if head is not None and left is not None and await self._was_undo(key, head, left):
+            return head.state
         if head is None or head.state.turn == 0:
             raise NotFoundError(f"session '{key.session}' has no turn to undo")
         return await self._restore(key, await self._before_turn(key, head.state))
@@ -41,24 +49,22 @@ class GoingBack:
         head = await self._container.journal.head(key)
         if head is None:
             return
+        await finish_return(self._container, key, head)
         await self._write(key, CommittedState(turn=head.state.turn), follows=None)
         await self._life.was_reset(key, head.state.turn)
 
     async def _restore(self, key: SessionKey, target: CommittedState) -> CommittedState:
-        journal = self._container.journal
-        taken = await way(journal, key, await self._begin(key, target.version), target.version)
+        here = await left_version(self._container, key, target.version)
         restored = await self._write(key, target, follows=target.version)
-        await self._container.evidence.mark_undone(key, taken.turn)
-        await self._life.was_restored(key, taken.turn, taken.history_from)
-        await rejoin(self._container, key, taken.joined, after_turn=taken.turn)
+        await return_turns(self._container, key, here=here, there=target.version)
         return restored
 
-    async def _begin(self, key: SessionKey, target: int) -> int:
-        """Where the session goes back from: before earlier tries, which may have ended halfway."""
-        entry = await self._container.journal.head(key)
-        while entry is not None and entry.kind is CommitKind.ROLLBACK and entry.follows == target:
-            entry = await self._container.journal.get(key, entry.state.version - 1)
-        return entry.state.version if entry else 0
+    async def _was_undo(self, key: SessionKey, head: JournalEntry, left: int) -> bool:
+        """Whether the head, which left a version, took back the turn of that version alone."""
+        entry = await self._container.journal.get(key, left)
+        if entry is None:
+            return False
+        return (await self._before_turn(key, entry.state)).version == head.follows
 
     async def _write(
         self, key: SessionKey, target: CommittedState, *, follows: int | None

@@ -16,7 +16,7 @@ from config import Role
 from core.adapters.bounded_sessions import drop_session
 from core.container import Container
 from core.errors import AccAceError
-from core.turn.forgetting import forget_session, forget_undone, knows_session
+from core.turn.forgetting import forget_session, knows_session
 from schemas.job import JobKind, job_id
 from schemas.tenancy import SessionKey, Tenant
 
@@ -51,14 +51,6 @@ class SessionLife:
         if self._container.settings.offload:
             await self._keeper.ask_offload(key, Reason.RESET)
             self.wake()
-
-    async def was_restored(self, key: SessionKey, turn: int, history_from: int | None) -> None:
-        """Forget what is known from the undone turns, which are those later than `turn`.
-
-        When the session went back across a reset, its messages begin after `history_from`.
-        """
-        await forget_undone(self._container, key, turn)
-        await self._container.directory.restored(key, turn=turn, history_from=history_from)
 
     async def forget(self, key: SessionKey, *, keep_notes: bool) -> bool:
         """Delete a session; whether anything of it was held.

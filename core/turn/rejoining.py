@@ -1,6 +1,6 @@
 """Turns that were undone stand again when a session goes back to a state that they led to."""
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 
 from core.container import Container
 from core.domain.event_artifacts import event_piece_id
@@ -20,23 +20,40 @@ async def rejoin(
     All of them are later than `after_turn`.
     Raises StoreError; trying again does what is left.
     """
+    async for undone in _undone(container, key, versions, after_turn=after_turn):
+        await _answered(container, key, undone)
+
+
+async def has_left(
+    container: Container, key: SessionKey, versions: Collection[int], *, after_turn: int
+) -> bool:
+    """Whether some of the turns that `rejoin` lets stand again are undone. Raises StoreError."""
+    async for _ in _undone(container, key, versions, after_turn=after_turn):
+        return True
+    return False
+
+
+async def _undone(
+    container: Container, key: SessionKey, versions: Collection[int], *, after_turn: int
+) -> AsyncIterator[Interaction]:
     before: str | None = None
     while versions and (page := await container.evidence.list(key, limit=_PAGE, before=before)):
         for interaction in page:
             if interaction.turn <= after_turn:
                 return
             if interaction.ccs_version in versions and interaction.outcome is Outcome.UNDONE:
-                await _answered(container, key, interaction)
+                yield interaction
         before = page[-1].invocation_id
 
 
 async def _answered(container: Container, key: SessionKey, undone: Interaction) -> None:
     turn = undone.model_copy(update={"outcome": Outcome.ANSWERED})
-    await container.evidence.record(key, turn)
     limit = container.settings.limits.tool_result_tokens
     pieces = await _pieces(container, key, turn.invocation_id)
     # A turn of the same number that was taken instead has left artifacts of the same ids.
     await container.artifacts.add([*turn_artifacts(key, turn, max_tokens=limit), *pieces])
+    # Last: as long as it is undone, it is seen that this is still to be done.
+    await container.evidence.record(key, turn)
 
 
 async def _pieces(container: Container, key: SessionKey, invocation_id: str) -> list[Artifact]:

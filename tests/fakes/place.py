@@ -49,22 +49,33 @@ class Place:
 
     def refuse_deletes(self, table: str) -> None:
         """Let the database refuse to delete rows of a table."""
+        self._refuse("DELETE", table)
+
+    def refuse_updates(self, table: str) -> None:
+        """Let the database refuse to change rows of a table."""
+        self._refuse("UPDATE", table)
+
+    def _refuse(self, change: str, table: str) -> None:
         refuse = (
-            f"CREATE TRIGGER refuse BEFORE DELETE ON {table} "
+            f"CREATE TRIGGER refuse BEFORE {change} ON {table} "
             "BEGIN SELECT RAISE(ABORT, 'refused'); END"
         )
         if self.settings.store == "postgres":
             self.execute(
-                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
                 "$$ BEGIN RAISE EXCEPTION 'refused'; END $$"
             )
             refuse = (
-                f"CREATE TRIGGER refuse BEFORE DELETE ON {table} "
+                f"CREATE TRIGGER refuse BEFORE {change} ON {table} "
                 "FOR EACH ROW EXECUTE FUNCTION refuse()"
             )
         self.execute(refuse)
 
     def allow_deletes(self, table: str) -> None:
+        """Take the refusal back."""
+        self.allow_updates(table)
+
+    def allow_updates(self, table: str) -> None:
         """Take the refusal back."""
         on = "" if self.settings.store == "sqlite" else f" ON {table}"
         self.execute(f"DROP TRIGGER refuse{on}")

@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.ports.journal import Journal
 from core.turn.bootstrapping import bootstrap
 from core.turn.inputs import take_input
+from core.turn.returning import finish_return
 from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommittedState
@@ -61,6 +62,7 @@ class StateInitializer(ContentlessStage):
             record.key, at=self._container.clock.now(), memory=record.memory
         )
         head = await self._container.journal.head(record.key)
+        await finish_return(self._container, record.key, head)
         if head is not None:
             record.previous = head.state
         elif self._container.settings.bootstrap:

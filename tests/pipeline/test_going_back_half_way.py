@@ -1,0 +1,99 @@
+"""A going back whose process died, or whose store was away, after the journal had it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from core.errors import StoreError
+from schemas.artifact import RecallQuery
+from schemas.commit import CommittedState
+from tests.fakes.place import Place
+from tests.pipeline.test_going_back_and_forth import answered, replayed, say
+from tests.pipeline.test_session_life import KEY, Life
+
+
+@pytest.fixture
+async def life(place: Place) -> AsyncIterator[Life]:
+    living = Life(place, offload=False)
+    yield living
+    await living.conversation.close()
+
+
+async def cut_off(
+    place: Place, going_back: Callable[[], Awaitable[CommittedState]], *, by: str
+) -> None:
+    """Let the state go back, and no row of a table change with it."""
+    place.refuse_updates(by)
+    with pytest.raises(StoreError):
+        await going_back()
+    place.allow_updates(by)
+
+
+@pytest.mark.parametrize("by", ["interactions", "artifacts"])
+async def test_an_undo_that_is_sent_again_takes_one_turn_back(
+    life: Life, place: Place, by: str
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await cut_off(place, lambda: life.conversation.undo(KEY), by=by)
+    assert (await life.conversation.undo(KEY)).turn == 3
+    assert await replayed(life) == ["old-1", "old-2", "old-3"]
+
+
+@pytest.mark.parametrize("by", ["interactions", "artifacts"])
+async def test_the_next_turn_does_not_know_a_turn_whose_undo_was_cut_off(
+    life: Life, place: Place, by: str
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await cut_off(place, lambda: life.conversation.undo(KEY), by=by)
+    assert await replayed(life) == ["old-1", "old-2", "old-3"]
+    assert await answered(life) == [1, 2, 3, 4]
+    about = RecallQuery(key=KEY, text="old-4 is what I say", limit=20)
+    found = (await life.container.artifacts.recall(about)).candidates
+    assert not any("old-4" in candidate.artifact.content for candidate in found)
+
+
+async def test_an_undo_after_a_rollback_that_was_cut_off_takes_one_more_turn_back(
+    life: Life, place: Place
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await cut_off(place, lambda: life.conversation.rollback(KEY, 2), by="interactions")
+    assert (await life.conversation.undo(KEY)).turn == 1
+    assert await replayed(life) == ["old-1"]
+
+
+async def test_a_rollback_to_another_version_leaves_no_turn_of_one_that_was_cut_off(
+    life: Life, place: Place
+) -> None:
+    await say(life, "old", 1, 2, 3, 4, 5)
+    await life.conversation.rollback(KEY, 2)
+    await say(life, "new", 3, 4)
+    await cut_off(place, lambda: life.conversation.rollback(KEY, 5), by="interactions")
+    await life.conversation.rollback(KEY, 4)
+    assert await replayed(life) == ["old-1", "old-2", "old-3", "old-4"]
+
+
+async def test_a_reset_leaves_no_turn_of_an_undo_that_was_cut_off(life: Life, place: Place) -> None:
+    await say(life, "old", 1, 2)
+    await cut_off(place, lambda: life.conversation.undo(KEY), by="interactions")
+    await life.conversation.reset(KEY)
+    assert await replayed(life) == []
+
+
+async def test_turns_of_a_return_that_was_cut_off_stand_in_the_next_turn(
+    life: Life, place: Place
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await life.conversation.rollback(KEY, 1)
+    await life.conversation.rollback(KEY, 4)
+    # As it is left by a process that died before the second turn stood again.
+    place.execute("UPDATE interactions SET outcome = 'undone' WHERE turn = 2")
+    assert await replayed(life) == ["old-1", "old-2", "old-3", "old-4"]
+
+
+async def test_two_undos_that_were_whole_take_two_turns_back(life: Life) -> None:
+    await say(life, "old", 1, 2, 3, 4, 5)
+    await life.conversation.rollback(KEY, 2)
+    await life.conversation.rollback(KEY, 5)
+    await life.conversation.undo(KEY)
+    assert (await life.conversation.undo(KEY)).turn == 3
+    assert await replayed(life) == ["old-1", "old-2", "old-3"]
