@@ -125,14 +125,18 @@ class SqlArtifactStore(Generic[C, R]):
                 return Recall()
             asked = await vector
         chosen = await self._read(
-            lambda rows: self._choose(rows, query, terms, found, asked, limit=query.limit)
+            lambda rows: self._choose(
+                rows, query, terms, found, asked, limit=query.limit, max_tokens=query.max_tokens
+            )
         )
         artifacts = _artifacts(chosen.bodies)
         ranked = chosen.ranked
         if not all(is_valid(artifact, query.asked_at) for artifact in artifacts.values()):
             # They are few as a rule, so that what they stand before is read only now.
             chosen = await self._read(
-                lambda rows: self._choose(rows, query, terms, found, asked, limit=MOST_RANKED)
+                lambda rows: self._choose(
+                    rows, query, terms, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                )
             )
             artifacts = _artifacts(chosen.bodies)
             ranked = shortlist(
@@ -189,8 +193,9 @@ class SqlArtifactStore(Generic[C, R]):
         asked: Asked,
         *,
         limit: int,
+        max_tokens: int,
     ) -> _Chosen:
-        """The best `limit` of the pool, with the previous turn."""
+        """The best `limit` of the pool within `max_tokens`, with the previous turn."""
         near = self._near(rows, query, found, asked)
         ranked = rank(
             {**found.documents, **near.documents}.values(),
@@ -202,12 +207,7 @@ class SqlArtifactStore(Generic[C, R]):
             cosines=near.cosines,
             early=found.early,
         )
-        chosen = shortlist(
-            ranked,
-            found.previous,
-            limit=limit,
-            max_tokens=query.max_tokens if limit == query.limit else _ANY_TOKENS,
-        )
+        chosen = shortlist(ranked, found.previous, limit=limit, max_tokens=max_tokens)
         bodies = rows.bodies(found.tenant, [item.artifact_id for item in chosen])
         return _Chosen(chosen, bodies, near.warnings)
 

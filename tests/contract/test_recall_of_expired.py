@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from core.adapters.adk_memory import ArtifactMemoryService
 from core.adapters.open_stores import Stores
+from core.domain.ranking import MOST_RANKED
 from schemas.artifact import Artifact, Recall
 from tests.contract.values import KEY, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
@@ -36,6 +37,16 @@ async def test_what_still_holds_is_recalled_before_what_does_not(stores: Stores)
     found = await stores.artifacts.recall(asking("wifi password", asked_at=NOW))
     assert "new" in ids(found)
     assert len(ids(found)) == 8
+
+
+async def test_what_still_holds_is_found_when_as_many_as_possible_are_asked_for(
+    stores: Stores,
+) -> None:
+    await stores.artifacts.add([*outdated(40), artifact("new", VALID, at=50)])
+    query = asking("wifi password", asked_at=NOW, limit=MOST_RANKED, max_tokens=300)
+    found = ids(await stores.artifacts.recall(query))
+    assert "new" in found
+    assert 1 < len(found) < 40
 
 
 async def test_the_previous_turn_keeps_its_place_among_them(stores: Stores) -> None:
