@@ -44,6 +44,11 @@ class SessionRecord(StoredValue):
     notes: list[str] = Field(
         default_factory=list, description="Ids of the artifacts that came of it."
     )
+    notes_left: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda notes: not notes,
+        description="Those of them that a deleted session of its name left; they outlive it too.",
+    )
     deleted_at: datetime | None = Field(
         default=None, description="Deleted, its notes kept with the user's consent."
     )

@@ -94,7 +94,7 @@ class CachedDirectory:
         await self._cache.drop(_KIND, key)
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of its notes."""
+        """Delete the record, or all of it but the ids of notes that outlive the session."""
         await self.inner.delete(key, at=at, keep_notes=keep_notes)
         await self._cache.drop(_KIND, key)
 

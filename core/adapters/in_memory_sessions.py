@@ -96,10 +96,11 @@ class InMemorySessionDirectory:
             self._records[key] = rules.without_notes(self._records[key], notes)
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of its notes."""
+        """Delete the record, or all of it but the ids of notes that outlive the session."""
         record = self._records.pop(key, None)
-        if record is not None and keep_notes and record.notes:
-            self._records[key] = rules.deleted(record, at)
+        left = rules.deleted(record, at, keep_notes=keep_notes) if record is not None else None
+        if left is not None:
+            self._records[key] = left
 
     def tenants(self) -> set[Tenant]:
         """The users that something is kept of."""

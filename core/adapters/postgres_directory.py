@@ -118,12 +118,13 @@ class PostgresSessionDirectory:
         await self._change(key, lambda record: rules.without_notes(record, notes))
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of its notes."""
+        """Delete the record, or all of it but the ids of notes that outlive the session."""
 
         def work(connection: Connection) -> None:
             record = _read(connection, key, lock=True)
-            if record is not None and keep_notes and record.notes:
-                _write(connection, key, rules.deleted(record, at))
+            left = rules.deleted(record, at, keep_notes=keep_notes) if record is not None else None
+            if left is not None:
+                _write(connection, key, left)
                 return
             connection.execute(
                 "DELETE FROM session_directory WHERE app = %s AND user_id = %s AND session = %s",

@@ -107,12 +107,13 @@ class SqliteSessionDirectory:
         await self._change(key, lambda record: rules.without_notes(record, notes))
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of its notes."""
+        """Delete the record, or all of it but the ids of notes that outlive the session."""
 
         def work(connection: sqlite3.Connection) -> None:
             record = _read(connection, key)
-            if record is not None and keep_notes and record.notes:
-                _write(connection, key, rules.deleted(record, at))
+            left = rules.deleted(record, at, keep_notes=keep_notes) if record is not None else None
+            if left is not None:
+                _write(connection, key, left)
             else:
                 connection.execute(f"DELETE FROM session_directory WHERE {_KEY}", key)  # noqa: S608 - a constant
 

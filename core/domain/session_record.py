@@ -24,7 +24,12 @@ def opened(
     if record is None or record.deleted_at is not None:
         notes = record.notes if record else []
         return SessionRecord(
-            session=session, created_at=at, active_at=at, memory=memory, notes=notes
+            session=session,
+            created_at=at,
+            active_at=at,
+            memory=memory,
+            notes=notes,
+            notes_left=notes,
         )
     active_at = max(at, record.active_at)
     if record.offloaded_at is not None and active_at <= record.offloaded_at:
@@ -85,21 +90,26 @@ def offloaded(
     came = list(dict.fromkeys(notes))
     known = [*(name for name in record.notes if name not in came), *came][-NOTES_KEPT:]
     read = through or record.offloaded_through
-    return record.model_copy(update={"offloaded_at": at, "offloaded_through": read, "notes": known})
+    read_up_to = record.model_copy(update={"offloaded_at": at, "offloaded_through": read})
+    return _with_notes(read_up_to, known)
 
 
 def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecord:
     """The record after some of its notes turned out to rest on turns that were undone."""
-    return record.model_copy(update={"notes": [note for note in record.notes if note not in notes]})
+    return _with_notes(record, [note for note in record.notes if note not in notes])
 
 
-def deleted(record: SessionRecord, at: datetime) -> SessionRecord:
-    """What is left of a deleted session whose notes are kept."""
+def deleted(record: SessionRecord, at: datetime, *, keep_notes: bool) -> SessionRecord | None:
+    """What is left of a deleted session: its notes, if they are kept, or those it did not make."""
+    notes = record.notes if keep_notes else record.notes_left
+    if not notes:
+        return None
     return SessionRecord(
         session=record.session,
         created_at=record.created_at,
         active_at=record.active_at,
-        notes=record.notes,
+        notes=notes,
+        notes_left=record.notes_left,
         offloaded_at=at,
         deleted_at=at,
     )
@@ -110,3 +120,8 @@ def must_be_offloaded(record: SessionRecord) -> bool:
     if record.deleted_at is not None:
         return False
     return record.offloaded_at is None or record.offloaded_at < record.active_at
+
+
+def _with_notes(record: SessionRecord, notes: list[str]) -> SessionRecord:
+    left = [note for note in record.notes_left if note in notes]
+    return record.model_copy(update={"notes": notes, "notes_left": left})

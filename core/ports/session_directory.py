@@ -86,7 +86,10 @@ class SessionDirectory(Protocol):
         ...
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of its notes."""
+        """Delete the record, or all of it but the ids of notes that outlive the session.
+
+        Those are its notes with `keep_notes`, without it those an earlier session of its name left.
+        """
         ...
 
     async def names(self, tenant: Tenant) -> Sequence[str]:

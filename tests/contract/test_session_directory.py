@@ -124,6 +124,21 @@ async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
     assert (begun.created_at, begun.notes) == (START + later(1), ["n1"])
 
 
+async def test_notes_that_a_deleted_session_left_outlive_the_next_one_of_its_name(
+    stores: Container,
+) -> None:
+    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2"])
+    await stores.directory.delete(KEY, at=START, keep_notes=True)
+    await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    await stores.directory.offloaded(KEY, at=START + later(1), notes=["n2", "n3"])
+    for _ in range(2):  # Doing it again, as after an answer that was lost, changes nothing.
+        await stores.directory.delete(KEY, at=START + later(2), keep_notes=False)
+        [left] = await stores.directory.list(KEY.tenant)
+        assert (left.notes, left.deleted_at) == (["n1", "n2"], START + later(2))
+    assert await stores.directory.find(KEY) is None
+
+
 async def test_erase_takes_the_sessions_and_jobs_of_one_user(stores: Container) -> None:
     for key in (KEY, OTHER_SESSION, OTHER_USER):
         await stores.directory.open(key, at=START, memory="acc")

@@ -242,6 +242,20 @@ async def test_with_consent_a_deleted_session_leaves_its_notes_and_nothing_else(
     assert "walnut" not in seen(life.llm.requests_of("compressor")[-1])
 
 
+async def test_notes_kept_with_consent_stay_known_when_the_next_session_of_the_name_is_deleted(
+    life: Life,
+) -> None:
+    await life.say(LIKES)
+    await life.conversation.forget_session(KEY, keep_notes=True)
+    await life.say("I prefer green tea.")
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    await life.conversation.forget_session(KEY)
+    assert await life.notes_kept() == [f"preference: {LIKES}"]
+    await life.say("Good morning.", NEXT)
+    assert LIKES in seen(life.llm.requests_of("compressor")[-1])
+
+
 async def test_secrets_do_not_go_to_long_term_memory(life: Life) -> None:
     await life.say("I prefer the password: hunter2hunter2 for tests.")
     life.clock.advance(hours=1)
