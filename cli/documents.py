@@ -13,7 +13,7 @@ from cli.output import stderr_console, stdout_console
 from cli.printable import printable
 from cli.streams import json_line
 from config import load_settings
-from core.adapters.document_files import DocumentFile, document_files
+from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
 from core.bootstrap import build_container
 from core.container import Container
 from core.errors import AccAceError, ConflictError, InputError, SessionBusyError
@@ -43,7 +43,7 @@ def import_files(
     lenient: bool,
     as_json: bool,
 ) -> None:
-    """Import files and folders; a file at fault does not keep the others out.
+    """Import files and folders; one at fault does not keep the others out.
 
     Raises InputError at the end when any was at fault, StoreError at once.
     """
@@ -60,13 +60,21 @@ def import_files(
 
 
 async def _import_all(
-    container: Container, tenant: Tenant, files: Iterator[DocumentFile], *, as_json: bool
+    container: Container,
+    tenant: Tenant,
+    files: Iterator[DocumentFile | FolderAtFault],
+    *,
+    as_json: bool,
 ) -> int:
     """Import one after the other; how many failed."""
     failed = 0
     console = stderr_console()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         for file in files:
+            if isinstance(file, FolderAtFault):
+                failed += 1
+                _tell_failed(file.name, file.error, as_json=as_json)
+                continue
             name = printable(file.name).replace("\n", " ")
             task = progress.add_task(name, total=None)
             try:

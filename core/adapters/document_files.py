@@ -36,7 +36,7 @@ class DocumentFile:
     @property
     def name(self) -> str:
         """The path, with '/' between its parts; a byte that is no UTF-8 as its escape."""
-        return os.fsencode(self.path.as_posix()).decode("utf-8", "backslashreplace")
+        return _named(self.path)
 
     def blocks(self) -> Generator[bytes, None, None]:
         """Its bytes from the beginning. Raises InputError that names the file and the reason."""
@@ -52,21 +52,33 @@ class DocumentFile:
             raise unreadable(self.name, error) from error
 
 
+@dataclass(frozen=True)
+class FolderAtFault:
+    """A folder that cannot be read or holds no document, among the files of others."""
+
+    name: str
+    error: InputError
+
+
 def document_files(
     paths: Iterable[Path],
     *,
     form: DocumentForm | None = None,
     encoding: str = "utf-8",
     lenient: bool = False,
-) -> Iterator[DocumentFile]:
+) -> Iterator[DocumentFile | FolderAtFault]:
     """The documents that paths name; of a folder, the files in it with a suffix of SUFFIXES.
 
     Hidden files and folders are passed over, links to folders are not followed. `form` decides
-    before the suffix. Raises InputError for a folder that cannot be read or holds no document.
+    before the suffix. A folder at fault is told in its place, and the others follow.
     """
     for path in paths:
-        found = _in_folder(path) if path.is_dir() else iter([path])
+        # Not Path.is_dir, which raises for a path that may not be looked at or is too long.
+        found = _in_folder(path) if os.path.isdir(path) else iter([path])
         for file in found:
+            if isinstance(file, FolderAtFault):
+                yield file
+                continue
             read_as = form or SUFFIXES.get(file.suffix.lower(), DocumentForm.TEXT)
             yield DocumentFile(file, read_as, encoding, lenient)
 
@@ -76,16 +88,24 @@ def unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"{name} cannot be read: {error.strerror}")
 
 
-def _in_folder(folder: Path) -> Iterator[Path]:
-    def fail(error: OSError) -> None:
-        raise unreadable(str(error.filename), error) from error
-
+def _in_folder(folder: Path) -> Iterator[Path | FolderAtFault]:
+    """Its files, then the folders in it that cannot be read."""
+    faults: list[OSError] = []
     found = False
-    for parent, folders, names in os.walk(folder, onerror=fail):
+    for parent, folders, names in os.walk(folder, onerror=faults.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
                 found = True
                 yield Path(parent) / name
-    if not found:
-        raise InputError(f"{folder} holds no document ({', '.join(SUFFIXES)})")
+    for error in faults:
+        name = _named(Path(error.filename or folder))
+        yield FolderAtFault(name, unreadable(name, error))
+    if not found and not faults:
+        name = _named(folder)
+        nothing = f"{name} holds no document ({', '.join(SUFFIXES)})"
+        yield FolderAtFault(name, InputError(nothing))
+
+
+def _named(path: Path) -> str:
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")

@@ -14,7 +14,7 @@ import pytest
 
 from cli import documents
 from cli.failure import ExitCode
-from core.adapters.document_files import DocumentFile
+from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
 from core.errors import InputError
 from core.turn.importing import import_document
 from schemas.document import DocumentForm, ImportedDocument
@@ -115,6 +115,43 @@ def test_one_bad_file_keeps_no_other_out_and_every_reason_is_told(
     nothing = acc_ace("memory", "import", "folder")
     assert nothing.code == 2
     assert "folder holds no document" in nothing.err
+
+
+def test_a_folder_or_path_at_fault_keeps_no_other_out(acc_ace: CommandLine, here: Path) -> None:
+    (here / "good.md").write_text("Good.")
+    (here / "empty").mkdir()
+    endless = "x" * 300
+    ended = acc_ace("memory", "import", "empty", endless, "good.md", "--json")
+    assert ended.code == 2
+    assert "2 of the documents could not be imported" in ended.err
+    results = _results(ended.out)
+    assert {name: result["status"] for name, result in results.items()} == {
+        "empty": "failed",
+        endless: "failed",
+        "good.md": "stored",
+    }
+    assert results["empty"]["code"] == "invalid_input"
+    assert "empty holds no document" in results["empty"]["error"]
+    assert "too long" in results[endless]["error"]
+
+
+def test_a_folder_that_may_not_be_read_hides_no_other_of_its_folder(here: Path) -> None:
+    for name in ("notes/a", "notes/secret", "notes/z", "closed"):
+        (here / name).mkdir(parents=True)
+        (here / name / "page.md").write_text("text")
+    closed = [here / "notes" / "secret", here / "closed"]
+    for folder in closed:
+        folder.chmod(0)
+    with _as_nobody():
+        found = list(document_files([Path("closed"), Path("notes"), Path("closed/page.md")]))
+    for folder in closed:
+        folder.chmod(0o755)
+    faults = {item.name: str(item.error) for item in found if isinstance(item, FolderAtFault)}
+    assert faults == {
+        name: f"{name} cannot be read: Permission denied" for name in ("closed", "notes/secret")
+    }
+    files = [item.name for item in found if isinstance(item, DocumentFile)]
+    assert files == ["notes/a/page.md", "notes/z/page.md", "closed/page.md"]
 
 
 @pytest.mark.skipif(not NEVER_TWICE.exists(), reason="needs a file that changes as it is read")
