@@ -1,7 +1,7 @@
 """Who stops at the final response, as ADK's tutorial does, leaves a turn that is learned from."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from config import ROLES, Settings
 from core.bootstrap import build_container
 from core.container import Container
 from core.errors import ModelUnavailable
+from schemas.interaction import Outcome
 from schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import default_reply, prompt_text
@@ -83,6 +84,88 @@ async def test_closing_the_runner_right_after_the_answer_learns_from_it(app: Des
     await until_answered(app.run("Look at db-01."))
     await app.runner.close()
     assert learned(app) == (1, 1)
+
+
+@pytest.fixture(params=ROOTS)
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    app = Desk(ROOTS[request.param](), settings=Settings(data_dir=tmp_path))
+    yield app
+    asyncio.run(close(app))
+
+
+async def close(app: Desk) -> None:
+    await app.container.close()
+
+
+def kept(app: Desk) -> list[tuple[int, Outcome]]:
+    """The turns that stand as evidence, read in a loop of its own."""
+    return [(interaction.turn, interaction.outcome) for interaction in asyncio.run(app.evidence())]
+
+
+adks_generators_outlive_the_loop = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"
+)
+ANSWERED = [(number, Outcome.ANSWERED) for number in (3, 2, 1)]
+
+
+@adks_generators_outlive_the_loop
+def test_each_turn_that_is_left_in_adks_sync_run_is_kept_and_learned_from(stored: Desk) -> None:
+    for number in range(TURNS):
+        message = types.Content(role="user", parts=[types.Part(text=f"Look at db-0{number}.")])
+        for event in stored.runner.run(
+            user_id=KEY.user, session_id=KEY.session, new_message=message
+        ):
+            if event.is_final_response() and text_of(event):
+                break
+    assert kept(stored) == ANSWERED
+    assert learned(stored) == (TURNS, TURNS)
+
+
+@adks_generators_outlive_the_loop
+def test_each_turn_whose_loop_ends_at_the_answer_is_kept_and_learned_from(stored: Desk) -> None:
+    async def ask(text: str) -> str:
+        return await asyncio.create_task(until_answered(stored.run(text)))
+
+    for number in range(TURNS):
+        assert asyncio.run(ask(f"Look at db-0{number}.")) == "Noted."
+    assert kept(stored) == ANSWERED
+    assert learned(stored) == (TURNS, TURNS)
+
+
+@adks_generators_outlive_the_loop
+def test_a_rule_stands_when_the_loop_ends_at_the_answer(stored: Desk) -> None:
+    asyncio.run(until_answered(stored.run("Never restart db-01.")))
+    assert asyncio.run(stored.constraints()) == ["Never restart db-01."]
+    assert kept(stored) == [(1, Outcome.ANSWERED)]
+
+
+@adks_generators_outlive_the_loop
+@pytest.mark.parametrize("nested", [False, True], ids=["agent", "sequence"])
+def test_a_turn_whose_loop_is_interrupted_before_the_answer_is_undone(
+    nested: bool, tmp_path: Path
+) -> None:
+    async def ask() -> None:
+        main = asyncio.current_task()
+        assert main is not None
+
+        async def interrupt(_: LlmRequest) -> Reply:
+            main.cancel()
+            await asyncio.Event().wait()
+            raise AssertionError("nobody lets it through")
+
+        llm.on("generator", interrupt, "Noted.")
+        await app.ask("Never restart db-01.")
+
+    llm = ScriptedLlm()
+    agent = LlmAgent(name="helper", model=llm)
+    settings = Settings(data_dir=tmp_path)
+    app = Desk(sequential(agent) if nested else agent, settings=settings)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(ask())
+    assert asyncio.run(app.constraints()) == []
+    assert kept(app) == [(1, Outcome.FAILED)]
+    assert asyncio.run(app.ask("Hello.")) == "Noted."
+    asyncio.run(close(app))
 
 
 async def test_a_client_that_is_cancelled_while_its_turn_is_learned_from_ends_no_learning() -> None:

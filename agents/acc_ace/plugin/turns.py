@@ -10,6 +10,7 @@ from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.holding import holding
 from acc_ace.plugin.bullets import used_bullets
+from acc_ace.plugin.insisting import begun, insist
 from acc_ace.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
 from acc_ace.plugin.transcript import Transcript
 from acc_ace.plugin.turn_memory import TurnMemory
@@ -133,6 +134,7 @@ class Turns:
         await asyncio.shield(self._start_closing(turn))
 
     async def _settle(self, turn: OpenTurn) -> None:
+        """Close a turn, also when the event loop ends meanwhile; only learning is cut then."""
         if turn.closed:
             return
         turn.closed = True
@@ -143,11 +145,11 @@ class Turns:
         async with turn.hold:
             try:
                 if not turn.failed:
-                    await self._keep(turn)
+                    await insist(lambda: self._keep(turn))
                 if turn.record.answered:
                     await self._learn(turn)
             finally:
-                await self._undo_unanswered(turn)
+                await insist(lambda: self._undo_unanswered(turn))
         if not turn.failed:
             self._upkeep.after_turn(turn.record.key.app)
 
@@ -197,7 +199,7 @@ class Turns:
             self._start_closing(turn)
 
     def _start_closing(self, turn: OpenTurn) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(self._settle(turn))
+        task = asyncio.get_running_loop().create_task(begun(self._settle(turn)))
         self._closing.add(task)
         task.add_done_callback(self._closed)
         return task
