@@ -21,20 +21,23 @@ from config import Role, load_settings
 from core.bootstrap import build_container
 from core.container import Container
 from core.domain.turn_artifacts import turn_artifacts
-from core.errors import InputError
+from core.errors import ConflictError, InputError
 from core.models.factory import build_model
 from core.models.resilient import ResilientLlm
 from core.turn.committing import commit_state
 from core.turn.compressing import compress
 from core.turn.inputs import take_input
+from core.turn.lineage import line
 from core.turn.qualifying import qualify
 from core.turn.recalling import recall
+from core.turn.returning import finish_return
 from schemas.authority import Authority
 from schemas.ccs import CompressedCognitiveState
 from schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, ToolResult, TurnInput
 from schemas.qualification import RelevanceBatch
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 
 
@@ -60,7 +63,7 @@ class AccController:
         self._compressor = DirectCompletion(
             compressor, CompressedCognitiveState, settings.compressor
         )
-        self._open: tuple[TurnInput, JournalEntry] | None = None
+        self._open: tuple[TurnInput, JournalEntry, SessionRecord] | None = None
 
     @classmethod
     def from_settings(cls, *, session: str, user: str = "user") -> "AccController":
@@ -86,6 +89,10 @@ class AccController:
         container, limits = self._container, self._container.settings.limits
         turn_input = _taken(current_input, container)
         async with container.lock.hold(self._key, wait_s=limits.turn_wait_s):
+            # Before anything else is written: an erasure looks here for what it must wait for.
+            session = await container.directory.open(
+                self._key, at=container.clock.now(), memory="acc"
+            )
             previous = await self._previous(prev_ccs)
             recalled = await recall(
                 container.artifacts,
@@ -121,7 +128,7 @@ class AccController:
                 at=container.clock.now(),
                 warnings=(*recalled.warnings, *qualified.asked.warnings, *compressed.warnings),
             )
-        self._open = (turn_input, entry)
+        self._open = (turn_input, entry, session)
         return entry.state.ccs
 
     def update_state_sync(
@@ -142,11 +149,29 @@ class AccController:
     async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
         """Keep what your agent answered as evidence, so that the next turn can recall it.
 
-        Raises InputError when there is no updated turn to answer.
+        Raises InputError when there is no updated turn to answer, ConflictError when that was
+        undone, deleted or erased meanwhile, SessionBusyError or StoreError.
         """
         if self._open is None:
             raise InputError("there is no turn to record: call update_state first")
-        turn_input, entry = self._open
+        turn_input, entry, session = self._open
+        wait_s = self._container.settings.limits.turn_wait_s
+        async with self._container.lock.hold(self._key, wait_s=wait_s):
+            if not await self._stands(entry, session):
+                raise ConflictError(
+                    f"session '{self._key.session}' was deleted, or its turn {entry.state.turn} "
+                    "undone, before the answer was recorded, and nothing of it is kept; call "
+                    "update_state again to go on"
+                )
+            await self._keep(turn_input, entry, answer, tool_results)
+
+    async def _keep(
+        self,
+        turn_input: TurnInput,
+        entry: JournalEntry,
+        answer: str,
+        tool_results: tuple[ToolResult, ...],
+    ) -> None:
         interaction = Interaction(
             turn=entry.state.turn,
             invocation_id=entry.invocation_id,
@@ -162,9 +187,22 @@ class AccController:
             turn_artifacts(self._key, interaction, max_tokens=limit)
         )
 
+    async def _stands(self, entry: JournalEntry, session: SessionRecord) -> bool:
+        """Whether a turn is one that led to the state of the session that it was begun in."""
+        known = await self._container.directory.find(self._key)
+        head = await self._container.journal.head(self._key)
+        if head is None or known is None or known.created_at != session.created_at:
+            return False
+        version = entry.state.version
+        async for earlier in line(self._container.journal, self._key, head.state.version):
+            if earlier.state.version <= version:
+                return earlier.state.version == version
+        return False
+
     async def _previous(self, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
         """CCS_{t-1} with its bookkeeping from the journal."""
         head = await self._container.journal.head(self._key)
+        await finish_return(self._container, self._key, head)
         current = head.state if head else CommittedState()
         if prev_ccs is not None and current.ccs == prev_ccs:
             return current
