@@ -2,15 +2,18 @@
 
 Its statements run in order on a thread of their own, so a cancelled call may leave one that is
 still to be run. Whatever ends a call before its commit, a rollback is queued behind all of it, and
-the next call begins after that.
+the next call begins after that. With it goes what is still read: an open cursor keeps the state of
+the file that it began with, and SQLite lets nobody write to an old one.
 """
 
 import asyncio
 import sqlite3
 import threading
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiosqlite
 
@@ -68,10 +71,10 @@ class SessionFile:
                     yield connection
                 except BaseException:
                     # Not only when it is in a transaction: the statement may still be queued.
-                    await _roll_back(connection)
+                    await _end(connection)
                     raise
                 if connection.in_transaction:
-                    await _roll_back(connection)
+                    await _end(connection)
             except sqlite3.Error as error:
                 raise store_error(error, self.path) from error
 
@@ -100,7 +103,7 @@ class SessionFile:
     async def _open(self) -> aiosqlite.Connection:
         if self.path != IN_MEMORY:
             make_directory(self.path.parent)
-        pending = aiosqlite.connect(self.path)
+        pending = aiosqlite.connect(self.path, factory=_Connection)
         # ADK does the same: a thread that waits for work must not keep the process alive.
         pending._thread.daemon = True
         connection = await pending
@@ -126,19 +129,50 @@ connection outlives it by the moment in which it is closed.
 """
 
 
-async def _roll_back(connection: aiosqlite.Connection) -> None:
-    """Undo what is not committed, behind all that is queued; cancels meanwhile wait for it."""
+class _Connection(sqlite3.Connection):
+    """A connection that knows its cursors: a failed call's live on in its traceback."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as the library's
+        super().__init__(*args, **options)
+        self._cursors: weakref.WeakSet[sqlite3.Cursor] = weakref.WeakSet()
+
+    def cursor(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library's
+        """A new cursor."""
+        made = super().cursor(*args, **options)
+        self._cursors.add(made)
+        return made
+
+    def execute(self, *args: Any) -> sqlite3.Cursor:  # noqa: ANN401 - as the library's
+        """A new cursor that runs a statement; the library's own would not ask `cursor`."""
+        made: sqlite3.Cursor = self.cursor()
+        return made.execute(*args)
+
+    def end(self) -> None:
+        """Stop reading, and undo what is not committed."""
+        for cursor in tuple(self._cursors):
+            cursor.close()
+        self.rollback()
+
+
+async def _end(connection: aiosqlite.Connection) -> None:
+    """End a call behind all that it has queued; cancels meanwhile wait for that."""
     # One task: whoever cancels again and again, as anyio does, would never let a new one end.
-    rollback = asyncio.ensure_future(connection.rollback())
+    ending = asyncio.ensure_future(_ended(connection))
     cancelled: asyncio.CancelledError | None = None
-    while not rollback.done():
+    while not ending.done():
         try:
-            await asyncio.wait({rollback})
+            await asyncio.wait({ending})
         except asyncio.CancelledError as error:
             cancelled = error
-    rollback.result()
+    ending.result()
     if cancelled is not None:
         raise cancelled
+
+
+async def _ended(connection: aiosqlite.Connection) -> None:
+    raw = connection._conn
+    if isinstance(raw, _Connection):
+        await connection._execute(raw.end)  # type: ignore[no-untyped-call]
 
 
 async def _enter_wal(connection: aiosqlite.Connection) -> None:

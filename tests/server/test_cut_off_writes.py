@@ -5,7 +5,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,27 @@ async def test_a_cancelled_deletion_leaves_the_connection_as_patient_as_it_was(
     async with file.use() as connection:
         after = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
     assert [tuple(row) for row in after] == [tuple(row) for row in before]
+    await file.close()
+
+
+async def test_a_read_that_was_cut_off_keeps_no_later_call_from_writing(
+    tmp_path: Path, elsewhere: sqlite3.Connection
+) -> None:
+    file = SessionFile(tmp_path / "sessions.db", "CREATE TABLE IF NOT EXISTS notes (text TEXT)")
+    left = []
+    with suppress(asyncio.CancelledError):
+        async with file.use() as connection:
+            await connection.executemany("INSERT INTO notes VALUES (?)", [("one",), ("two",)])
+            await connection.commit()
+            left.append(await connection.execute("SELECT text FROM notes"))
+            await left[0].fetchone()
+            raise asyncio.CancelledError
+    elsewhere.execute("INSERT INTO notes VALUES ('theirs')")
+    async with file.use() as connection:
+        await connection.execute("INSERT INTO notes VALUES ('ours')")
+        await connection.commit()
+    texts = elsewhere.execute("SELECT text FROM notes ORDER BY rowid").fetchall()
+    assert texts == [("one",), ("two",), ("theirs",), ("ours",)]
     await file.close()
 
 
