@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from core.adapters.atomic_files import exclusive, remove_tree, write_if_new
 from core.adapters.json_codec import encode
+from core.adapters.loop_lock import LoopLock
 from core.adapters.playbook_file_names import directories_of, name_of
 from core.domain.playbook_formats.form import Form
 from core.domain.playbook_formats.writing import write
@@ -36,6 +37,9 @@ MOST_RECORDS = 50_000
 """Records written at once, after a time in which nobody followed."""
 
 _LOCK = ".lock"
+_WAIT_S = 10.0
+"""The longest that a turn waits for others of its process, which take some 50 ms each."""
+
 _PAGES = (64, 1_000)
 """Records asked for at first, which is mostly enough, and then."""
 
@@ -72,6 +76,8 @@ class PlaybookFiles:
     def __init__(self, directory: Path) -> None:
         self._root = directory
         self._seen: dict[PlaybookScope, None] = {}
+        # Threads that wait for the lock file would be those that its holder needs to go on.
+        self._ours = LoopLock(str(directory), wait_s=_WAIT_S)
 
     async def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         """Catch up, the first time that this process sees the playbook."""
@@ -110,7 +116,8 @@ class PlaybookFiles:
         """
         shared = PlaybookScope(tenant.app)
         try:
-            await asyncio.to_thread(self._remove_own, tenant)
+            async with self._ours.hold():
+                await asyncio.to_thread(self._remove_own, tenant)
             scopes = [shared, *(branch.scope for branch in await reader.branches(shared))]
             for scope in scopes:
                 await asyncio.to_thread(self._remove, [name_of(scope)])
@@ -124,6 +131,10 @@ class PlaybookFiles:
             ) from error
 
     async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+        async with self._ours.hold():
+            await self._follow_alone(reader, scope)
+
+    async def _follow_alone(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         lock = await asyncio.to_thread(exclusive, self._root / _LOCK)
         try:
             # Read with the lock held, so that whoever writes last writes the newest.

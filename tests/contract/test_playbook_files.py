@@ -1,8 +1,10 @@
 """The files of a playbook follow the store, whoever changed it, and never lead it."""
 
+import asyncio
 import json
 import logging
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -259,6 +261,17 @@ async def test_two_processes_that_write_at_once_leave_the_newest(
     await follower.changed(stores.playbooks, SHARED)
     assert contents(files) == before
     assert len(current(files).bullets) == 10
+
+
+async def test_users_that_learn_at_once_are_all_in_the_files(
+    stores: Stores, files: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # As many threads as a machine of few processors has for all that blocks.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+    scopes = [PlaybookScope("shop", f"u{number}") for number in range(12)]
+    await asyncio.gather(*(add(stores, "one", scope=scope) for scope in scopes))
+    assert [len(current(files, name_of(scope)).bullets) for scope in scopes] == [1] * 12
+    assert "playbook_files_behind" not in caplog.text
 
 
 def test_names_of_playbooks_are_apart_and_are_no_paths(store_settings: Settings) -> None:
