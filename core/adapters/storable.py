@@ -1,11 +1,13 @@
 """What JSON and its readers can keep of a value that an agent, a tool or a client hands over.
 
 SQLite's JSON functions refuse NaN and infinity, and no reader takes values nested without bound:
-an event that holds either would be written once and never be read again.
+an event that holds either would be written once and never be read again. What holds itself, or
+the same lists over and over, has no end when it is written down.
 """
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 from google.adk.events import Event
@@ -13,13 +15,22 @@ from google.adk.events import Event
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value."""
 
+MOST_REPEATED: Final = 100_000
+"""Values that are written once more because their list or object stands in several places."""
+
+_HOLDS_ITSELF: Final = "(the same as what holds it)"
+_REPEATED: Final = "(repeated too often to be kept)"
+_TOO_DEEP: Final = "(nested too deeply to be kept)"
+
 
 def storable(value: Any) -> Any:  # noqa: ANN401 - whatever JSON knows
-    """The same value with null for what is no finite number, and text for what is too deep.
+    """The same value with null for what is no finite number, and text for what has no end.
 
-    The value itself when nothing of it must change.
+    Text stands for what is too deep, for a list or object within itself, and for what is left
+    when lists and objects that stand in several places have been repeated too often. The value
+    itself when nothing of it must change.
     """
-    return value if _is_storable(value) else _changed(value, MOST_DEEP)
+    return value if _is_storable(value) else _Copy().of(value, MOST_DEEP)
 
 
 def make_storable(event: Event) -> None:
@@ -32,34 +43,77 @@ def make_storable(event: Event) -> None:
             answer.response = storable(answer.response)
 
 
+class _Repeats:
+    """Bounds what a walk meets again; what it meets once is bounded by the memory it takes."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._left = MOST_REPEATED
+
+    def allows(self, part: Any) -> bool:  # noqa: ANN401
+        """Whether the walk may go on into this list or object."""
+        if id(part) in self._seen:
+            self._left -= len(part)
+        self._seen.add(id(part))
+        return self._left >= 0
+
+
 def _is_storable(value: Any) -> bool:  # noqa: ANN401
+    repeats = _Repeats()
     left = [(value, 0)]
     while left:
         part, depth = left.pop()
         if isinstance(part, float) and not math.isfinite(part):
             return False
         if isinstance(part, dict | list | tuple):
-            if depth >= MOST_DEEP:
+            if depth >= MOST_DEEP or not repeats.allows(part):
                 return False
-            inner = part.values() if isinstance(part, dict) else part
-            left += [(item, depth + 1) for item in inner]
+            left += [(item, depth + 1) for item in _items(part)]
     return True
 
 
-def _changed(value: Any, levels: int) -> Any:  # noqa: ANN401
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if not isinstance(value, dict | list | tuple):
-        return value
-    if not levels:
-        return _as_text(value)
-    if isinstance(value, dict):
-        return {key: _changed(item, levels - 1) for key, item in value.items()}
-    return [_changed(item, levels - 1) for item in value]
+class _Copy:
+    """A value written anew, with text where it has no end."""
+
+    def __init__(self) -> None:
+        self._repeats = _Repeats()
+        self._around: set[int] = set()
+
+    def of(self, value: Any, levels: int) -> Any:  # noqa: ANN401
+        """The value to so many levels."""
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if id(value) in self._around:
+            return _HOLDS_ITSELF
+        if not self._repeats.allows(value):
+            return _REPEATED
+        if not levels:
+            return self._as_text(value)
+        self._around.add(id(value))
+        copy = self._of_items(value, levels - 1)
+        self._around.discard(id(value))
+        return copy
+
+    def _of_items(self, value: Any, levels: int) -> Any:  # noqa: ANN401
+        if isinstance(value, dict):
+            return {key: self.of(item, levels) for key, item in value.items()}
+        return [self.of(item, levels) for item in value]
+
+    def _as_text(self, value: Any) -> str:  # noqa: ANN401
+        left = [value]
+        while left:
+            for item in _items(left.pop()):
+                if isinstance(item, dict | list | tuple):
+                    if not self._repeats.allows(item):
+                        return _REPEATED
+                    left.append(item)
+        try:
+            return json.dumps(value, ensure_ascii=False, default=str)
+        except (RecursionError, ValueError, TypeError):
+            return _TOO_DEEP
 
 
-def _as_text(value: Any) -> str:  # noqa: ANN401
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (RecursionError, ValueError, TypeError):
-        return "(nested too deeply to be kept)"
+def _items(part: Any) -> Iterable[Any]:  # noqa: ANN401
+    return part.values() if isinstance(part, dict) else part

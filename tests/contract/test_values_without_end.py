@@ -1,0 +1,104 @@
+"""A session stays readable whatever a tool or an agent hands over, wherever it is kept."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.events import Event, EventActions
+from google.adk.sessions import BaseSessionService, Session
+from google.genai import types
+
+from acc_ace.sessions import open_session_service
+from config import Settings
+from core.bootstrap import build_container
+from tests.fakes.clock import FixedClock
+
+HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def sessions(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
+) -> AsyncIterator[BaseSessionService]:
+    """Our sessions; those in memory are ADK's own, and write nothing down."""
+    where: dict[str, Any] = {"data_dir": tmp_path / "data"}
+    if request.param == "postgres":
+        where = {"database_url": request.getfixturevalue("postgres").clean_database()}
+    container = build_container(Settings(store=request.param, **where), clock)
+    yield open_session_service(container)
+    await container.close()
+
+
+def hosts(children: int) -> dict[str, Any]:
+    """A tree whose children point to their parent."""
+    root: dict[str, Any] = {"name": "root", "children": []}
+    root["children"] += [{"name": f"h{number}", "parent": root} for number in range(children)]
+    return root
+
+
+def written_down(children: int) -> dict[str, Any]:
+    above = "(the same as what holds it)"
+    return {
+        "name": "root",
+        "children": [{"name": f"h{number}", "parent": above} for number in range(children)],
+    }
+
+
+def nested(levels: int, end: str) -> Any:
+    for _ in range(levels):
+        end = [end]  # type: ignore[assignment]
+    return end
+
+
+def answered(response: dict[str, Any]) -> Event:
+    answer = types.FunctionResponse(id="c-1", name="look", response=response)
+    content = types.Content(role="user", parts=[types.Part(function_response=answer)])
+    return Event(author="ops", invocation_id="i", content=content)
+
+
+async def reread(sessions: BaseSessionService, event: Event) -> Session:
+    session = await sessions.create_session(**HERE)
+    await sessions.append_event(session, event)
+    read = await sessions.get_session(**HERE)
+    assert read is not None
+    return read
+
+
+@pytest.mark.parametrize("children", [1, 3])
+async def test_a_tree_whose_children_point_to_their_parent_is_written_down_once(
+    sessions: BaseSessionService, children: int
+) -> None:
+    session = await reread(sessions, answered({"found": hosts(children)}))
+    [answer] = session.events[0].get_function_responses()
+    assert answer.response == {"found": written_down(children)}
+
+
+async def test_state_that_holds_itself_is_kept_as_text_where_it_would_begin_anew(
+    sessions: BaseSessionService,
+) -> None:
+    actions = EventActions(state_delta={"hosts": hosts(1)})
+    session = await reread(sessions, Event(author="ops", invocation_id="i", actions=actions))
+    assert session.state["hosts"] == written_down(1)
+
+
+async def test_lists_that_stand_in_several_places_are_written_so_often_and_no_more(
+    sessions: BaseSessionService,
+) -> None:
+    pair = ["db-01", "db-02"]
+    doubled: list[Any] = pair
+    for _ in range(60):
+        doubled = [doubled, doubled]
+    delta = {"first": pair, "again": pair, "doubled": doubled}
+    actions = EventActions(state_delta=delta)
+    session = await reread(sessions, Event(author="ops", invocation_id="i", actions=actions))
+    assert session.state["first"] == session.state["again"] == pair
+    assert "(repeated too often to be kept)" in str(session.state["doubled"])
+
+
+async def test_what_is_too_deep_becomes_no_endless_text(sessions: BaseSessionService) -> None:
+    doubled: list[Any] = ["db-01"]
+    for _ in range(160):
+        doubled = [doubled, doubled]
+    session = await reread(sessions, answered({"found": doubled}))
+    assert len(session.events[0].model_dump_json()) < 1_000_000
