@@ -1,5 +1,6 @@
 """Jobs as rows: what both databases do with them once they are read."""
 
+import json
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -31,6 +32,23 @@ def readable(job_id: str, body: str) -> Job | None:
     except CorruptStoreError as error:
         logger.error("job_unreadable id=%s: %s", job_id, error)
         return None
+
+
+def is_damaged(body: str) -> bool:
+    """Whether no program can read a row, whatever kinds of jobs it knows: it is no JSON."""
+    try:
+        json.loads(body)
+    except ValueError:
+        return True
+    return False
+
+
+def known_job(job_id: str, body: str) -> Job | None:
+    """The job of a row, or None when it is damaged, which is logged.
+
+    Raises CorruptStoreError for one of a newer program.
+    """
+    return readable(job_id, body) if is_damaged(body) else job_of(job_id, body)
 
 
 def first_readable(

@@ -9,7 +9,9 @@ from core.adapters.job_rows import (
     failed,
     finished,
     first_readable,
+    is_damaged,
     job_of,
+    known_job,
     readable,
 )
 from core.adapters.json_codec import encode
@@ -36,7 +38,7 @@ class PostgresJobStore:
             row = connection.execute(
                 "SELECT given_up, body FROM jobs WHERE id = %s FOR UPDATE", (job.id,)
             ).fetchone()
-            if row is None or row[0]:
+            if row is None or row[0] or is_damaged(row[1]):
                 _write(connection, job)
                 return True
             known = readable(job.id, row[1])
@@ -72,7 +74,7 @@ class PostgresJobStore:
 
         def work(connection: Connection) -> Job | None:
             row = connection.execute("SELECT body FROM jobs WHERE id = %s", (job_id,)).fetchone()
-            return None if row is None else job_of(job_id, row[0])
+            return None if row is None else known_job(job_id, row[0])
 
         return await self._database.read(work)
 
@@ -111,7 +113,7 @@ class PostgresJobStore:
                 "ORDER BY due_at, id LIMIT %s",
                 (*tenant, page_size(limit)),
             ).fetchall()
-            return [job_of(*row) for row in rows]
+            return [job for row in rows if (job := readable(*row)) is not None]
 
         return await self._database.read(work)
 

@@ -10,7 +10,9 @@ from core.adapters.job_rows import (
     failed,
     finished,
     first_readable,
+    is_damaged,
     job_of,
+    known_job,
     readable,
 )
 from core.adapters.json_codec import encode
@@ -32,7 +34,7 @@ class SqliteJobStore:
             row = connection.execute(
                 "SELECT given_up, body FROM jobs WHERE id = ?", (job.id,)
             ).fetchone()
-            if row is None or row[0]:
+            if row is None or row[0] or is_damaged(row[1]):
                 _write(connection, job)
                 return True
             known = readable(job.id, row[1])
@@ -64,7 +66,12 @@ class SqliteJobStore:
 
     async def find(self, job_id: str) -> Job | None:
         """A job that is not done, or None."""
-        return await self._database.read(lambda connection: _read(connection, job_id))
+
+        def work(connection: sqlite3.Connection) -> Job | None:
+            row = connection.execute("SELECT body FROM jobs WHERE id = ?", (job_id,)).fetchone()
+            return None if row is None else known_job(job_id, row[0])
+
+        return await self._database.read(work)
 
     async def finish(self, job_id: str) -> None:
         """Forget a job that is done, or let it begin anew."""
@@ -101,7 +108,7 @@ class SqliteJobStore:
                 "SELECT id, body FROM jobs WHERE app = ? AND user = ? ORDER BY due_at, id LIMIT ?",
                 (*tenant, max(limit, 0)),
             ).fetchall()
-            return [job_of(*row) for row in rows]
+            return [job for row in rows if (job := readable(*row)) is not None]
 
         return await self._database.read(work)
 

@@ -14,6 +14,7 @@ class JobStore(Protocol):
     async def enqueue(self, job: Job) -> bool:
         """Keep a job; False when it is there already. One that was given up begins anew.
 
+        One that is damaged, which no program can read, is replaced.
         One that was claimed is done once more after that, unless it deletes or erases: what has
         begun since is not to be ended too.
         """
@@ -31,7 +32,10 @@ class JobStore(Protocol):
         ...
 
     async def find(self, job_id: str) -> Job | None:
-        """A job that is not done, or None. Raises CorruptStoreError when it cannot be read."""
+        """A job that is not done, or None. One that is damaged is none, with an error in the log.
+
+        Raises CorruptStoreError for one of a newer program.
+        """
         ...
 
     async def finish(self, job_id: str) -> None:
@@ -46,7 +50,10 @@ class JobStore(Protocol):
         ...
 
     async def list(self, tenant: Tenant, *, limit: int = 50) -> Sequence[Job]:
-        """The user's jobs that are not done, oldest first."""
+        """The user's jobs that are not done, oldest first.
+
+        One that cannot be read is passed over with an error in the log.
+        """
         ...
 
     async def erase(self, tenant: Tenant) -> int:

@@ -200,8 +200,11 @@ async def test_a_job_is_found_until_it_is_done(stores: Container) -> None:
     assert await stores.jobs.find("a") is None
 
 
+NEWER = '{"id": "first", "kind": "of a newer program"}'
+
+
 @pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-@pytest.mark.parametrize("body", ["{", '{"id": "first", "kind": "of a newer program"}'])
+@pytest.mark.parametrize("body", ["{", NEWER])
 async def test_a_job_that_cannot_be_read_keeps_none_of_the_others_from_being_done(
     stores: Container, body: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -212,14 +215,44 @@ async def test_a_job_that_cannot_be_read_keeps_none_of_the_others_from_being_don
     claimed = [await stores.jobs.claim(now=now, lease_s=60) for _ in range(2)]
     assert [item.id if item else None for item in claimed] == ["second", None]
     assert "job_unreadable id=first" in caplog.text
-    assert not await stores.jobs.enqueue(job("first")), "it is kept for a program that can read it"
-    with pytest.raises(CorruptStoreError, match="first"):
-        await stores.jobs.find("first")
     await stores.jobs.finish("second")
     await write_body(stores, "first", encode(job("first")))
     again = await stores.jobs.claim(now=now + LONGEST_DELAY, lease_s=60)
     assert again is not None
     assert again.id == "first"
+
+
+@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
+async def test_a_job_of_a_newer_program_is_kept_for_it(stores: Container) -> None:
+    await stores.jobs.enqueue(job("first"))
+    await write_body(stores, "first", NEWER)
+    assert not await stores.jobs.enqueue(job("first"))
+    with pytest.raises(CorruptStoreError, match="first"):
+        await stores.jobs.find("first")
+
+
+@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
+async def test_a_damaged_job_is_replaced_when_it_is_asked_for(
+    stores: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stores.jobs.enqueue(job("first"))
+    await write_body(stores, "first", "{")
+    assert await stores.jobs.find("first") is None
+    assert "job_unreadable id=first" in caplog.text
+    assert await stores.jobs.enqueue(job("first"))
+    assert await stores.jobs.claim(now=START, lease_s=60)
+
+
+@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("body", ["{", NEWER])
+async def test_a_job_that_cannot_be_read_is_passed_over_in_the_list(
+    stores: Container, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("first", "second"):
+        await stores.jobs.enqueue(job(name))
+    await write_body(stores, "first", body)
+    assert [item.id for item in await stores.jobs.list(KEY.tenant)] == ["second"]
+    assert "job_unreadable id=first" in caplog.text
 
 
 async def write_body(stores: Container, job_id: str, body: str) -> None:
