@@ -80,12 +80,18 @@ class PostgresJobStore:
 
     async def finish(self, job_id: str) -> None:
         """Forget a job that is done, or let it begin anew."""
+        first: str | None = None
 
         def work(connection: Connection) -> None:
+            nonlocal first
             row = connection.execute(
                 "SELECT body FROM jobs WHERE id = %s FOR UPDATE", (job_id,)
             ).fetchone()
-            job = readable(job_id, row[0]) if row else None
+            if row is None or (first is not None and row[0] != first):
+                # If the answer to an earlier COMMIT was lost, this is what was asked for since.
+                return
+            first = row[0]
+            job = readable(job_id, row[0])
             anew = finished(job) if job is not None else None
             if anew is not None:
                 _write(connection, anew)
@@ -96,10 +102,13 @@ class PostgresJobStore:
 
     async def fail(self, job_id: str, *, error: str, due_at: datetime | None) -> None:
         """Note why a try failed."""
+        first: Job | None = None
 
         def work(connection: Connection) -> None:
+            nonlocal first
             job = _read(connection, job_id)
-            if job is not None:
+            if job is not None and (first is None or job == first):
+                first = job
                 _write(connection, failed(job, error=error, due_at=due_at))
 
         await self._database.write(work)
