@@ -36,6 +36,11 @@ class Job(StoredValue):
     app: str
     user: str
     session: str = Field(default="", description="Empty for work on a whole user.")
+    session_began: datetime | None = Field(
+        default=None,
+        exclude_if=lambda at: at is None,
+        description="Which session of that name is meant: the one that its record says began then.",
+    )
     created_at: datetime
     due_at: datetime = Field(description="Not to be begun before; moves on with each try.")
     tries: int = Field(default=0, ge=0)

@@ -107,9 +107,7 @@ class Housekeeper:
 
     async def take(self, kind: JobKind, key: SessionKey) -> Job:
         """Keep a job that the caller does now; nobody else begins it unless that takes too long."""
-        now = self._container.clock.now()
-        job = Job.of(kind, key, at=now)
-        job = job.model_copy(update={"due_at": now + timedelta(seconds=_LEASE_S)})
+        job = await self._own(kind, key)
         await self._container.jobs.enqueue(job)
         return job
 
@@ -118,7 +116,11 @@ class Housekeeper:
 
         Raises what it fails with.
         """
-        job = await self.take(kind, key)
+        job = await self._own(kind, key)
+        if not await self._container.jobs.enqueue(job):
+            # The one that is left may be of an earlier session of the name.
+            await self._container.jobs.finish(job.id)
+            await self._container.jobs.enqueue(job)
         try:
             await self.do(job)
         except Exception as error:
@@ -178,7 +180,8 @@ class Housekeeper:
                 # Whoever asked for it held the session, and is gone or done by now. What has
                 # begun under that name since must stay.
                 async with self._hold(job.key):
-                    if await self._container.jobs.find(job.id) is None:
+                    known = await self._container.jobs.find(job.id)
+                    if known is None or await self._is_overtaken(known):
                         return False
                     await self.do(job)
             else:
@@ -186,6 +189,27 @@ class Housekeeper:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other jobs must go on
             await self.failed(job, error)
             return False
+        return True
+
+    async def _own(self, kind: JobKind, key: SessionKey) -> Job:
+        """A job that its caller does now."""
+        now = self._container.clock.now()
+        record = await self._container.directory.find(key) if key.session else None
+        changes = {
+            "due_at": now + timedelta(seconds=_LEASE_S),
+            "session_began": record.created_at if record else None,
+        }
+        return Job.of(kind, key, at=now).model_copy(update=changes)
+
+    async def _is_overtaken(self, job: Job) -> bool:
+        """Whether the session of a deletion is gone and another one has begun; ends the job then.
+
+        The record of a session is deleted last, so nothing of it is left.
+        """
+        record = await self._container.directory.find(job.key)
+        if record is None or job.session_began in {None, record.created_at}:
+            return False
+        await self._container.jobs.finish(job.id)
         return True
 
     async def _asked(self, key: SessionKey, *, since: datetime) -> bool:

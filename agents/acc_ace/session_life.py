@@ -16,8 +16,8 @@ from config import Role
 from core.adapters.bounded_sessions import drop_session
 from core.container import Container
 from core.errors import AccAceError
-from core.turn.forgetting import forget_session, knows_session
-from schemas.job import JobKind, job_id
+from core.turn.forgetting import forget_record, forget_words, knows_session, withdraw_consent
+from schemas.job import JobKind
 from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
@@ -60,10 +60,9 @@ class SessionLife:
         if keep_notes and await knows_session(self._container, key):
             await self._keeper.do_now(JobKind.DELETE, key)
             return True
-        deleted = await self._delete(key, keep_notes=False)
         # One that was begun before would delete what begins under that name from now on.
-        await self._container.jobs.finish(job_id(JobKind.DELETE, key))
-        return deleted
+        await withdraw_consent(self._container, key)
+        return await self._delete(key, keep_notes=False)
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what.
@@ -154,9 +153,11 @@ class SessionLife:
         return 0
 
     async def _delete(self, key: SessionKey, *, keep_notes: bool) -> bool:
-        # Before the session: a service that forgets what it deletes would take the notes along.
-        deleted = await forget_session(self._container, key, keep_notes=keep_notes)
-        return await drop_session(self._sessions, key) or deleted > 0
+        deleted = await forget_words(self._container, key)
+        dropped = await drop_session(self._sessions, key)
+        # The record last: once there is another one, all of this session is gone.
+        deleted += await forget_record(self._container, key, keep_notes=keep_notes)
+        return dropped or deleted > 0
 
 
 def _warn(event: str, error: Exception) -> None:

@@ -63,12 +63,11 @@ def notes_of(
     found: Sequence[SessionMemory],
     *,
     at: datetime,
-    outlives_session: bool,
 ) -> list[Artifact]:
     """Artifacts of what was found, the same ids for the same words.
 
     A preference that the user did not say and a lesson that neither user nor tool said are left
-    out, whoever proposes them. Notes are erased with their session unless they outlive it.
+    out, whoever proposes them. They are the session's own, and are erased with it.
     """
     said = {turn.turn: turn.input.text for turn in turns if turn.input.authority.may_rule}
     seen = {
@@ -94,7 +93,7 @@ def notes_of(
             tenant=key.tenant,
             kind=ArtifactKind.NOTE,
             authority=Authority.AGENT,
-            session=None if outlives_session else key.session,
+            session=key.session,
             turn=turn,
         )
         for kind, text, turn in quotes

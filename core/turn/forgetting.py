@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from core.container import Container
+from core.errors import CorruptStoreError
 from schemas.job import JobKind, job_id
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 
 
@@ -34,22 +36,78 @@ async def knows_session(container: Container, key: SessionKey) -> bool:
     )
 
 
-async def forget_session(container: Container, key: SessionKey, *, keep_notes: bool = False) -> int:
+async def forget_session(container: Container, key: SessionKey) -> int:
     """Delete state, turns, artifacts, files and record of a session; how many. Raises StoreError.
 
-    Notes that outlive the session are no longer its own; with `keep_notes` the directory goes on
-    to know them. Calling it again deletes what an earlier call that failed has left. The caller
-    holds the session.
+    Calling it again deletes what an earlier call that failed has left. The caller holds the
+    session.
+    """
+    deleted = await forget_words(container, key)
+    # The record last: while anything is left, the session is still there to be deleted again.
+    return deleted + await forget_record(container, key, keep_notes=False)
+
+
+async def forget_words(container: Container, key: SessionKey) -> int:
+    """Delete all of a session but its record; how many. Raises StoreError.
+
+    Notes that outlive the session are no longer its own, and stay.
     """
     # First what other sessions could recall.
     deleted = await container.artifacts.erase(key.tenant, key.session)
     deleted += await container.evidence.erase(key.tenant, key.session)
     deleted += await container.files.erase(key.tenant, key.session)
-    if await container.directory.find(key) is not None:
-        await container.directory.delete(key, at=container.clock.now(), keep_notes=keep_notes)
-        deleted += 1
-    # The journal last: while anything is left, the session is still there to be deleted again.
     return deleted + await container.journal.erase(key.tenant, key.session)
+
+
+async def forget_record(container: Container, key: SessionKey, *, keep_notes: bool) -> int:
+    """Delete the record of a session; how many. Raises StoreError.
+
+    With `keep_notes` the directory goes on to know its notes.
+    """
+    if await container.directory.find(key) is None:
+        return 0
+    await container.directory.delete(key, at=container.clock.now(), keep_notes=keep_notes)
+    return 1
+
+
+async def withdraw_consent(container: Container, key: SessionKey) -> None:
+    """Let a deletion with consent that failed keep nothing, and end it. Raises StoreError.
+
+    Its notes are the session's own again, to be deleted with it. Those that an earlier session of
+    the name left stay as they are. The caller holds the session, and deletes it now.
+    """
+    if not await _is_begun(container, key):
+        return
+    record = await _record(container, key)
+    for name in record.notes if record else ():
+        note = await container.artifacts.get(key.tenant, name)
+        if record and note is not None and note.session is None and name not in record.notes_left:
+            await container.artifacts.add([note.model_copy(update={"session": key.session})])
+    if record and record.deleted_at is not None:
+        await container.directory.delete(key, at=container.clock.now(), keep_notes=False)
+    # Done again, it would keep what is left of the words.
+    await container.jobs.finish(job_id(JobKind.DELETE, key))
+
+
+async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
+    """The record of a session, also of one of which only notes are left."""
+    if (known := await container.directory.find(key)) is not None:
+        return known
+    before: str | None = None
+    while page := await container.directory.list(key.tenant, before=before):
+        for record in page:
+            if record.session == key.session:
+                return record
+        before = page[-1].session
+    return None
+
+
+async def _is_begun(container: Container, key: SessionKey) -> bool:
+    """Whether a deletion with consent was begun and is not done."""
+    try:
+        return await container.jobs.find(job_id(JobKind.DELETE, key)) is not None
+    except CorruptStoreError:
+        return True  # It need not be readable to be withdrawn.
 
 
 @asynccontextmanager
@@ -60,7 +118,6 @@ async def forgetting(container: Container, key: SessionKey) -> AsyncIterator[Non
     or StoreError.
     """
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
+        await withdraw_consent(container, key)
         await forget_session(container, key)
         yield
-        # One with consent that failed before must not delete the next session of that name.
-        await container.jobs.finish(job_id(JobKind.DELETE, key))

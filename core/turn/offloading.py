@@ -1,6 +1,6 @@
 """A session's history goes to long-term memory, each offload from where the last one ended."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 
@@ -50,8 +50,8 @@ async def offload(
     now = container.clock.now()
     newest = await container.evidence.last(key)
     last = newest.turn if newest else 0
-    if outlives_session:
-        await _let_outlive(container, key)
+    if outlives_session and (record := await container.directory.find(key)) is not None:
+        await _let_outlive(container, key, record.notes)
     begin = 0 if outlives_session else await _read_turns(container, key)
     for after in range(begin, last, BATCH_TURNS):
         turns = await _turns(container, key, after, min(after + BATCH_TURNS, last))
@@ -85,10 +85,13 @@ async def _kept(
     if len(turns) < len(read):
         # The entities may be those of a turn that was undone.
         found = [memory.model_copy(update={"entities": []}) for memory in found]
-    notes = notes_of(key, turns, found, at=at, outlives_session=outlive)
+    notes = notes_of(key, turns, found, at=at)
     await _add(container, notes)
     names = [note.artifact_id for note in notes]
     await container.directory.offloaded(key, at=at, notes=names, through=_through(turns))
+    if outlive:
+        # Not before the record names them: else nobody could find them to delete them after all.
+        await _let_outlive(container, key, names)
     return True
 
 
@@ -187,10 +190,9 @@ def _through(turns: Sequence[Interaction]) -> ReadThrough | None:
     )
 
 
-async def _let_outlive(container: Container, key: SessionKey) -> None:
-    """Let the notes of earlier offloads, those of the model too, outlive the session."""
-    record = await container.directory.find(key)
-    for name in record.notes if record else ():
+async def _let_outlive(container: Container, key: SessionKey, names: Iterable[str]) -> None:
+    """Let notes, also those of earlier offloads, outlive the session."""
+    for name in names:
         note = await container.artifacts.get(key.tenant, name)
         if note is not None and note.session == key.session:
             await container.artifacts.add([note.model_copy(update={"session": None})])
