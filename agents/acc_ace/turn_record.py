@@ -51,6 +51,7 @@ class TurnRecord:
 
     key: SessionKey
     invocation_id: str
+    """The name of its evidence: that of its invocation, unless that was answered before."""
     listener: Listener | None = None
     turn_input: TurnInput | None = None
     memory: MemoryName = "acc"

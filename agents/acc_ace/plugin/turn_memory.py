@@ -15,6 +15,7 @@ from acc_ace.plugin.saying import is_evidence
 from acc_ace.prompts import load_prompts
 from acc_ace.stages.compressor import Compressor
 from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.stages.evidence import name_evidence
 from acc_ace.stages.initializer import StateInitializer
 from acc_ace.stages.qualifier import Qualifier
 from acc_ace.stages.recaller import Recaller
@@ -31,7 +32,7 @@ from schemas import state as keys
 from schemas.ccs import CompressedCognitiveState
 from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.delta import DeltaBatch
-from schemas.interaction import Outcome, ToolResult
+from schemas.interaction import ToolResult
 from schemas.qualification import RelevanceBatch
 from schemas.reflection import Reflection
 
@@ -102,11 +103,7 @@ class TurnMemory:
         """
         arrived, record = arrival(turn.ctx), turn.record
         state = await self._initialize(turn, arrived.began if arrived.is_result else arrived.newest)
-        paused = await self._paused(record)
-        if await self._was_answered(turn):
-            # The invocation has evidence of its own answer already; this is another turn.
-            version = paused.state.version if paused else record.previous.version + 1
-            record.invocation_id = f"{record.invocation_id}/{version}"
+        paused = await self._paused(turn)
         if paused is not None:
             return {**state, **await self._go_on(turn, paused)}
         if arrived.is_result:
@@ -126,28 +123,22 @@ class TurnMemory:
         ctx = turn.own.model_copy(update={"user_content": content})
         return await self._initializer.work(ctx, turn.record)
 
-    async def _paused(self, record: TurnRecord) -> JournalEntry | None:
+    async def _paused(self, turn: OpenTurn) -> JournalEntry | None:
         """The commit of this invocation, if its turn was neither answered nor undone."""
-        head = await self._container.journal.head(record.key)
-        if head is None or head.invocation_id != record.invocation_id:
+        head = await self._container.journal.head(turn.record.key)
+        if head is None or head.invocation_id != turn.ctx.invocation_id:
             return None
-        answered = record.previous_turn
+        answered = turn.record.previous_turn
         if answered is not None and answered.ccs_version == head.state.version:
             return None
         return head if head.kind in {CommitKind.COMMIT, CommitKind.KEPT} else None
-
-    async def _was_answered(self, turn: OpenTurn) -> bool:
-        """Whether ADK runs an invocation again that has been answered."""
-        if len(turn_events(turn.ctx)) <= 1:
-            return False  # Nothing but the message that it begins with.
-        kept = await self._container.evidence.find(turn.record.key, turn.record.invocation_id)
-        return kept is not None and kept.outcome is Outcome.ANSWERED
 
     async def _go_on(self, turn: OpenTurn, paused: JournalEntry) -> State:
         turn.resumed = True
         record = turn.record
         record.committed = paused
         record.previous = await self._before_version(record, paused.state.version)
+        await name_evidence(self._container, record, turn.ctx.invocation_id)
         record.warn(*paused.warnings)
         _note_loop(turn, self._container.settings.limits.tool_result_tokens)
         return {keys.CCS: paused.state.to_state()}

@@ -8,6 +8,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
 from acc_ace.context import hand_on
+from acc_ace.stages.evidence import name_evidence
 from acc_ace.stages.learning import playbook_projection
 from acc_ace.stages.stage import ContentlessStage, State
 from acc_ace.turn_record import TurnRecord, TurnRecords
@@ -65,10 +66,14 @@ class StateInitializer(ContentlessStage):
         await finish_return(self._container, record.key, head)
         if head is not None:
             record.previous = head.state
-        elif self._container.settings.bootstrap:
-            # Under a classic memory too: the session may go on with this state.
+        if self._container.settings.bootstrap and (head is None or head.follows == 0):
+            # After an undo of its first turn too, the session begins with what is known then.
+            # Under a classic memory as well: the session may go on with this state.
             begun = await bootstrap(self._container, record.key)
-            record.previous, record.known = begun.state, begun.verdicts
+            numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
+            record.previous = begun.state.model_copy(update=numbers)
+            record.known = begun.verdicts
+        await name_evidence(self._container, record, ctx.invocation_id)
         record.previous_turn = await self._container.evidence.last(record.key)
         scope = self._container.playbook_scope(record.key.app, record.key.user)
         record.playbook, record.playbook_scope = await self._container.playbooks.load(scope), scope
