@@ -11,6 +11,7 @@ from core.domain.tokens import clip_tokens
 from core.domain.transcript import message_text, messages_of
 from core.ports.completion import Completion
 from core.turn.asking import ask
+from core.turn.lineage import line
 from core.turn.parsing import parser
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
@@ -133,7 +134,7 @@ async def _found(
     """What is worth knowing of some turns: the model's word, if it is asked, and the rules'."""
     if not turns:
         return []
-    entities = await _entities(container, key) if turns[-1].turn == last else []
+    entities = await _entities(container, key, last) if turns[-1].turn == last else []
     found = [extract_by_rule(turns, entities)]
     if turns[-1].turn <= last - MODEL_TURNS:
         return found
@@ -152,10 +153,18 @@ async def _found(
     return [*([asked.value] if asked.value else []), *found]
 
 
-async def _entities(container: Container, key: SessionKey) -> list[str]:
-    # After a reset the newest state is empty, so one of the last that was not is taken.
-    states = await container.journal.history(key, limit=_LAST_STATES)
-    return next((e.state.ccs.focal_entities for e in states if e.state.ccs.focal_entities), [])
+async def _entities(container: Container, key: SessionKey, last: int) -> list[str]:
+    """Those of the session up to its last answered turn, on the line that leads to its head."""
+    head = await container.journal.head(key)
+    left = _LAST_STATES
+    async for entry in line(container.journal, key, head.state.version if head else 0):
+        # A turn that runs now may fail.
+        if entry.state.turn > last:
+            continue
+        # After a reset the newest state is empty, so one of the last that was not is taken.
+        if entry.state.ccs.focal_entities or not (left := left - 1):
+            return entry.state.ccs.focal_entities
+    return []
 
 
 async def _read_turns(container: Container, key: SessionKey) -> int:
