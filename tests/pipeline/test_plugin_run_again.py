@@ -1,8 +1,11 @@
 """An invocation that is run again by its id alone: a pause goes on, an answer stays what it was."""
 
+from typing import Any
+
 import pytest
 from google.adk.events import Event
 
+from schemas.authority import Authority
 from schemas.commit import CommitKind
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, result_of, text_of, whole
@@ -12,10 +15,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*ResumabilityConfig:UserWarning
 # ADK: experimental.
 
 
-async def again(app: Desk, events: list[Event]) -> list[str]:
+async def again(app: Desk, events: list[Event], state: dict[str, Any] | None = None) -> list[str]:
     """Run the invocation of these events again; what is said then."""
     run = app.runner.run_async(
-        user_id=KEY.user, session_id=KEY.session, invocation_id=events[0].invocation_id
+        user_id=KEY.user,
+        session_id=KEY.session,
+        invocation_id=events[0].invocation_id,
+        state_delta=state,
     )
     return [text async for event in run if (text := text_of(event))]
 
@@ -103,4 +109,20 @@ async def test_a_turn_that_is_run_again_can_pause_and_go_on() -> None:
     assert second.endswith("Restarted.")
     assert first == "One."
     assert [interaction.input.text for interaction in await app.evidence()] == [f"Count. {BAN}"] * 2
+    assert await app.constraints() == [BAN]
+
+
+@pytest.mark.parametrize("state", [None, {"shift": "night"}], ids=["by-id", "with-state"])
+async def test_a_turn_that_paused_and_is_run_again_has_the_words_that_it_began_with(
+    state: dict[str, Any] | None,
+) -> None:
+    approving = call("approve", what="restart")
+    app = desk(ScriptedLlm().on("generator", approving, "One.", "Two."), resumable=True)
+    events = await app.say(f"Restart db-01. {BAN}")
+    [waiting] = calls_of(events)
+    assert await app.ask(result_of(waiting, APPROVED)) == "One."
+    assert await again(app, events, state) == ["Two."]
+    taken = [interaction.input for interaction in await app.evidence()]
+    assert [each.text for each in taken] == [f"Restart db-01. {BAN}"] * 2
+    assert [each.authority for each in taken] == [Authority.USER] * 2
     assert await app.constraints() == [BAN]

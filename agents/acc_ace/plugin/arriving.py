@@ -11,7 +11,10 @@ from core.errors import MemoryBypassedError
 
 
 class Arrival(NamedTuple):
-    """The content that began the invocation, and the newest one; the same in a fresh run."""
+    """The content that began the invocation, and the newest one; the same in a fresh run.
+
+    A run that brings none of its own, as one by an invocation's id alone, takes that which began.
+    """
 
     began: types.Content | None
     newest: types.Content | None
@@ -32,17 +35,25 @@ def arrival(ctx: InvocationContext) -> Arrival:
             "an agent keeps one invocation open over several messages of the user (mode='task'); "
             "bounded memory would have to replay them: use mode='chat' or 'single_turn'"
         )
-    newest = contents[-1] if contents else ctx.user_content
-    return Arrival(
-        began=words[0] if words else ctx.user_content,
-        newest=newest,
-        is_result=_answers_calls(newest),
-    )
+    began = words[0] if words else ctx.user_content
+    newest = contents[-1] if _brought(turn_events(ctx)) else began
+    return Arrival(began=began, newest=newest, is_result=_answers_calls(newest))
 
 
 def turn_events(ctx: InvocationContext) -> Sequence[Event]:
     """The session's events of this invocation, oldest first."""
     return [event for event in ctx.session.events if event.invocation_id == ctx.invocation_id]
+
+
+def _brought(events: Sequence[Event]) -> bool:
+    """Whether a run has just brought a content: nothing that an agent said is behind it.
+
+    What a run by id alone may bring is a change of state, in an event without a content.
+    """
+    for event in reversed(events):
+        if event.author != "user" or _is_users(event):
+            return _is_users(event)
+    return False
 
 
 def _is_users(event: Event) -> bool:
