@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from core.domain.language import mood_en, mood_ja
+from core.domain.language import mood_en, mood_ja, rules_ja
 from core.domain.language.detect import language_of
 from core.domain.language.normal import normalise
 from core.domain.language.patterns import any_of
@@ -27,11 +27,11 @@ _OUTRIGHT = any_of(
     r"^(?:ok,? |okay,? |so,? |now,? |actually,? )*let's (?:switch|move on|pivot|turn"
     r"|change over) to\b",
     rf"^{_GOAL_EN}: ?\S|\bforget (?:that|the old|the previous) {_GOAL_EN}\b.*\b(?:now|instead)\b",
-    rf"{_GOAL_JA}(?:を|は).*(?:変更|変え|切り替え|改め|設定)|新しい{_GOAL_JA}|新{_GOAL_JA}|(?:今"
-    rf"|これ)から(?:の|は){_GOAL_JA}",
+    rf"新しい{_GOAL_JA}|新{_GOAL_JA}|(?:今|これ)から(?:の|は){_GOAL_JA}",
     rf"^{_GOAL_JA}[::]",
     r"(?:方針|作業|話)を.*に切り替え(?:ます|よう|ましょう|てください)",
 )
+_CHANGED_JA = any_of(rf"{_GOAL_JA}(?:を|は).*(?:変更|変え|切り替え|改め|設定)")
 _STATED = any_of(
     rf"\b(?:our|my|the|your|today's|this week's|first|main|top) (?:\w+ )?{_GOAL_EN} (?:here "
     r"|today |now |for \w+ )?(?:is|are|:)",
@@ -89,7 +89,7 @@ def detect_goal(text: str) -> GoalSpan | None:
         folded, referent, before = normalise(mask_quotations(sentence)), before, sentence
         if _is_unsaid(folded):
             continue
-        if _OUTRIGHT.search(folded):
+        if _OUTRIGHT.search(folded) or _is_changed_in(sentence, folded):
             return GoalSpan(sentence, sentence, explicit=True)
         if stated is None and _states_goal(folded) and not detect_rules(sentence):
             goal = _with_referent(sentence, folded, referent, text)
@@ -106,6 +106,15 @@ def _with_referent(sentence: str, folded: str, before: str, text: str) -> str:
     if start < 0 or not found or gap.strip() or detect_rules(before):
         return sentence
     return f"{before}{gap}{sentence}"
+
+
+def _is_changed_in(sentence: str, folded: str) -> bool:
+    """Whether Japanese words change the goal, and do not only rule on changing it."""
+    if not _CHANGED_JA.search(folded):
+        return False
+    return rules_ja.changes_goal(folded) or not any(
+        _CHANGED_JA.search(normalise(rule.text)) for rule in detect_rules(sentence)
+    )
 
 
 def _states_goal(folded: str) -> bool:

@@ -59,17 +59,21 @@ _FORBIDS = any_of(
     r"(?:認め|許可し|許し|許容し|受け付け|受付し|対応し|承認し)(?:ません|ない(?:こと)?"
     rf"|かねます){_END}",
     rf"(?<=[るすむくぐうつぶぬ])な(?:よ|ね)?{_END}",
-    rf"ない(?:こと|もの)(?:とする|とします|です)?{_END}|ないよう(?:に(?:して|お願い|頼|気をつけ"
-    rf"|注意|{_END})|お願い)|ない(?:という)?(?:方針|ルール|決まり|規則|方向|前提)",
     r"(?:のは|ことは|のを|ことを|は|を)?(?:控え|避け|遠慮し|慎(?:ん)?で?|お控え"
     rf"|ご遠慮)(?:て)?(?:{_PLEASE})|(?:のは|ことは|するのを?)(?:やめ|止め)(?:て|よう)",
     r"べきで(?:は)?(?:ない|ありません)|まじき|わけには(?:いか|まいり)|手を(?:出さ|触れ)ない"
     r"|触れないこと",
 )
-_REQUIRES = any_of(
+_NOT_TO = any_of(
+    rf"ない(?:こと|もの)(?:とする|とします|です)?{_END}|ないよう(?:に(?:して|お願い|頼|気をつけ"
+    rf"|注意|{_END})|お願い)|ない(?:という)?(?:方針|ルール|決まり|規則|方向|前提)",
+)
+_NEEDS_ASSENT = any_of(
     r"(?:承認|許可|同意|確認|レビュー|申請|届(?:け)?出|相談|合意|決裁|事前連絡|署名|立ち会い"
     r"|了承|チェック)(?:が|は|も)?(?:事前に|必ず)?(?:必要|必須|要る|いる|いります|要ります"
     rf"|義務){_COPULA}{_END}",
+)
+_REQUIRES = any_of(
     rf"(?:必須|義務|マスト|義務付け|厳守|遵守|順守|徹底){_COPULA}(?:して)?(?:{_PLEASE})?{_END}"
     r"|を(?:守|遵守|厳守|徹底)(?:って|して|すること|り)",
     r"(?:[うくぐすつぬぶむる]|ない)(?:こと|事|ものとする|ものとします)(?:とする|とします|にする"
@@ -135,13 +139,30 @@ _TIME_NOW = any_of(
     r"今すぐ|ただちに(?!.*たら)|今から|今日|今夜|明日|今週|来週|さっき|至急|先に|とりあえず"
     r"|一度だけ|今回だけ"
 )
+_AIM = r"(?:[^、。はを]{1,12}の|今の?)?(?:目標|目的|ゴール|狙い|ねらい|ミッション)"
+_CHANGED = (
+    r"を(?:(?:[^、を]*|[^、]*こと)[にへと])?再?(?:変更|変え|切り替え|改め|設定|置き換え)(?:を|で)?"
+    r"(?:さ?せ|し|す)?(?:ます|ましょう|ました|る|よう|たい(?:です)?|た|"
+    rf"て(?:{_PLEASE}|いただきます)?|{_PLEASE})?(?:ね|よ)?(?:{_END}|の?で|のですが|が|から|けど)"
+)
 _GOAL = re.compile(
-    r"^(?:(?:では|じゃあ|それでは|さて)、)?(?:[^、。はを]{1,12}の|今の?)?"
-    r"(?:目標|目的|ゴール|狙い|ねらい|ミッション)"
-    r"(?:(?:は、?(?!問わ|関係)|:)[^、]*|を[^、]*(?:変更|変え|切り替え|改め|設定|置き換え)[^、]*)"
+    rf"^(?:(?:では|じゃあ|それでは|さて)、)?{_AIM}"
+    rf"(?:(?:は、?(?!問わ|関係)|:)(?P<stated>[^、]*)|(?P<changed>{_CHANGED}))"
 )
 """What is to be reached, a deadline or an amount included: the goal, to the end of its clause."""
 
+_CHANGES_GOAL = re.compile(rf"{_AIM}(?P<changed>{_CHANGED})")
+_UNDER_CONDITION = any_of(
+    r"場合|際[はに]|とき|(?<!\d)時は|たら|れば|まで(?![にの])|必ず|常に|毎回|絶対|勝手に"
+)
+_HANDS_OFF = any_of(
+    r"(?:変更し|変え|触ら|動かさ)ない(?:こと|よう)",
+    rf"(?:凍結|(?:読み取り|参照|閲覧)専用)(?:します|する)?{_COPULA}$",
+)
+_ORDERED = any_of(rf"(?:て|[んい]で)(?:おいて)?{_PLEASE}{_END}")
+_ORDERED_DRILY = any_of(r"(?:必ず|勝手に|場合は|際は|(?:とき|(?<!\d)時)は).*こと$")
+
+_RULING = (_FORBIDS, _NOT_TO, _LIMITS, _NEEDS_ASSENT, _REQUIRES)
 _SPEAKER = any_of(
     r"(?:迎えに|帰ら|寝|起き|行か|出かけ|買い物|掃除|洗濯|食べ|飲ま)な(?:ければ|きゃ|いと)"
     r"|^(?:私|僕|俺|うち)(?:は|も).*(?:なければ|なきゃ|ないと|必要が)"
@@ -153,7 +174,7 @@ def states_rule(clause: str) -> bool:
     said = clause.strip().rstrip("。.!！ ")
     if not said or _CHAT.search(said) or _ADVICE.search(said) or _RELEASES.search(said):
         return False
-    if (goal := _GOAL.match(said)) is not None:
+    if (goal := _GOAL.match(said)) is not None and not _orders_about(goal):
         return states_rule(said[goal.end() :].lstrip("、"))
     if mood_ja.is_reported(said) or mood_ja.is_past(said):
         return False
@@ -162,9 +183,27 @@ def states_rule(clause: str) -> bool:
         r"(?:て|で)(?:ほし|欲し|もらい|いただき|頂き)", said
     ):
         return False
-    if _FORBIDS.search(said) or _LIMITS.search(said) or _REQUIRES.search(said):
+    if any(pattern.search(said) for pattern in _RULING):
         return not _SPEAKER.search(said)
     return _is_standing_request(said)
+
+
+def changes_goal(said: str) -> bool:
+    """Whether a normalised sentence sets the goal anew, and not only under some condition."""
+    found = _CHANGES_GOAL.search(said)
+    return found is not None and not _UNDER_CONDITION.search(found["changed"])
+
+
+def _orders_about(goal: re.Match[str]) -> bool:
+    """Whether a clause that begins like a goal lays something down instead of naming it."""
+    if goal["changed"] is not None:
+        return bool(_UNDER_CONDITION.search(goal["changed"]))
+    # 〜なくてはならない is what has to be reached, no prohibition.
+    stated = goal["stated"].replace("なくては", "")
+    if any(pattern.search(stated) for pattern in (_FORBIDS, _NEEDS_ASSENT, _HANDS_OFF)):
+        return True
+    standing = _ORDERED.search(stated) and _STANDING.search(stated)
+    return bool(standing or _ORDERED_DRILY.search(stated))
 
 
 def _is_standing_request(said: str) -> bool:

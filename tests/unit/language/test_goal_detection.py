@@ -104,3 +104,67 @@ def test_a_goal_with_a_deadline_or_a_limit_is_no_rule(text: str) -> None:
 )
 def test_a_rule_beside_a_goal_stays_a_rule(text: str) -> None:
     assert len(detect_rules(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ゴールは変わらないので本番には触らないでください。",
+        "目標を達成するまで本番の設定を変更しないでください。",
+        "目標を変更する場合は必ず事前に承認を取ってください。",
+        "目標を勝手に変更しないでください。",
+        "目標は絶対に変更しないでください。",
+        "目標は変更しないこと。",
+        "目標は変えるな。",
+        "目標は変更に承認が必要です。",
+        "目標は毎回確認してください。",
+        "目標は当面凍結します。",
+        "目標を超えたら必ず手動に切り替えてください。",
+        "今期の目標を変えるときは必ず私に確認してください。",
+        "移行の目的を確認せずに設定を変更してはいけません。",
+        "目的を問わず設定の変更は禁止です。",
+        "ミッションを終えるまで設定は変更禁止です。",
+    ],
+)
+def test_a_rule_that_begins_with_the_goal_is_a_rule_and_no_goal(text: str) -> None:
+    [rule] = detect_rules(text)
+    assert rule.text == text
+    assert detect_goal(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "今後の目標をコスト削減に変更してください。",
+        "目標を金曜日までに移行を終えることに変更してください。",
+        "では、目標を今週中の復旧に切り替えましょう。",
+        "目標を月曜の朝9時までの復旧に変更します。",
+    ],
+)
+def test_a_goal_that_is_changed_on_request_is_no_rule(text: str) -> None:
+    assert detect_rules(text) == []
+    goal = detect_goal(text)
+    assert goal is not None
+    assert goal.explicit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "目標は金曜日までに移行を終えなくてはなりません。",
+        "目標は必ず金曜日までに移行を終えることです。",
+        "目標は納期厳守です。",
+        "目標は部長の承認を得ることです。",
+    ],
+)
+def test_a_goal_that_sounds_like_a_duty_is_the_goal(text: str) -> None:
+    assert detect_rules(text) == []
+    assert detect_goal(text) is not None
+
+
+def test_a_sentence_may_change_the_goal_and_state_a_rule() -> None:
+    text = "目標をコスト削減に変更するので本番には触らないでください。"
+    assert len(detect_rules(text)) == 1
+    goal = detect_goal(text)
+    assert goal is not None
+    assert goal.explicit
