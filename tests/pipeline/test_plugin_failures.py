@@ -265,6 +265,20 @@ async def test_a_turn_that_timed_out_in_a_lasting_task_is_undone(nested: bool) -
     ]
 
 
+@pytest.mark.parametrize("nested", [False, True], ids=["agent", "sequence"])
+async def test_a_turn_that_timed_out_in_a_task_of_its_own_frees_the_session_for_others(
+    nested: bool,
+) -> None:
+    agent = LlmAgent(name="helper", model=ScriptedLlm().on("generator", Gate(), "Hi."))
+    root: LlmAgent | SequentialAgent = sequential(agent) if nested else agent
+    app = Desk(root, settings=settings(turn_wait_s=5))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await asyncio.create_task(app.ask(BAN))
+    assert await asyncio.create_task(app.ask("Hello.")) == "Hi."
+    assert await app.constraints() == []
+
+
 async def test_a_client_that_leaves_before_the_answer_undoes_the_turn() -> None:
     llm = ScriptedLlm().on("generator", call("nothing"), "Hi.")
 
