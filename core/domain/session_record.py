@@ -45,7 +45,8 @@ def reset(record: SessionRecord, turn: int) -> SessionRecord:
 def restored(record: SessionRecord, turn: int, history_from: int | None) -> SessionRecord:
     """The record of a session that left its turns later than `turn`.
 
-    A summary that covers one of them is dropped, and what was offloaded of them is read again.
+    A summary that covers one of them is dropped, and its turns are offloaded again: notes of those
+    that were left are gone, and other turns may stand again.
     Without `history_from` its messages begin where they did.
     """
     begin = record.history_from if history_from is None else history_from
@@ -55,6 +56,7 @@ def restored(record: SessionRecord, turn: int, history_from: int | None) -> Sess
         update={
             "history_from": begin,
             "summary": summary if stands else None,
+            "offloaded_at": None,
             "offloaded_through": read if read is not None and read.turn <= turn else None,
             "restores": record.restores + 1,
         }
