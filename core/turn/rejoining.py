@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator, Collection
 
 from core.container import Container
-from core.domain.event_artifacts import event_piece_id
+from core.domain.event_artifacts import event_piece_id, past_turn_artifacts
+from core.domain.tokens import estimate_tokens
 from core.domain.turn_artifacts import turn_artifacts
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
+from schemas.past_turn import PastTurn, Utterance
 from schemas.tenancy import SessionKey
 
 _PAGE = 50
@@ -50,6 +52,9 @@ async def _answered(container: Container, key: SessionKey, undone: Interaction) 
     turn = undone.model_copy(update={"outcome": Outcome.ANSWERED})
     limit = container.settings.limits.tool_result_tokens
     pieces = await _pieces(container, key, turn.invocation_id)
+    if not pieces and container.settings.session_events == "offload":
+        # Its events may have been deleted while it was undone, when they were not offloaded.
+        pieces = _cut_words(key, turn, max_tokens=limit)
     # A turn of the same number that was taken instead has left artifacts of the same ids.
     await container.artifacts.add([*turn_artifacts(key, turn, max_tokens=limit), *pieces])
     # Last: as long as it is undone, it is seen that this is still to be done.
@@ -64,3 +69,16 @@ async def _pieces(container: Container, key: SessionKey, invocation_id: str) -> 
     ):
         found.append(piece)
     return found
+
+
+def _cut_words(key: SessionKey, turn: Interaction, *, max_tokens: int) -> list[Artifact]:
+    """The words of a turn whose artifact has to cut them, whole, as its events would leave them."""
+    answer = turn.decision.final_answer if turn.decision else ""
+    said = [
+        Utterance(speaker="user", text=turn.input.text),
+        Utterance(speaker="agent", text=answer),
+    ]
+    if all(estimate_tokens(part.text) < max_tokens // 2 for part in said):
+        return []
+    past = PastTurn(invocation_id=turn.invocation_id, at=turn.created_at, said=said)
+    return [*past_turn_artifacts(key, past, max_tokens=max_tokens, number=turn.turn)]

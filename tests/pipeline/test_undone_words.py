@@ -26,3 +26,37 @@ async def test_offloaded_words_of_an_undone_turn_leave_recall(place: Place) -> N
     after = (await life.container.artifacts.recall(about)).candidates
     assert not any("zebra" in found.artifact.content for found in after)
     await life.conversation.close()
+
+
+LONG = (
+    "the herd is somewhere in the north today. " * 60
+    + "At the end the zebra rotates. "
+    + "and again the herd moves. " * 60
+)
+
+
+async def test_words_whose_events_went_while_they_were_undone_come_back_with_their_turn(
+    place: Place,
+) -> None:
+    life = Life(
+        place,
+        offload=False,
+        session_events="offload",
+        session_turns=1,
+        limits={"tool_result_tokens": 200},
+    )
+    await life.say("Hello.")
+    await life.say(LONG)
+    await life.conversation.undo(KEY)
+    for number in range(4):
+        await life.say(f"more {number}")
+    about = RecallQuery(key=KEY, text="where does the zebra rotate", limit=20, max_tokens=4_000)
+    undone = (await life.container.artifacts.recall(about)).candidates
+    assert not any("zebra" in found.artifact.content for found in undone)
+    await life.conversation.rollback(KEY, 2)
+    again = (await life.container.artifacts.recall(about)).candidates
+    assert any("zebra rotates" in found.artifact.content for found in again)
+    await life.conversation.undo(KEY)
+    gone = (await life.container.artifacts.recall(about)).candidates
+    assert not any("zebra" in found.artifact.content for found in gone)
+    await life.conversation.close()
