@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from google.adk.events import Event
+from google.adk.events import Event, EventActions
 
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value."""
@@ -34,13 +34,25 @@ def storable(value: Any) -> Any:  # noqa: ANN401 - whatever JSON knows
 
 
 def make_storable(event: Event) -> None:
-    """Change what the event could not be stored or read with: its state, calls and answers."""
-    event.actions.state_delta = storable(event.actions.state_delta)
+    """Change what the event could not be stored or read with, wherever an agent's values stand."""
+    event.output = storable(event.output)
+    event.custom_metadata = storable(event.custom_metadata)
+    _make_actions_storable(event.actions)
     for part in (event.content.parts if event.content else None) or []:
         if (call := part.function_call) is not None:
             call.args = storable(call.args)
         if (answer := part.function_response) is not None:
             answer.response = storable(answer.response)
+
+
+def _make_actions_storable(actions: EventActions) -> None:
+    actions.state_delta = storable(actions.state_delta)
+    actions.agent_state = storable(actions.agent_state)
+    actions.set_model_response = storable(actions.set_model_response)
+    for confirmation in actions.requested_tool_confirmations.values():
+        confirmation.payload = storable(confirmation.payload)
+    for widget in actions.render_ui_widgets or []:
+        widget.payload = storable(widget.payload)
 
 
 class _Repeats:

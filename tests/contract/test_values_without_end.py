@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from google.adk.events import Event, EventActions
+from google.adk.events.ui_widget import UiWidget
 from google.adk.sessions import BaseSessionService, Session
+from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from acc_ace.sessions import open_session_service
@@ -102,3 +104,45 @@ async def test_what_is_too_deep_becomes_no_endless_text(sessions: BaseSessionSer
         doubled = [doubled, doubled]
     session = await reread(sessions, answered({"found": doubled}))
     assert len(session.events[0].model_dump_json()) < 1_000_000
+
+
+async def test_what_a_node_puts_out_too_deep_or_within_itself_leaves_the_session_readable(
+    sessions: BaseSessionService,
+) -> None:
+    output = {"found": nested(220, "the end"), "hosts": hosts(1)}
+    session = await reread(sessions, Event(author="node", invocation_id="i", output=output))
+    [event] = session.events
+    assert "the end" in event.model_dump_json()
+    assert event.output is not None
+    assert event.output["hosts"] == written_down(1)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        EventActions(
+            requested_tool_confirmations={"c-1": ToolConfirmation(payload=nested(220, "the end"))}
+        ),
+        EventActions(agent_state={"node": nested(220, "the end")}),
+        EventActions(set_model_response=nested(220, "the end")),
+        EventActions(
+            render_ui_widgets=[
+                UiWidget(id="w", provider="mcp", payload={"x": nested(220, "the end")})
+            ]
+        ),
+    ],
+    ids=["confirmation", "checkpoint", "structured answer", "widget"],
+)
+async def test_what_an_action_holds_too_deep_leaves_the_session_readable(
+    sessions: BaseSessionService, actions: EventActions
+) -> None:
+    event = Event(author="ops", invocation_id="i", actions=actions)
+    session = await reread(sessions, event.model_copy(deep=True))
+    assert "the end" in session.events[0].model_dump_json()
+
+
+async def test_metadata_too_deep_leaves_the_session_readable(sessions: BaseSessionService) -> None:
+    metadata = {"trace": nested(220, "the end")}
+    event = answered({"found": "nothing"}).model_copy(update={"custom_metadata": metadata})
+    session = await reread(sessions, event)
+    assert "the end" in session.events[0].model_dump_json()
