@@ -9,10 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.adapters.newest_rows import first_row
 from core.adapters.postgres_database import page_size
 from core.adapters.postgres_schema import Connection
-from core.adapters.sql_artifact_pool import Breadth, Scope, places_beside
+from core.adapters.sql_artifact_pool import MAX_ROWS, Breadth, Scope, places_beside
 from core.adapters.tenant_totals import Span, TenantTotals, prefixed
 from core.adapters.time_bounds import Times
 from core.domain.priors import Place
@@ -23,8 +22,11 @@ from schemas.tenancy import Tenant
 _MOST_OF_A_TURN = 4
 """Artifacts looked at beside what was said in a neighbouring turn, such as tool results."""
 
-_MOST_COUNTED = 500
-"""Rows that are counted for one term; of a commoner one the rest is estimated."""
+_MOST_COUNTED = MAX_ROWS + 1
+"""Rows that are counted for one term; of a commoner one the rest is estimated.
+
+One more than a search may score: what is looked for whole is never an estimate.
+"""
 
 _COUNT = """
     SELECT wanted.at, counted.number, counted.reached
@@ -34,31 +36,48 @@ _COUNT = """
           FROM (SELECT id FROM artifacts WHERE lexemes @@ wanted.term AND NOT retired
                  LIMIT %(most)s) AS first) AS counted
 """
-_SEARCH = """
+_BEST = """
     WITH wanted AS MATERIALIZED (
         SELECT * FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS w (term, weight)
-    ), best AS MATERIALIZED (
+    ), held AS ({held}), best AS MATERIALIZED (
         SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
-          FROM wanted JOIN artifacts ON lexemes @@ term
-         WHERE NOT retired AND {span} created_at < %(before)s
-         GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
+          FROM held GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
     )
     SELECT artifact_id, created_at, terms, session, turn, speaker, asks
       FROM best JOIN artifacts USING (id) ORDER BY score DESC, id DESC
 """
-# A condition that all rows meet would still make PostgreSQL read the whole index of ids.
-_SEARCH_ALL = _SEARCH.format(span="")
-_SEARCH_NEWEST = _SEARCH.format(span="id >= %(since)s AND")
-_SEARCH_SPAN = _SEARCH.format(
-    span="id BETWEEN %(since)s AND %(last)s AND created_at >= %(start)s AND"
+_SEARCH = _BEST.format(
+    held="""
+        SELECT of_term.id, of_term.length, weight FROM wanted CROSS JOIN LATERAL (
+            SELECT id, length FROM artifacts
+             WHERE lexemes @@ wanted.term AND NOT retired
+               AND created_at + 0 >= %(start)s AND created_at + 0 < %(before)s
+             LIMIT %(most)s) AS of_term
+    """
 )
-_MATCHES_SINCE = """
-    SELECT count(*) FROM (
-        SELECT FROM artifacts WHERE lexemes @@ %(term)s::tsquery AND NOT retired
-           AND id BETWEEN %(since)s AND %(last)s
-           AND created_at >= %(start)s AND created_at < %(before)s
-         LIMIT %(most)s) AS found
+"""Term by term, or else PostgreSQL compares every row with all terms when they are many."""
+
+_SEARCH_NEWEST = _BEST.format(
+    held="""
+        SELECT of_term.id, of_term.length, weight FROM wanted CROSS JOIN LATERAL (
+            SELECT of_block.id, of_block.length
+              FROM generate_series(%(last)s::bigint / 4096, %(since)s::bigint / 4096, -1) AS block
+             CROSS JOIN LATERAL (
+                SELECT id, length FROM artifacts
+                 WHERE lexemes @@ wanted.term AND ARRAY[id / 4096] @> ARRAY[block]
+                   AND NOT retired AND id + 0 BETWEEN %(since)s AND %(last)s
+                   AND created_at + 0 >= %(start)s AND created_at + 0 < %(before)s
+                 ORDER BY id DESC) AS of_block
+             LIMIT %(most)s) AS of_term
+         LIMIT %(most)s
+    """
+)
+"""Block by block from the last one back, and no further than to as many rows as are wanted.
+
+The index has the same blocks (migration 9). The zeros keep PostgreSQL from going through all rows
+of the span or of the times instead, here once for every block.
 """
+
 _NEWEST_OF = """
     SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
      WHERE tenant = %(tenant)s AND created_at >= %(start)s AND created_at < %(before)s
@@ -106,7 +125,7 @@ _PREVIOUS_TURN = """
 class PostgresArtifactRows:
     """The ArtifactRows of a PostgreSQL connection."""
 
-    breadth = Breadth(state=None, matches_per_lead=1, rows_per_match=None)
+    breadth = Breadth(state=None, matches_per_lead=1, rows_per_match=None, common_terms=3)
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -134,8 +153,6 @@ class PostgresArtifactRows:
         scope: Scope,
     ) -> list[Document]:
         """The documents of a scope that match one of the terms best, best first."""
-        partly = _SEARCH_ALL if scope.newest is None else _SEARCH_NEWEST
-        statement = _SEARCH_SPAN if scope.times.has_start else partly
         values = {
             "terms": [_query(tenant.id, term) for term in terms],
             # A count may be older than the first artifact that holds the term.
@@ -147,37 +164,12 @@ class PostgresArtifactRows:
             "last": scope.span.last,
             "start": scope.times.start,
             "before": scope.times.end,
+            "most": MAX_ROWS if scope.newest is None else scope.newest,
             "size": scope.size,
         }
-        if scope.newest is None:
-            return self._documents(statement, values)
-        # As if the term were spread evenly, which costs nothing to know, and mostly does.
-        (term,) = terms
-        width = round(scope.newest * tenant.span.rows / max(frequencies[term], 1))
-        since = max(scope.span.first, scope.span.last + 1 - width)
-        found = self._documents(statement, {**values, "since": since})
-        if len(found) >= min(scope.size, scope.newest) or since == scope.span.first:
-            return found
-        since = self._newest_from(_query(tenant.id, term), scope, scope.newest, too_late=since)
-        return self._documents(statement, {**values, "since": since})
-
-    def _newest_from(self, term: str, scope: Scope, most: int, *, too_late: int) -> int:
-        """The row from which on a term has enough rows, and no more than may be looked at."""
-        least = min(scope.size, most)
-
-        def count(since: int) -> int:
-            values = {
-                "term": term,
-                "since": since,
-                "last": scope.span.last,
-                "start": scope.times.start,
-                "before": scope.times.end,
-                "most": most + 1,
-            }
-            row = self.connection.execute(_MATCHES_SINCE.encode(), values).fetchone()
-            return int(row[0]) if row else 0
-
-        return first_row(scope.span, too_late=too_late, least=least, most=most, count=count)
+        # A term that is common may have few rows in a span, or all of them.
+        rare = scope.newest is None and all(frequencies[term] <= MAX_ROWS for term in terms)
+        return self._documents(_SEARCH if rare else _SEARCH_NEWEST, values)
 
     def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
         """From the first row of these times to the last; None where there is none."""
@@ -269,7 +261,7 @@ def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
     first, last = tenant.span
     looked_at = max(1, reached - first)
     share = max(1.0, (last - first) / looked_at)
-    return min(tenant.documents, round(number * share))
+    return max(number, min(tenant.documents, round(number * share)))
 
 
 def _query(tenant_id: int, term: str) -> str:

@@ -1,7 +1,7 @@
 """Pick a bounded pool of what may be relevant, by its words, from an index in a SQL database.
 
 A common word costs time in proportion to all that was ever stored. So the rarest terms go first,
-until their rows exceed a budget; if they are few by then, the newest rows of the next term are
+until their rows exceed a budget; if they are few by then, the newest rows of the next terms are
 looked at too, wherever they stand.
 Recall takes the same time at turn 10 and at turn 100,000; the words left out still count when the
 pool is ranked.
@@ -43,6 +43,8 @@ class Breadth(NamedTuple):
     """Of so many matches, one has its neighbouring turns ranked too."""
     rows_per_match: int | None
     """Rows scored for each match; None for MAX_ROWS however few matches are wanted."""
+    common_terms: int
+    """Terms too common to be looked for whole of which the newest rows are looked at."""
 
 
 class Scope(NamedTuple):
@@ -177,6 +179,7 @@ class _Search(NamedTuple):
             span=span,
             enough=size,
             max_rows=min(MAX_ROWS, each * size) if each else MAX_ROWS,
+            common_terms=self.rows.breadth.common_terms,
         )
         found: list[Document] = []
         for look in looks:

@@ -136,7 +136,7 @@ class SqliteArtifactRows:
     """The ArtifactRows of a SQLite connection."""
 
     # FTS5 scores every row that holds one of the terms, and the matches are spread over the file.
-    breadth = Breadth(state=32, matches_per_lead=4, rows_per_match=8)
+    breadth = Breadth(state=32, matches_per_lead=4, rows_per_match=8, common_terms=1)
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection

@@ -59,20 +59,25 @@ def affordable(
     span: Span,
     enough: int,
     max_rows: int,
+    common_terms: int,
 ) -> list[Look]:
     """What to look for: the rarest terms, as long as their rows are within `max_rows`.
 
-    While those have less than `enough` rows, the newest rows of the next term make up for it. Of
-    a span, a term is taken to have the share that the span has of all rows.
+    While those have less than `enough` rows, the newest rows of the next `common_terms` terms make
+    up for it, in equal parts. Of a span, a term is taken to have the share that the span has of all
+    rows.
     """
     share = min(1.0, span.rows / tenant.span.rows)
+    rarest = sorted(terms, key=lambda term: frequencies[term])
     chosen: list[str] = []
+    common: list[str] = []
     rows = 0.0
-    for term in sorted(terms, key=lambda term: frequencies[term]):
+    for at, term in enumerate(rarest):
         more = frequencies[term] * share
         if rows + more > max_rows:
-            newest = [Look([term], max_rows - round(rows))] if rows < enough else []
-            return [*([Look(chosen)] if chosen else []), *newest]
+            common = rarest[at : at + common_terms] if rows < enough else []
+            break
         chosen.append(term)
         rows += more
-    return [Look(chosen)] if chosen else []
+    newest = [Look([term], (max_rows - round(rows)) // len(common)) for term in common]
+    return [*([Look(chosen)] if chosen else []), *newest]

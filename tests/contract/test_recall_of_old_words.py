@@ -58,3 +58,17 @@ async def test_a_rare_word_that_goes_with_it_does_not_hide_it(plant: Stores) -> 
 async def test_nobody_finds_the_old_words_of_others(plant: Stores) -> None:
     await plant.artifacts.erase(KEY.tenant)
     assert ids(await plant.artifacts.recall(asking("pump"))) == []
+
+
+@pytest.mark.parametrize("old", [600, 800])
+async def test_it_is_found_when_it_is_asked_for_with_a_common_one(stores: Stores, old: int) -> None:
+    def project(n: int) -> str:
+        return " for the project" if n % 2 == 0 else " on the way"
+
+    handbook = [artifact(f"h{n}", f"The pump of hall {n}{project(n)}.", at=n) for n in range(old)]
+    archive = [
+        artifact(f"i{n}", f"Invoice {n} was paid{project(n)}.", at=1_000 + n) for n in range(1_700)
+    ]
+    await store(stores, handbook + archive)
+    found = ids(await stores.artifacts.recall(asking("pump project", limit=3)))
+    assert found == [f"h{old - 2}", f"h{old - 4}", f"h{old - 6}"]
