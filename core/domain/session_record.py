@@ -96,6 +96,11 @@ def offloaded(
     return _with_notes(read_up_to, known)
 
 
+def before_last_turn(record: SessionRecord, at: datetime) -> datetime:
+    """The time of an offload that has not read the last turn, which is still to be offloaded."""
+    return min(at, record.active_at - _TICK)
+
+
 def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecord:
     """The record after some of its notes turned out to rest on turns that were undone."""
     return _with_notes(record, [note for note in record.notes if note not in notes])

@@ -7,6 +7,7 @@ from datetime import datetime
 from core.container import Container
 from core.domain.prompt import Prompt
 from core.domain.session_notes import extract_by_rule, notes_of
+from core.domain.session_record import before_last_turn
 from core.domain.tokens import clip_tokens
 from core.domain.transcript import message_text, messages_of
 from core.ports.completion import Completion
@@ -54,18 +55,27 @@ async def offload(
     if outlives_session and (record := await container.directory.find(key)) is not None:
         await _let_outlive(container, key, record.notes)
     begin = 0 if outlives_session else await _read_turns(container, key)
-    for after in range(begin, last, BATCH_TURNS):
-        turns = await _turns(container, key, after, min(after + BATCH_TURNS, last))
+    for after in range(begin, max(last, begin + 1), BATCH_TURNS):
+        through = min(after + BATCH_TURNS, last)
+        turns = await _turns(container, key, after, through)
         found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
         async with nullcontext() if outlives_session else _hold(container, key):
-            if not await _kept(container, key, turns, found, at=now, outlive=outlives_session):
+            at = await _time(container, key, through, now)
+            if not await _kept(container, key, turns, found, at=at, outlive=outlives_session):
                 return  # What was said instead, if anything, is still to be read.
-    if begin >= last:
-        await container.directory.offloaded(key, at=now, notes=[])
 
 
 def _hold(container: Container, key: SessionKey) -> AbstractAsyncContextManager[None]:
     return container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s)
+
+
+async def _time(container: Container, key: SessionKey, through: int, now: datetime) -> datetime:
+    """Since when the session is offloaded. A turn that ran meanwhile began before, maybe."""
+    newest = await container.evidence.last(key)
+    if newest is None or newest.turn <= through:
+        return now
+    record = await container.directory.find(key)
+    return now if record is None else before_last_turn(record, now)
 
 
 async def _kept(

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+from google.adk.models.llm_request import LlmRequest
 
 from schemas.artifact import RecallQuery
 from tests.fakes.place import Place
@@ -36,6 +38,24 @@ async def offloading(life: Life) -> AsyncIterator[None]:
     await work
 
 
+@asynccontextmanager
+async def saying(life: Life, text: str) -> AsyncIterator[None]:
+    """A turn whose model thinks while the context is open; then it is answered."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def think(_request: LlmRequest) -> dict[str, Any]:
+        asked.set()
+        await answer.wait()
+        return {"reasoning": [], "bullet_ids": [], "final_answer": "ok"}
+
+    life.llm.on("generator", think)
+    turn = asyncio.create_task(life.say(text))
+    await asked.wait()
+    yield
+    answer.set()
+    await turn
+
+
 async def found(life: Life, text: str) -> set[str]:
     """What another session of the user recalls of this one."""
     query = RecallQuery(key=NEXT, text=text, limit=20, max_tokens=4_000)
@@ -63,6 +83,39 @@ async def test_what_is_said_after_an_undo_stays_searchable(life: Life) -> None:
     turns = await found(life, "zebra rotates db-01 db-02")
     assert "user: The zebra rotates on Friday." in turns
     assert "user: Look at db-02." not in turns
+
+
+async def test_a_turn_that_ran_all_the_while_is_offloaded_once_the_session_is_idle(
+    life: Life,
+) -> None:
+    await life.say("I prefer tea.")
+    turn = saying(life, LIKES)
+    await turn.__aenter__()
+    async with offloading(life):
+        await turn.__aexit__(None, None, None)
+    assert await life.notes() == ["preference: I prefer tea."]
+    life.clock.advance(hours=2)
+    await life.conversation.housekeep()
+    assert await life.notes() == ["preference: I prefer tea.", f"preference: {LIKES}"]
+    assert await life.conversation.housekeep() == 0
+
+
+async def test_a_turn_that_runs_while_there_is_nothing_to_offload_is_offloaded_later(
+    place: Place,
+) -> None:
+    life = Life(place, limits={"turn_wait_s": 0.05})
+    await life.say("Hello.")
+    life.clock.advance(hours=2)
+    assert await life.conversation.housekeep() == 1
+    async with saying(life, LIKES):
+        life.clock.advance(hours=2)
+        assert await life.conversation.housekeep() == 0
+    for _ in range(2):
+        life.clock.advance(hours=2)
+        await life.conversation.housekeep()
+    assert await life.notes() == [f"preference: {LIKES}"]
+    assert await life.container.jobs.list(KEY.tenant) == []
+    await life.conversation.close()
 
 
 async def test_an_undone_turn_leaves_no_note_and_the_one_said_instead_does(life: Life) -> None:
