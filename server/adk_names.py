@@ -4,7 +4,7 @@ PostgreSQL stores no NUL, half of a surrogate pair is no Unicode, SQLite takes n
 what is nested too deeply can never be read again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -55,29 +55,36 @@ def _faults(scope: Scope) -> Iterator[_Fault]:
         before = segment
     if is_too_deep(scope):
         yield _Fault(("body", "body"), _TOO_DEEP)
-    yield from _faults_of_body(json_object(scope))
+    yield from _faults_within(("body",), json_object(scope))
 
 
-def _faults_of_body(fields: dict[str, object]) -> Iterator[_Fault]:
-    """Faults of keys, ids and texts, however deep; an explicit stack, as JSON may be deep."""
-    left: list[tuple[tuple[str, ...], object]] = [(("body",), fields)]
-    while left:
-        where, value = left.pop()
-        if isinstance(value, str):
-            if not is_unicode(value):
-                yield _Fault(where, _SURROGATE)
-            if "\0" in value and _is_id(where[-1]):
-                yield _Fault(where, _NUL)
-        elif isinstance(value, float) and not isfinite(value):
-            yield _Fault(where, _NO_NUMBER)
-        elif isinstance(value, dict | list) and len(where) > MOST_DEEP:
-            yield _Fault(where[:_SHOWN_LEVELS], _TOO_DEEP)
-        elif isinstance(value, dict):
-            for key in value:
-                yield from _faults_of_key(where, key)
-            left += [((*where, key), part) for key, part in reversed(value.items())]
-        elif isinstance(value, list):
-            left += [((*where, str(at)), part) for at, part in reversed(list(enumerate(value)))]
+def _faults_within(where: tuple[str, ...], value: object) -> Iterator[_Fault]:
+    """Faults of keys, ids and texts, to the depth that is kept.
+
+    A path is built for lists, objects and faults only: a body may hold a million numbers.
+    """
+    if len(where) > MOST_DEEP:
+        yield _Fault(where[:_SHOWN_LEVELS], _TOO_DEEP)
+        return
+    if isinstance(value, dict):
+        for key in value:
+            yield from _faults_of_key(where, key)
+    for name, part in _named(value):
+        if isinstance(part, dict | list):
+            yield from _faults_within((*where, str(name)), part)
+        elif isinstance(part, str):
+            if not is_unicode(part):
+                yield _Fault((*where, str(name)), _SURROGATE)
+            if "\0" in part and _is_id(str(name)):
+                yield _Fault((*where, str(name)), _NUL)
+        elif isinstance(part, float) and not isfinite(part):
+            yield _Fault((*where, str(name)), _NO_NUMBER)
+
+
+def _named(value: object) -> Iterable[tuple[str | int, object]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _faults_of_key(where: tuple[str, ...], key: str) -> Iterator[_Fault]:

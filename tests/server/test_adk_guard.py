@@ -1,11 +1,13 @@
 import json
+import tracemalloc
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
 
 from schemas.limits import Limits
 from server.adk_guard import AdkInputGuard
-from server.body import BodyLimit
+from server.body import BODY, BodyLimit
 from tests.server.asgi import Echo, client
 
 
@@ -40,3 +42,34 @@ async def test_good_input_and_other_routes_pass() -> None:
     assert (await _post("/run", _parts(reply)))[0] == 200
     assert (await _post("/run", None, invocationId="i-1"))[0] == 200
     assert (await _post("/other", _parts()))[0] == 200
+
+
+@pytest.mark.parametrize("depth", [1, 90])
+@pytest.mark.parametrize("part", ["1", "[]", '{"a":""}'])
+async def test_a_body_of_very_many_values_is_checked_in_little_memory(
+    depth: int, part: str
+) -> None:
+    body = json.dumps({"newMessage": _parts({"text": "hello"})})
+    many = "[" * depth + ",".join([part] * 20_000) + "]" * depth
+    body = f'{body[:-1]},"stateDelta":{{"x":{many}}}}}'
+    scope = {"type": "http", "method": "POST", "path": "/run", "headers": []}
+    app = Echo()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None: ...
+
+    tracemalloc.start()
+    try:
+        parsed = json.loads(body)
+        of_body = tracemalloc.get_traced_memory()[0]
+        del parsed
+        tracemalloc.reset_peak()
+        guard = AdkInputGuard(app, limits=Limits())
+        await guard({**scope, BODY: body.encode()}, receive, send)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert app.calls == 1
+    assert peak < 2 * of_body + 1_000_000
