@@ -146,6 +146,7 @@ class BoundedTurn(BaseAgent):
 
     async def _cut_off(self, ctx: InvocationContext, record: TurnRecord) -> None:
         """Undo a turn without an answer; of one whose session was deleted no word stays."""
+        await record.commit_ended()
         try:
             if not await is_known(ctx.session_service, record.key):
                 await forget_session(self._container, record.key)
@@ -166,6 +167,7 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:
     """Go back to CCS_{t-1}; what was tried stays as evidence."""
+    await record.commit_ended()
     try:
         await close_failed_turn(container, record.failure())
     except StoreError:

@@ -1,7 +1,8 @@
 """What a running turn has done so far: filled by the stages, read for the report."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class TurnRecord:
     recalled: Recall = field(default_factory=Recall)
     qualification: Qualification = field(default_factory=Qualification)
     committed: JournalEntry | None = None
+    committing: "asyncio.Task[JournalEntry] | None" = None
+    """The write of CCS_t, which a cancelled turn does not stop once it is under way."""
     generation: GeneratorOutput | None = None
     model_calls: int = 0
     """Of the Generator so far."""
@@ -88,6 +91,20 @@ class TurnRecord:
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
     paused: bool = False
+
+    async def commit(self, work: Coroutine[Any, Any, JournalEntry]) -> CommittedState:
+        """Commit CCS_t. Raises what the work raises."""
+        self.committing = asyncio.create_task(work)
+        self.committed = await asyncio.shield(self.committing)
+        return self.committed.state
+
+    async def commit_ended(self) -> None:
+        """Wait for a commit that the turn was cancelled in, so that it is known to be undone."""
+        if self.committed is not None or self.committing is None:
+            return
+        await asyncio.wait([self.committing])
+        if not self.committing.cancelled() and self.committing.exception() is None:
+            self.committed = self.committing.result()
 
     def failure(self) -> FailedTurn:
         """What the turn had done, for undoing it."""

@@ -44,12 +44,14 @@ class Compressor(ModelStage):
             )
             use.count(compressed.asked)
             record.warn(*compressed.warnings)
-            record.committed = await commit_state(
-                self._container.journal,
-                record.key,
-                compressed.gate,
-                invocation_id=ctx.invocation_id,
-                at=self._container.clock.now(),
-                warnings=record.warnings,
+            state = await record.commit(
+                commit_state(
+                    self._container.journal,
+                    record.key,
+                    compressed.gate,
+                    invocation_id=ctx.invocation_id,
+                    at=self._container.clock.now(),
+                    warnings=record.warnings,
+                )
             )
-        return {keys.CCS: record.committed.state.to_state()}
+        return {keys.CCS: state.to_state()}

@@ -59,13 +59,15 @@ class Historian(ContentlessStage):
             )
             record.context, record.recalled = remembered.context, remembered.recalled
             record.warn(*remembered.recalled.warnings)
-            record.committed = await commit_state(
-                self._container.journal,
-                record.key,
-                GateResult(state=state, diff=CcsDiff(), warnings=(), kept=True),
-                invocation_id=ctx.invocation_id,
-                at=self._container.clock.now(),
-                warnings=record.warnings,
+            state = await record.commit(
+                commit_state(
+                    self._container.journal,
+                    record.key,
+                    GateResult(state=state, diff=CcsDiff(), warnings=(), kept=True),
+                    invocation_id=ctx.invocation_id,
+                    at=self._container.clock.now(),
+                    warnings=record.warnings,
+                )
             )
         if remembered.summarise_through is not None:
             # Off the critical path: whoever works on the jobs of these stores writes it. One job
@@ -73,7 +75,7 @@ class Historian(ContentlessStage):
             await self._container.jobs.enqueue(
                 Job.of(JobKind.SUMMARISE, record.key, at=self._container.clock.now())
             )
-        return {keys.CCS: record.committed.state.to_state()}
+        return {keys.CCS: state.to_state()}
 
     def _past(self, record: TurnRecord) -> Past:
         session = record.session
