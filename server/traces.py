@@ -70,9 +70,14 @@ class Traces(SpanProcessor):
             self._keep({*self._ended, *self._running})
 
     def forget(self, session: str) -> None:
-        """Drop the traces of the sessions of that name."""
+        """Drop the traces of the sessions of that name, whatever blanks are around it."""
         with self._lock:
-            doomed = set(self._spans.trace_dict.get(session, ()))
+            doomed = {
+                number
+                for name, traces in self._spans.trace_dict.items()
+                if name.strip() == session.strip()
+                for number in traces
+            }
             self._ended = deque(number for number in self._ended if number not in doomed)
             self._keep({*self._ended, *self._running} - doomed)
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -150,3 +151,20 @@ async def test_a_deleted_session_and_an_erased_user_are_no_longer_shown(
     erased = await http.delete("/v1/users/aiko")
     assert erased.status_code == 200
     assert await spans(http, "s-3") == []
+
+
+@pytest.mark.parametrize(
+    ("called", "deleted"), [("s-1", "%20s-1%20"), ("%20s-1", "s-1"), ("s-1%09", "s-1%20")]
+)
+async def test_blanks_around_the_id_of_a_session_leave_none_of_its_traces(
+    http: httpx.AsyncClient, called: str, deleted: str
+) -> None:
+    sessions = "/apps/acc_ace/users/aiko/sessions"
+    assert (await http.post(sessions, json={"sessionId": unquote(called)})).status_code == 200
+    run = {"appName": "acc_ace", "userId": "aiko", "sessionId": unquote(called)}
+    message = {"role": "user", "parts": [{"text": "The code word is walnut."}]}
+    assert (await http.post("/run", json={**run, "newMessage": message})).status_code == 200
+    assert await spans(http, "s-1")
+    assert (await http.delete(f"{sessions}/{deleted}")).status_code == 200
+    assert (await http.get(f"{sessions}/s-1")).status_code == 404
+    assert await spans(http, "s-1") == await spans(http, called) == []
