@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
+from pydantic_core import PydanticSerializationError, to_json
 
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value."""
@@ -18,17 +19,20 @@ MOST_DEEP: Final = 100
 MOST_REPEATED: Final = 100_000
 """Values that are written once more because their list or object stands in several places."""
 
+_MOST_SAID: Final = 1_000
+"""Characters of what an object says of itself."""
+
 _HOLDS_ITSELF: Final = "(the same as what holds it)"
 _REPEATED: Final = "(repeated too often to be kept)"
 _TOO_DEEP: Final = "(nested too deeply to be kept)"
 
 
 def storable(value: Any) -> Any:  # noqa: ANN401 - whatever JSON knows
-    """The same value with null for what is no finite number, and text for what has no end.
+    """The same value with null for what is no finite number, and text for what has no end or form.
 
     Text stands for what is too deep, for a list or object within itself, and for what is left
-    when lists and objects that stand in several places have been repeated too often. The value
-    itself when nothing of it must change.
+    when lists and objects that stand in several places have been repeated too often, and for what
+    is of a class that JSON has no form for. The value itself when nothing of it must change.
     """
     return value if _is_storable(value) else _Copy().of(value, MOST_DEEP)
 
@@ -81,6 +85,8 @@ def _is_storable(value: Any) -> bool:  # noqa: ANN401
             if depth >= MOST_DEEP or not repeats.allows(part):
                 return False
             left += [(item, depth + 1) for item in _items(part)]
+        elif not _has_form(part):
+            return False
     return True
 
 
@@ -96,7 +102,7 @@ class _Copy:
         if isinstance(value, float):
             return value if math.isfinite(value) else None
         if not isinstance(value, dict | list | tuple):
-            return value
+            return value if _has_form(value) else _as_named(value)
         if id(value) in self._around:
             return _HOLDS_ITSELF
         if not self._repeats.allows(value):
@@ -125,6 +131,25 @@ class _Copy:
             return json.dumps(value, ensure_ascii=False, default=str)
         except (RecursionError, ValueError, TypeError):
             return _TOO_DEEP
+
+
+def _has_form(leaf: Any) -> bool:  # noqa: ANN401
+    """Whether what is no list and no object of JSON can be written: a date can, a socket cannot."""
+    if leaf is None or isinstance(leaf, str | int | float | bytes | bytearray):
+        return True
+    try:
+        to_json(leaf, bytes_mode="base64")
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _as_named(leaf: Any) -> str:  # noqa: ANN401
+    """What an object says of itself, or the name of its class when it fails to say it."""
+    try:
+        return str(leaf)[:_MOST_SAID]
+    except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
+        return f"(a {type(leaf).__name__})"
 
 
 def _items(part: Any) -> Iterable[Any]:  # noqa: ANN401

@@ -1,6 +1,7 @@
 """A session stays readable whatever a tool or an agent hands over, wherever it is kept."""
 
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,31 @@ async def test_metadata_too_deep_leaves_the_session_readable(sessions: BaseSessi
     event = answered({"found": "nothing"}).model_copy(update={"custom_metadata": metadata})
     session = await reread(sessions, event)
     assert "the end" in session.events[0].model_dump_json()
+
+
+class Host:
+    """Something that JSON has no form for."""
+
+    def __str__(self) -> str:
+        return "db-01"
+
+
+class Mute:
+    """Something that cannot even be named."""
+
+    def __str__(self) -> str:
+        raise OSError("the connection is closed")
+
+
+async def test_an_object_that_json_has_no_form_for_is_kept_as_what_it_says(
+    sessions: BaseSessionService,
+) -> None:
+    session = await sessions.create_session(**HERE)
+    found = {"hosts": [Host(), Mute()], "since": date(2026, 3, 2), "raw": b"\xff"}
+    await sessions.append_event(session, answered(found))
+    loaded = await sessions.get_session(**HERE)
+    assert loaded is not None
+    [answer] = loaded.events[0].get_function_responses()
+    assert answer.response is not None
+    assert answer.response["hosts"] == ["db-01", "(a Mute)"]
+    assert answer.response["since"] == "2026-03-02"

@@ -13,6 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.message_contents import contents_of
 from acc_ace.stages.call_ids import keep_calls_apart
 from acc_ace.turn_record import TurnRecord, TurnRecords
+from core.adapters.storable import storable
 from core.domain.plain_text import encodable
 from core.domain.prompt_inputs import write_input
 from core.domain.tokens import clip_tokens
@@ -181,8 +182,8 @@ def is_failure(response: object) -> bool:
 
 
 def result_text(response: object) -> str:
-    """A tool's answer as text, half surrogate pairs replaced."""
-    return encodable(_as_text(response))
+    """A tool's answer as text, half surrogate pairs replaced and what has no end cut off."""
+    return encodable(_as_text(storable(response)))
 
 
 def _as_text(response: object) -> str:
@@ -190,13 +191,6 @@ def _as_text(response: object) -> str:
         return response
     try:
         return json.dumps(response, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):
-        # Keys that are no text, or a value that holds itself: ADK takes them, JSON does not.
-        return _in_python(response)
-
-
-def _in_python(response: object) -> str:
-    try:
+    except (TypeError, ValueError):
+        # Keys that are no text: ADK takes them, JSON does not.
         return str(response)
-    except RecursionError:
-        return f"a {type(response).__name__} nested too deep to be written down"
