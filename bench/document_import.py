@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from config import Settings
-from core.adapters.document_files import DocumentFile, document_files
+from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
 from core.adapters.sqlite_database import DATABASE_FILE
 from core.bootstrap import build_container
 from core.turn.importing import import_document
@@ -99,6 +99,8 @@ def _measure(case: Case, megabytes: float, records: int) -> Measured:
             for text in _document(megabytes) if case == "document" else _records(records):
                 file.write(text)
         [source] = document_files([path])
+        if isinstance(source, FolderAtFault):
+            raise source.error
         return asyncio.run(_import(case, source, Path(folder)))
 
 
