@@ -130,8 +130,9 @@ def lexical_pool(
     """Documents that match x_t or the state, what stands beside the best, and those of times."""
     search = _Search(rows, tenant, frequencies, query.before)
     size = max(_LEAST_POOL, _POOL * query.limit)
-    found = search.with_neighbours(list(terms.text), size)
-    found += search.with_neighbours(list(terms.state), rows.breadth.state or size)
+    found = search.with_neighbours(
+        (list(terms.text), size), (list(terms.state), rows.breadth.state or size)
+    )
     for period in terms.periods:
         found += search.of_period(list(terms.text), period)
     return {document.artifact_id: document for document in found}
@@ -155,12 +156,16 @@ class _Search(NamedTuple):
     frequencies: Mapping[str, int]
     before: datetime | None
 
-    def with_neighbours(self, terms: Sequence[str], size: int) -> list[Document]:
-        """The best matches, and what stands beside the best of them."""
+    def with_neighbours(self, *wanted: tuple[Sequence[str], int]) -> list[Document]:
+        """So many of the best matches of each list of terms, and what stands beside the best."""
         times = Times.of(self.before)
-        matches = self._matches(terms, times, self.tenant.span, size)
-        leads = matches[: min(MAX_LEADS, size // self.rows.breadth.matches_per_lead)]
-        return matches + self.rows.neighbours(self.tenant, leads, before=times.end)
+        found: list[Document] = []
+        leads: list[Document] = []
+        for terms, size in wanted:
+            matches = self._matches(terms, times, self.tenant.span, size)
+            leads += matches[: min(MAX_LEADS, size // self.rows.breadth.matches_per_lead)]
+            found += matches
+        return found + self.rows.neighbours(self.tenant, leads, before=times.end)
 
     def of_period(self, terms: Sequence[str], period: Period) -> list[Document]:
         """Documents of a time that x_t names: those that match x_t best, and the newest."""

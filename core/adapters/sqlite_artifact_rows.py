@@ -7,7 +7,6 @@ a query reads the posting lists of its tenant and of nobody else.
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from core.adapters.sql_artifact_pool import Breadth, Scope, places_beside
 from core.adapters.tenant_totals import Span, TenantTotals, prefixed
@@ -72,13 +71,11 @@ _SEARCH_WITHIN = _DOCUMENTS.replace(
     """,
 )
 
-_NEIGHBOURS = _DOCUMENTS.replace(
-    "WANTED",
-    """
-    SELECT beside.id, 0 AS place
-      FROM (SELECT json_extract(value, '$[0]') AS session, json_extract(value, '$[1]') AS turn
-              FROM json_each(:places)) AS named
-     CROSS JOIN artifacts AS beside ON beside.id IN (
+_NEIGHBOURS = """
+      WITH named (session, turn) AS MATERIALIZED (
+        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:places))
+    SELECT beside.id, artifact_id, created_at, kept.c0, beside.session, beside.turn, speaker, asks
+      FROM named CROSS JOIN artifacts AS beside ON beside.id IN (
         SELECT id FROM (
             SELECT id FROM artifacts
              WHERE tenant = :tenant AND artifacts.session = named.session AND kind = :said
@@ -90,11 +87,12 @@ _NEIGHBOURS = _DOCUMENTS.replace(
              WHERE tenant = :tenant AND artifacts.session = named.session
                AND artifacts.turn = named.turn AND NOT retired AND +created_at < :before
              ORDER BY id DESC LIMIT :most))
-    """,
-)
+     CROSS JOIN artifact_terms_content AS kept ON kept.id = beside.id
+"""
 """Of each turn what was said in it, which tool results that were stored later would hide.
 
-The plus keeps SQLite from going through all that is old enough, by its index of times.
+The plus keeps SQLite from going through all that is old enough, by its index of times. Without
+MATERIALIZED it would read the JSON of each place four times.
 """
 
 _OF_ROWS = _DOCUMENTS.replace(
@@ -199,7 +197,8 @@ class SqliteArtifactRows:
         """The visible documents of these rows, by row, in this order."""
         values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": before}
         found = self.connection.execute(_OF_ROWS, values)
-        return {row[0]: _document(tenant, row) for row in found}
+        prefix = prefixed(tenant.id, "")
+        return {row[0]: _document(prefix, *row) for row in found}
 
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
@@ -254,26 +253,20 @@ class SqliteArtifactRows:
         self, tenant: TenantTotals, statement: str, values: Mapping[str, object]
     ) -> list[Document]:
         found = self.connection.execute(statement, {"tenant": tenant.id, **values})
-        return [_document(tenant, row) for row in found]
+        prefix = prefixed(tenant.id, "")
+        return [_document(prefix, *row) for row in found]
 
 
-class _Row(NamedTuple):
-    id: int
-    artifact_id: str
-    created_at: float
-    terms: str
-    session: str | None
-    turn: int | None
-    speaker: str
-    asks: int
-
-
-def _document(tenant: TenantTotals, columns: Sequence[Any]) -> Document:
-    row = _Row(*columns)
-    terms = f" {row.terms}".replace(f" {prefixed(tenant.id, '')}", " ").strip()
-    return Document(
-        row.artifact_id,
-        row.created_at,
-        terms,
-        Place(row.session, row.turn, row.speaker, bool(row.asks)),
-    )
+def _document(
+    prefix: str,
+    _row: int,
+    artifact_id: str,
+    created_at: float,
+    terms: str,
+    session: str | None,
+    turn: int | None,
+    speaker: str,
+    asks: int,
+) -> Document:
+    own = terms.removeprefix(prefix).replace(f" {prefix}", " ")
+    return Document(artifact_id, created_at, own, Place(session, turn, speaker, bool(asks)))
