@@ -191,9 +191,20 @@ async def roll_back(context: Context, key: Key, body: RollbackRequest) -> State:
 @router.post(
     "/{session}/undo", summary="Undo a turn", responses=documented(401, 403, 404, 409, 503)
 )
-async def undo(context: Context, key: Key) -> State:
-    """Take the last turn back."""
-    return State.of(key.session, await context.conversation.undo(key))
+async def undo(
+    context: Context,
+    key: Key,
+    *,
+    turn: Annotated[
+        int | None,
+        Query(ge=1, le=MOST_VERSIONS, description="That turn and no other; may be sent again."),
+    ] = None,
+) -> State:
+    """Take the last turn back. Name it to send the request again safely when its answer was lost.
+
+    `409` when `turn` is not the last one.
+    """
+    return State.of(key.session, await context.conversation.undo(key, turn=turn))
 
 
 @router.post(

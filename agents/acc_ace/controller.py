@@ -163,6 +163,10 @@ class AccController:
                     "undone, before the answer was recorded, and nothing of it is kept; call "
                     "update_state again to go on"
                 )
+            # An offload since the update has not read this answer: it is still to be offloaded.
+            await self._container.directory.open(
+                self._key, at=self._container.clock.now(), memory="acc"
+            )
             await self._keep(turn_input, entry, answer, tool_results)
 
     async def _keep(

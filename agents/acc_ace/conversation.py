@@ -144,10 +144,14 @@ class Conversation:
         async with self._hold(key):
             return await self._back.to_version(key, version)
 
-    async def undo(self, key: SessionKey) -> CommittedState:
-        """Take the last turn back. Raises NotFoundError when there is none."""
+    async def undo(self, key: SessionKey, *, turn: int | None = None) -> CommittedState:
+        """Take the last turn back. Raises NotFoundError when there is none.
+
+        With `turn` only if that is the last one, or was already undone, so that it may be asked
+        for twice; raises ConflictError otherwise.
+        """
         async with self._hold(key):
-            return await self._back.before_last_turn(key)
+            return await self._back.before_last_turn(key, turn)
 
     async def reset(self, key: SessionKey) -> None:
         """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""

@@ -2,7 +2,7 @@
 
 from acc_ace.session_life import SessionLife
 from core.container import Container
-from core.errors import NotFoundError
+from core.errors import ConflictError, NotFoundError
 from core.turn.committing import restore_state
 from core.turn.lineage import line
 from core.turn.returning import finish_return, left_version, return_turns
@@ -31,15 +31,24 @@ class GoingBack:
         await finish_return(self._container, key, await self._container.journal.head(key))
         return await self._restore(key, entry.state)
 
-    async def before_last_turn(self, key: SessionKey) -> CommittedState:
+    async def before_last_turn(self, key: SessionKey, turn: int | None = None) -> CommittedState:
         """Take the last turn back. Raises NotFoundError when there is none.
 
-        An undo that ended half-way is finished, and takes no other turn back.
+        An undo that ended half-way is finished, and takes no other turn back. With `turn` that one
+        is taken back and no other: once it is, asking again changes nothing. Raises ConflictError
+        when another turn is the last.
         """
         head = await self._container.journal.head(key)
         left = await finish_return(self._container, key, head)
         if head is not None and left is not None and await self._was_undo(key, head, left):
             return head.state
+        if head is not None and turn is not None and head.state.turn != turn:
+            if await self._has_left(key, head, turn):
+                return head.state
+            raise ConflictError(
+                f"the last turn of session '{key.session}' is {head.state.turn}, not {turn}; "
+                "nothing was undone"
+            )
         if head is None or head.state.turn == 0:
             raise NotFoundError(f"session '{key.session}' has no turn to undo")
         return await self._restore(key, await self._before_turn(key, head.state))
@@ -65,6 +74,14 @@ class GoingBack:
         if entry is None:
             return False
         return (await self._before_turn(key, entry.state)).version == head.follows
+
+    async def _has_left(self, key: SessionKey, head: JournalEntry, turn: int) -> bool:
+        """Whether the head went back from that turn, or a later one, to before it."""
+        if head.kind is not CommitKind.ROLLBACK or head.follows is None or head.state.turn >= turn:
+            return False
+        left = await left_version(self._container, key, head.follows)
+        entry = await self._container.journal.get(key, left)
+        return entry is not None and entry.state.turn >= turn
 
     async def _write(
         self, key: SessionKey, target: CommittedState, *, follows: int | None

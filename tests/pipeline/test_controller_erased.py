@@ -86,6 +86,19 @@ async def test_an_answer_may_come_after_the_next_turn_has_begun(life: Life) -> N
     assert any("walnut" in text for text in await recalled(life))
 
 
+async def test_an_answer_after_an_offload_is_still_offloaded(life: Life) -> None:
+    acc = controller(life)
+    await acc.update_state("I prefer short answers.", None)
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert await life.notes() == []
+    life.clock.advance(seconds=1)
+    await acc.record("Noted.")
+    life.clock.advance(hours=1)
+    await life.conversation.housekeep()
+    assert any("short answers" in note for note in await life.notes())
+
+
 async def test_an_erasure_is_not_done_while_a_controllers_turn_runs(life: Life) -> None:
     asked, go = asyncio.Event(), asyncio.Event()
 

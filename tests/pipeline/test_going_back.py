@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import NotFoundError
+from core.errors import ConflictError, NotFoundError
 from schemas.interaction import Outcome
 from tests.pipeline.talk import KEY, Talk
 
@@ -27,6 +27,46 @@ async def test_undo_twice_goes_back_two_turns() -> None:
         await talk.say(text)
     await talk.conversation.undo(KEY)
     assert (await talk.conversation.undo(KEY)).turn == 1
+
+
+async def test_a_named_turn_is_undone_once_however_often_it_is_asked() -> None:
+    talk = Talk()
+    for text in ("Look at db-01.", "Look at db-02.", "Look at db-03."):
+        await talk.say(text)
+    first = await talk.conversation.undo(KEY, turn=3)
+    assert await talk.conversation.undo(KEY, turn=3) == first
+    assert first.turn == 2
+    assert (await talk.conversation.undo(KEY, turn=2)).turn == 1
+    assert (await talk.conversation.undo(KEY, turn=2)).turn == 1
+
+
+@pytest.mark.parametrize("turn", [1, 3])
+async def test_a_named_turn_that_is_not_the_last_is_not_undone(turn: int) -> None:
+    talk = Talk()
+    await talk.say("Look at db-01.")
+    await talk.say("Look at db-02.")
+    last = await talk.conversation.state(KEY)
+    with pytest.raises(ConflictError, match=f"is 2, not {turn}; nothing was undone"):
+        await talk.conversation.undo(KEY, turn=turn)
+    assert await talk.conversation.state(KEY) == last
+
+
+async def test_a_turn_after_an_undo_is_not_taken_for_the_one_undone() -> None:
+    talk = Talk()
+    for text in ("Look at db-01.", "Look at db-02.", "Look at db-03."):
+        await talk.say(text)
+    await talk.conversation.rollback(KEY, 1)
+    await talk.say("Look at db-04.")
+    with pytest.raises(ConflictError, match="is 2, not 3"):
+        await talk.conversation.undo(KEY, turn=3)
+
+
+async def test_a_reset_is_no_undo() -> None:
+    talk = Talk()
+    await talk.say("Look at db-01.")
+    await talk.conversation.reset(KEY)
+    with pytest.raises(ConflictError, match="is 1, not 2"):
+        await talk.conversation.undo(KEY, turn=2)
 
 
 async def test_rollback_restores_content_as_a_new_version() -> None:

@@ -83,6 +83,20 @@ async def test_undo_takes_the_last_turn_back(http: httpx.AsyncClient, say: Say) 
     assert (await http.post(f"{BASE}/undo")).status_code == 404
 
 
+async def test_an_undo_that_names_its_turn_may_be_sent_again(
+    http: httpx.AsyncClient, say: Say
+) -> None:
+    await say("fact one")
+    await say("fact two")
+    first = await http.post(f"{BASE}/undo", params={"turn": 2})
+    again = await http.post(f"{BASE}/undo", params={"turn": 2})
+    assert (first.status_code, first.json()["turn"]) == (200, 1)
+    assert again.json() == first.json()
+    refused = await http.post(f"{BASE}/undo", params={"turn": 9})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert (await http.get(f"{BASE}/ccs")).json() == first.json()
+
+
 async def test_reset_empties_the_state_and_keeps_the_history(
     http: httpx.AsyncClient, say: Say
 ) -> None:
