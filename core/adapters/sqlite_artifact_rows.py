@@ -7,6 +7,7 @@ a query reads the posting lists of its tenant and of nobody else.
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from core.adapters.sql_artifact_pool import Breadth, Scope, places_beside
 from core.adapters.tenant_totals import Span, TenantTotals, prefixed
@@ -198,7 +199,7 @@ class SqliteArtifactRows:
         values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": before}
         found = self.connection.execute(_OF_ROWS, values)
         prefix = prefixed(tenant.id, "")
-        return {row[0]: _document(prefix, *row) for row in found}
+        return {row[0]: _document(prefix, row) for row in found}
 
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
@@ -254,19 +255,10 @@ class SqliteArtifactRows:
     ) -> list[Document]:
         found = self.connection.execute(statement, {"tenant": tenant.id, **values})
         prefix = prefixed(tenant.id, "")
-        return [_document(prefix, *row) for row in found]
+        return [_document(prefix, row) for row in found]
 
 
-def _document(
-    prefix: str,
-    _row: int,
-    artifact_id: str,
-    created_at: float,
-    terms: str,
-    session: str | None,
-    turn: int | None,
-    speaker: str,
-    asks: int,
-) -> Document:
+def _document(prefix: str, row: Sequence[Any]) -> Document:
+    _, artifact_id, created_at, terms, session, turn, speaker, asks = row
     own = terms.removeprefix(prefix).replace(f" {prefix}", " ")
     return Document(artifact_id, created_at, own, Place(session, turn, speaker, bool(asks)))
