@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from core.adapters.playbook_log_rows import records_of
-from core.adapters.playbook_rows import Head, Rows, columns, head_of
+from core.adapters.playbook_rows import Head, columns, head_of
+from core.adapters.sql_rows import Rows
 from schemas.playbook import DeltaRecord
 from schemas.playbook_version import Branch
 from schemas.tenancy import PlaybookScope

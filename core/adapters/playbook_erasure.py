@@ -11,7 +11,8 @@ from typing import Any
 
 from core.adapters.json_codec import decode, encode
 from core.adapters.playbook_log_rows import append_log, records_of, write_version
-from core.adapters.playbook_rows import Head, Rows, head_of, read_snapshot, write_head
+from core.adapters.playbook_rows import Head, head_of, read_snapshot, write_head
+from core.adapters.sql_rows import Rows
 from core.domain.playbook_versions import without_origin, without_user
 from schemas.delta import DeltaKind, DeltaStatus
 from schemas.playbook import Bullet, DeltaRecord

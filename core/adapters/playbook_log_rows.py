@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.adapters.json_codec import decode, encode
-from core.adapters.playbook_rows import NEWEST, Head, Rows, is_applied, page_size
+from core.adapters.playbook_rows import NEWEST, Head, is_applied, page_size
+from core.adapters.sql_rows import Rows
 from core.domain.playbook_log import archives, counts_of, not_undecided
 from core.errors import CorruptStoreError
 from schemas.delta import DeltaStatus

@@ -1,13 +1,11 @@
-"""The rows of a playbook, as SQLite and PostgreSQL both keep them.
-
-Statements are written once, with `?` for a value; an adapter's `Rows` runs them.
-"""
+"""The rows of a playbook, as SQLite and PostgreSQL both keep them."""
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from core.adapters.json_codec import decode, encode
+from core.adapters.sql_rows import Rows
 from core.domain.playbook_content import Pieces
 from core.errors import CorruptStoreError, PlaybookError
 from schemas.delta import DeltaStatus
@@ -23,25 +21,6 @@ _HEAD = (
 _INSERT_BULLET = (
     "INSERT INTO playbook_bullets (playbook, bullet_id, position, body) VALUES (?, ?, ?, ?)"
 )
-
-
-class Rows(Protocol):
-    """A connection inside a transaction."""
-
-    locking: str
-    """What a SELECT says to keep others from changing its rows; '' where nobody else can."""
-
-    def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Every row of a SELECT."""
-        ...
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement; how many rows it changed."""
-        ...
-
-    def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each row of values."""
-        ...
 
 
 class Head(NamedTuple):

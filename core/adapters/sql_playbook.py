@@ -13,7 +13,7 @@ from core.adapters import playbook_rows as table
 from core.adapters.playbook_branch_rows import count_branches, delete_branch, read_fates
 from core.adapters.playbook_cache import Known
 from core.adapters.playbook_erasure import erase_user
-from core.adapters.playbook_rows import Head, Rows
+from core.adapters.playbook_rows import Head
 from core.adapters.sql_database import Database
 from core.adapters.sql_playbook_reading import (
     EMPTY,
@@ -24,6 +24,7 @@ from core.adapters.sql_playbook_reading import (
     existing,
     no_branch,
 )
+from core.adapters.sql_rows import Rows
 from core.domain.playbook_changes import (
     Author,
     Change,

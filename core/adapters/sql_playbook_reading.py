@@ -10,8 +10,9 @@ from core.adapters import playbook_log_rows as log_rows
 from core.adapters import playbook_rows as table
 from core.adapters.playbook_branch_rows import read_branches, read_redirect
 from core.adapters.playbook_cache import Known, PlaybookCache
-from core.adapters.playbook_rows import Head, Rows
+from core.adapters.playbook_rows import Head
 from core.adapters.sql_database import Database
+from core.adapters.sql_rows import Rows
 from core.domain.playbook_versions import check_known_version, named, playbook_digest, stored
 from core.domain.replay import replay
 from core.errors import CorruptStoreError, NotFoundError
