@@ -1,21 +1,21 @@
 """The session directory and jobs in memory, for tests and for `store=memory`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from hashlib import sha256
 
 from core.adapters.directory_rows import Idle, place_of
 from core.adapters.job_rows import asked_again, claimed_for, failed, finished
 from core.adapters.json_codec import encode
+from core.adapters.record_changes import RecordChanges
 from core.domain import session_record as rules
 from schemas.job import LONGEST_DELAY, Job
-from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import ReadThrough, SessionRecord
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 
-class InMemorySessionDirectory:
+class InMemorySessionDirectory(RecordChanges):
     """A SessionDirectory that forgets at exit."""
 
     def __init__(self) -> None:
@@ -61,46 +61,18 @@ class InMemorySessionDirectory:
         ]
         return sorted(found, key=place_of)[: max(limit, 0)]
 
-    async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Let the messages begin after `turn`."""
-        if key in self._records:
-            self._records[key] = rules.reset(self._records[key], turn)
-
-    async def restored(
-        self, key: SessionKey, *, turn: int, history_from: int | None = None
-    ) -> None:
-        """Note that the session left its turns later than `turn`."""
-        if key in self._records:
-            self._records[key] = rules.restored(self._records[key], turn, history_from)
-
-    async def summarise(self, key: SessionKey, summary: Summary) -> None:
-        """Keep a finished summary."""
-        if key in self._records:
-            self._records[key] = rules.summarised(self._records[key], summary)
-
-    async def offloaded(
-        self,
-        key: SessionKey,
-        *,
-        at: datetime,
-        notes: Sequence[str],
-        through: ReadThrough | None = None,
-    ) -> None:
-        """Note that the history went to long-term memory up to a turn."""
-        if key in self._records:
-            self._records[key] = rules.offloaded(self._records[key], at, notes, through)
-
-    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
-        """No longer know some of the session's notes."""
-        if key in self._records:
-            self._records[key] = rules.without_notes(self._records[key], notes)
-
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
         """Delete the record, or all of it but the ids of notes that outlive the session."""
         record = self._records.pop(key, None)
         left = rules.deleted(record, at, keep_notes=keep_notes) if record is not None else None
         if left is not None:
             self._records[key] = left
+
+    async def _change(
+        self, key: SessionKey, change: Callable[[SessionRecord], SessionRecord]
+    ) -> None:
+        if key in self._records:
+            self._records[key] = change(self._records[key])
 
     def tenants(self) -> set[Tenant]:
         """The users that something is kept of."""

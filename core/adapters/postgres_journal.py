@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from core.adapters.json_codec import decode, encode
+from core.adapters.journal_rows import entry_of
+from core.adapters.json_codec import encode
 from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_schema import Connection
 from core.domain.journal_rules import check_expected_version, check_next_version
-from core.errors import CorruptStoreError, NotFoundError
+from core.errors import NotFoundError
 from schemas.commit import JournalEntry
 from schemas.tenancy import SessionKey, Tenant
 
@@ -88,7 +89,7 @@ class PostgresJournal:
             ).fetchall()
 
         rows = await self.database.read(work)
-        return _entry(key.session, rows[0]) if rows else None
+        return entry_of(key.session, *rows[0]) if rows else None
 
     async def history(
         self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
@@ -102,7 +103,7 @@ class PostgresJournal:
                 (*key, min(before, _NEWEST_VERSION), page_size(limit)),
             ).fetchall()
 
-        return [_entry(key.session, row) for row in await self.database.read(work)]
+        return [entry_of(key.session, *row) for row in await self.database.read(work)]
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -120,7 +121,7 @@ class PostgresJournal:
             ).fetchall()
 
         rows = await self.database.read(work)
-        return [(session, _entry(session, row)) for session, *row in rows]
+        return [(session, entry_of(session, *row)) for session, *row in rows]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); how many."""
@@ -158,15 +159,3 @@ def _last_change(connection: Connection, tenant: Tenant, session: str) -> int:
     if row is None:
         raise NotFoundError(f"no session {session!r} to page from")
     return int(row[0])
-
-
-def _entry(session: str, row: Sequence[object]) -> JournalEntry:
-    version, digest, body = row
-    what = f"journal of session {session!r}, version {version}"
-    entry = decode(JournalEntry, str(body), what=what)
-    if entry.state.digest != digest or entry.state.version != version:
-        raise CorruptStoreError(
-            f"{what}: the state does not match its digest, it was altered; restore the database "
-            "from a copy, or roll back to an earlier version"
-        )
-    return entry

@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Sequence
 from hashlib import sha256
 
-from core.adapters.json_codec import decode, encode
+from core.adapters.journal_rows import entry_of
+from core.adapters.json_codec import encode
 from core.adapters.sqlite_database import SqliteDatabase
 from core.domain.journal_rules import check_expected_version, check_next_version
-from core.errors import CorruptStoreError, NotFoundError
+from core.errors import NotFoundError
 from schemas.commit import JournalEntry
 from schemas.tenancy import SessionKey, Tenant
 
@@ -75,7 +76,7 @@ class SqliteJournal:
                 (*key, _NEWEST if before_version is None else before_version, max(limit, 0)),
             ).fetchall()
 
-        return [_entry(key.session, row) for row in await self._database.read(work)]
+        return [entry_of(key.session, *row) for row in await self._database.read(work)]
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -92,7 +93,10 @@ class SqliteJournal:
             ).fetchall()
 
         rows = await self._database.read(work)
-        return [(session, _entry(session, row)) for session, *row in rows]
+        return [
+            (session, entry_of(session, version, digest, body))
+            for session, version, digest, body in rows
+        ]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); how many."""
@@ -124,15 +128,3 @@ def _last_change(connection: sqlite3.Connection, tenant: Tenant, session: str) -
         raise NotFoundError(f"no session {session!r} to page from")
     seq: int = row[0]
     return seq
-
-
-def _entry(session: str, row: Sequence[object]) -> JournalEntry:
-    version, digest, body = row
-    what = f"journal of session {session!r}, version {version}"
-    entry = decode(JournalEntry, str(body), what=what)
-    if entry.state.digest != digest or entry.state.version != version:
-        raise CorruptStoreError(
-            f"{what}: the state does not match its digest, it was altered; restore the database "
-            "from a copy, or roll back to an earlier version"
-        )
-    return entry

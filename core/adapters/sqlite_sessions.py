@@ -1,23 +1,23 @@
 """The session directory in SQLite."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from hashlib import sha256
 
 from core.adapters.directory_rows import MOST_UNREADABLE, Idle, idle_of, place_of, record_of
 from core.adapters.json_codec import encode
+from core.adapters.record_changes import RecordChanges
 from core.adapters.sqlite_database import SqliteDatabase
 from core.domain import session_record as rules
-from schemas.memory import Summary
 from schemas.memory_name import MemoryName
-from schemas.session import ReadThrough, SessionRecord
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey, Tenant
 
 _KEY = "app = ? AND user = ? AND session = ?"
 
 
-class SqliteSessionDirectory:
+class SqliteSessionDirectory(RecordChanges):
     """A SessionDirectory in a SqliteDatabase."""
 
     def __init__(self, database: SqliteDatabase) -> None:
@@ -76,35 +76,6 @@ class SqliteSessionDirectory:
             return idle_of(app, rows, limit=limit)
 
         return await self._database.read(work)
-
-    async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Let the messages begin after `turn`."""
-        await self._change(key, lambda record: rules.reset(record, turn))
-
-    async def restored(
-        self, key: SessionKey, *, turn: int, history_from: int | None = None
-    ) -> None:
-        """Note that the session left its turns later than `turn`."""
-        await self._change(key, lambda record: rules.restored(record, turn, history_from))
-
-    async def summarise(self, key: SessionKey, summary: Summary) -> None:
-        """Keep a finished summary."""
-        await self._change(key, lambda record: rules.summarised(record, summary))
-
-    async def offloaded(
-        self,
-        key: SessionKey,
-        *,
-        at: datetime,
-        notes: Sequence[str],
-        through: ReadThrough | None = None,
-    ) -> None:
-        """Note that the history went to long-term memory up to a turn."""
-        await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
-
-    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
-        """No longer know some of the session's notes."""
-        await self._change(key, lambda record: rules.without_notes(record, notes))
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
         """Delete the record, or all of it but the ids of notes that outlive the session."""
