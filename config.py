@@ -31,6 +31,9 @@ AUTO = "auto"
 Role = Literal["qualifier", "compressor", "generator", "reflector", "curator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
+_GOOGLE = ("GOOGLE_", "GEMINI_")
+"""How Google's own variables begin, which google-genai reads from the environment."""
+
 
 class AgentSettings(BaseModel):
     """How one agent calls its model."""
@@ -355,14 +358,23 @@ def google_credentials() -> str | None:
 def names_set() -> tuple[str, ...]:
     """Names with our prefix that the environment or `.env` sets; never their values."""
     prefix = Settings.model_config.get("env_prefix", "")
-    env_file = Settings.model_config.get("env_file")
-    in_file = dotenv_values(str(env_file), encoding="utf-8") if env_file else {}
-    names = (*os.environ, *in_file)
+    names = (*os.environ, *_in_file())
     return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
 
 
+def _in_file() -> dict[str, str | None]:
+    env_file = Settings.model_config.get("env_file")
+    return dotenv_values(str(env_file), encoding="utf-8") if env_file else {}
+
+
 def load_settings() -> Settings:
-    """Read the settings; raises ConfigError that names each wrong one and what is allowed."""
+    """Read the settings; raises ConfigError that names each wrong one and what is allowed.
+
+    Google's variables in `.env` become the process's own, where it has none of that name.
+    """
+    for name, value in _in_file().items():
+        if name.startswith(_GOOGLE) and value is not None:
+            os.environ.setdefault(name, value)
     try:
         return Settings()
     except ValidationError as error:
