@@ -56,7 +56,7 @@ from core.adapters.sqlite_event_rows import (
 )
 from core.adapters.sqlite_scrub import BRIEFLY_S, PATIENTLY_S, scrub_connected, still_read
 from core.adapters.sqlite_session_file import SessionFile
-from core.adapters.storable import make_storable, storable
+from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey
@@ -131,7 +131,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         """Append an event; what a client may not write is dropped from it."""
         if event.partial:
             return event
-        make_storable(event)
+        live = make_storable(event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -147,6 +147,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         except BaseException:
             session.last_update_time = known
             raise
+        hold_live(session, event, live)
         await self._note_answered(session, event)
         if begins_turn(event):
             await cut(self, _key(session), self._retention, begun=event)

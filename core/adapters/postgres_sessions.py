@@ -52,7 +52,7 @@ from core.adapters.postgres_session_rows import (
     write_shared_state,
     write_state,
 )
-from core.adapters.storable import make_storable, storable
+from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey, Tenant
@@ -181,7 +181,7 @@ class PostgresSessionService(BoundedSessions):
         """Append an event; what a client may not write is dropped from it."""
         if event.partial:
             return event
-        make_storable(event)
+        live = make_storable(event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -193,6 +193,7 @@ class PostgresSessionService(BoundedSessions):
             await self._store(session, event)
             session.last_update_time = event.timestamp
             stored = self._commit_event_to_session(session, event)
+            hold_live(session, event, live)
             if begins_turn(event):
                 await cut(self, _key(session), self._retention, begun=event)
             return stored

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
+from google.adk.sessions import Session, State
 from pydantic_core import PydanticSerializationError, to_json
 
 MOST_DEEP: Final = 100
@@ -37,8 +38,12 @@ def storable(value: Any) -> Any:  # noqa: ANN401 - whatever JSON knows
     return value if _is_storable(value) else _Copy().of(value, MOST_DEEP)
 
 
-def make_storable(event: Event) -> None:
-    """Change what the event could not be stored or read with, wherever an agent's values stand."""
+def make_storable(event: Event) -> dict[str, Any]:
+    """Change what the event could not be stored or read with, wherever an agent's values stand.
+
+    Returns its change of state as it was: the running session goes on with the values themselves.
+    """
+    live = dict(event.actions.state_delta)
     event.output = storable(event.output)
     event.custom_metadata = storable(event.custom_metadata)
     _make_actions_storable(event.actions)
@@ -47,10 +52,23 @@ def make_storable(event: Event) -> None:
             call.args = storable(call.args)
         if (answer := part.function_response) is not None:
             answer.response = storable(answer.response)
+    return live
+
+
+def hold_live(session: Session, event: Event, live: dict[str, Any]) -> None:
+    """Give the running session the values of a stored event's state that may be text in it.
+
+    As ADK does it: a connection that a tool puts into the state is one for the tools after it.
+    """
+    session.state.update({key: live[key] for key in event.actions.state_delta})
 
 
 def _make_actions_storable(actions: EventActions) -> None:
-    actions.state_delta = storable(actions.state_delta)
+    delta = actions.state_delta
+    # What is temporary is never stored.
+    brief = {key: value for key, value in delta.items() if key.startswith(State.TEMP_PREFIX)}
+    kept = {key: value for key, value in delta.items() if key not in brief}
+    actions.state_delta = {**storable(kept), **brief}
     actions.agent_state = storable(actions.agent_state)
     actions.set_model_response = storable(actions.set_model_response)
     for confirmation in actions.requested_tool_confirmations.values():
