@@ -104,6 +104,10 @@ class EventStream:
             while (item := await self._next()) is _SILENCE:
                 yield ": waiting\n\n"
 
+    def cancel(self) -> None:
+        """End the turn now, even one that has answered and is learning."""
+        self._producer.cancel()
+
     async def aclose(self) -> None:
         """End the turn if it still runs: wait until it is undone, or has learned."""
         await _end(self._producer, self._turn)
@@ -142,6 +146,10 @@ class EventStreamResponse(StreamingResponse):
         """Handle one connection, as ASGI asks."""
         try:
             await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            # The server gives the request up; a client that leaves ends the call without this.
+            self._stream.cancel()
+            raise
         finally:
             await self._stream.aclose()
 

@@ -3,10 +3,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from starlette.types import Message
 
 from core.errors import SessionBusyError, StoreError
 from schemas.turn_event import Answer, AnswerChunk, TurnEvent
-from server.turn_stream import Answering, EventStream
+from server.turn_stream import Answering, EventStream, EventStreamResponse
 
 
 def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:
@@ -102,3 +103,51 @@ async def test_a_shutdown_cancels_the_learning_of_a_turn_that_nobody_listens_to(
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert ended == ["cancelled"]
+
+
+class _Connection:
+    """The client's side of a response to a streamed turn."""
+
+    def __init__(self) -> None:
+        self.answered = asyncio.Event()
+        self.leave = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.leave.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if b"event: answer" in message.get("body", b""):
+            self.answered.set()
+
+
+async def test_a_shutdown_cancels_the_learning_of_a_turn_that_a_client_still_listens_to() -> None:
+    learn, ended, connection = asyncio.Event(), list[str](), _Connection()
+    stream = _stream(_learning(learn, ended))
+    await stream.start()
+    response = EventStreamResponse(stream)
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+    serving = asyncio.create_task(response(scope, connection.receive, connection.send))
+    await connection.answered.wait()
+    serving.cancel()
+    done, _ = await asyncio.wait({serving}, timeout=5)
+    learn.set()
+    assert done == {serving}
+    assert serving.cancelled()
+    assert ended == ["cancelled"]
+
+
+async def test_a_client_that_leaves_after_its_answer_is_still_learned_from() -> None:
+    learn, ended, connection = asyncio.Event(), list[str](), _Connection()
+    stream = _stream(_learning(learn, ended))
+    await stream.start()
+    response = EventStreamResponse(stream)
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+    serving = asyncio.create_task(response(scope, connection.receive, connection.send))
+    await connection.answered.wait()
+    connection.leave.set()
+    await asyncio.wait({serving}, timeout=0.01)
+    assert not serving.done()
+    learn.set()
+    await serving
+    assert ended == ["learned"]
