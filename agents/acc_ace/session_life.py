@@ -16,8 +16,14 @@ from config import Role
 from core.adapters.bounded_sessions import drop_session
 from core.container import Container
 from core.errors import AccAceError
-from core.turn.forgetting import forget_record, forget_words, knows_session, withdraw_consent
-from schemas.job import JobKind
+from core.turn.forgetting import (
+    forget_record,
+    forget_words,
+    is_begun,
+    knows_session,
+    withdraw_consent,
+)
+from schemas.job import JobKind, job_id
 from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
@@ -57,9 +63,8 @@ class SessionLife:
 
         With consent, what long-term memory extracts of it stays.
         """
-        if keep_notes and await knows_session(self._container, key):
-            await self._keeper.do_now(JobKind.DELETE, key)
-            return True
+        if keep_notes:
+            return await self._forget_with_consent(key)
         # One that was begun before would delete what begins under that name from now on.
         await withdraw_consent(self._container, key)
         return await self._delete(key, keep_notes=False)
@@ -151,6 +156,16 @@ class SessionLife:
         except Exception as error:  # noqa: BLE001 - nobody waits for this; the jobs stay
             _warn("housekeeping_failed", error)
         return 0
+
+    async def _forget_with_consent(self, key: SessionKey) -> bool:
+        if await knows_session(self._container, key):
+            await self._keeper.do_now(JobKind.DELETE, key)
+            return True
+        # One that was sent before may have ended but for its job. What it kept stays.
+        begun = await is_begun(self._container, key)
+        deleted = await self._delete(key, keep_notes=True)
+        await self._container.jobs.finish(job_id(JobKind.DELETE, key))
+        return begun or deleted
 
     async def _delete(self, key: SessionKey, *, keep_notes: bool) -> bool:
         deleted = await forget_words(self._container, key)

@@ -76,7 +76,7 @@ async def withdraw_consent(container: Container, key: SessionKey) -> None:
     Its notes are the session's own again, to be deleted with it. Those that an earlier session of
     the name left stay as they are. The caller holds the session, and deletes it now.
     """
-    if not await _is_begun(container, key):
+    if not await is_begun(container, key):
         return
     record = await _record(container, key)
     for name in record.notes if record else ():
@@ -87,6 +87,14 @@ async def withdraw_consent(container: Container, key: SessionKey) -> None:
         await container.directory.delete(key, at=container.clock.now(), keep_notes=False)
     # Done again, it would keep what is left of the words.
     await container.jobs.finish(job_id(JobKind.DELETE, key))
+
+
+async def is_begun(container: Container, key: SessionKey) -> bool:
+    """Whether a deletion with consent was begun and is not done. Raises StoreError."""
+    try:
+        return await container.jobs.find(job_id(JobKind.DELETE, key)) is not None
+    except CorruptStoreError:
+        return True  # It need not be readable to be withdrawn.
 
 
 async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
@@ -100,14 +108,6 @@ async def _record(container: Container, key: SessionKey) -> SessionRecord | None
                 return record
         before = page[-1].session
     return None
-
-
-async def _is_begun(container: Container, key: SessionKey) -> bool:
-    """Whether a deletion with consent was begun and is not done."""
-    try:
-        return await container.jobs.find(job_id(JobKind.DELETE, key)) is not None
-    except CorruptStoreError:
-        return True  # It need not be readable to be withdrawn.
 
 
 @asynccontextmanager
