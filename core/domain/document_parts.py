@@ -45,7 +45,7 @@ class Version(NamedTuple):
         return f"{self.prefix}{number:08d}"
 
     def group(self, tenant: Tenant) -> SessionKey:
-        """The session its parts are kept under, so that they are neighbours and go together."""
+        """The session its parts are kept under, so that they go together."""
         return SessionKey(*tenant, f"document:{self.document}:{self.version}")
 
 
