@@ -25,7 +25,8 @@ class FailedTurn:
 async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
     """Go back to CCS_{t-1} and keep what was tried as evidence. Raises StoreError.
 
-    When another turn has committed since, which a lost session lock allows, its state stands.
+    When another turn has committed since, which a lost session lock allows, its state stands. So
+    does the evidence of another turn that was answered under the same name, undone or not.
     """
     now = container.clock.now()
     if failed.committed is not None and await _is_head(container, failed.key, failed.committed):
@@ -37,7 +38,7 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
             invocation_id=failed.invocation_id,
             at=now,
         )
-    if failed.turn_input is not None:
+    if failed.turn_input is not None and not await _is_of_another(container, failed):
         await container.evidence.record(
             failed.key,
             Interaction(
@@ -55,3 +56,12 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
 async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -> bool:
     head = await container.journal.head(key)
     return head is not None and head.state.version == entry.state.version
+
+
+async def _is_of_another(container: Container, failed: FailedTurn) -> bool:
+    """Whether the name of the failed turn's evidence is that of another turn's answer."""
+    kept = await container.evidence.find(failed.key, failed.invocation_id)
+    if kept is None or kept.outcome is Outcome.FAILED:
+        return False
+    committed = failed.committed.state.version if failed.committed else None
+    return kept.ccs_version != committed

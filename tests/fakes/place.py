@@ -55,6 +55,10 @@ class Place:
         """Let the database refuse to change rows of a table."""
         self._refuse("UPDATE", table)
 
+    def refuse_inserts(self, table: str) -> None:
+        """Let the database refuse to write whole rows of a table, new or in place of others."""
+        self._refuse("INSERT", table)
+
     def _refuse(self, change: str, table: str) -> None:
         refuse = (
             f"CREATE TRIGGER refuse BEFORE {change} ON {table} "

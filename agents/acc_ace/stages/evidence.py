@@ -11,15 +11,16 @@ from schemas.interaction import Interaction, Outcome
 
 
 async def name_evidence(container: Container, record: TurnRecord, invocation_id: str) -> None:
-    """Name the evidence of a turn after its invocation, once CCS_{t-1} is open.
+    """Name the evidence of a turn after its invocation, once CCS_{t-1} is known.
 
-    An invocation that ADK runs again has evidence of its own answer already; this is another
-    turn, whose name has the version of CCS_t as well. Raises StoreError.
+    An invocation that ADK runs again has evidence of its own answer already, which may have been
+    undone and may stand again; this is another turn, whose name has the version of CCS_t as well.
+    Raises StoreError.
     """
     kept = await container.evidence.find(record.key, invocation_id)
-    answered = kept is not None and kept.outcome is Outcome.ANSWERED
+    is_another = kept is not None and kept.outcome is not Outcome.FAILED
     version = record.previous.version + 1
-    record.invocation_id = f"{invocation_id}/{version}" if answered else invocation_id
+    record.invocation_id = f"{invocation_id}/{version}" if is_another else invocation_id
 
 
 async def keep_evidence(

@@ -57,15 +57,18 @@ class StateInitializer(ContentlessStage):
     async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
         taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
-        record.turn_input = take_input(taken.text, authority, self._container.settings.limits)
+        turn_input = take_input(taken.text, authority, self._container.settings.limits)
         record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
+        head = await self._container.journal.head(record.key)
+        if head is not None:
+            record.previous = head.state
+        await name_evidence(self._container, record, ctx.invocation_id)
+        # From here on a turn that fails is evidence, under a name that no other turn has.
+        record.turn_input = turn_input
         record.session = await self._container.directory.open(
             record.key, at=self._container.clock.now(), memory=record.memory
         )
-        head = await self._container.journal.head(record.key)
         await finish_return(self._container, record.key, head)
-        if head is not None:
-            record.previous = head.state
         if self._container.settings.bootstrap and (head is None or head.follows == 0):
             # After an undo of its first turn too, the session begins with what is known then.
             # Under a classic memory as well: the session may go on with this state.
@@ -73,7 +76,6 @@ class StateInitializer(ContentlessStage):
             numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
             record.previous = begun.state.model_copy(update=numbers)
             record.known = begun.verdicts
-        await name_evidence(self._container, record, ctx.invocation_id)
         record.previous_turn = await self._container.evidence.last(record.key)
         scope = self._container.playbook_scope(record.key.app, record.key.user)
         record.playbook, record.playbook_scope = await self._container.playbooks.load(scope), scope
