@@ -28,6 +28,10 @@ _MOST_COUNTED = MAX_ROWS + 1
 One more than a search may score: what is looked for whole is never an estimate.
 """
 
+_BLOCK = 512
+_MOST_BLOCKS = 8
+"""That are looked for at once: a word may stand in all rows of them."""
+
 _COUNT = """
     SELECT wanted.at, counted.number, counted.reached
       FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS wanted (term, at)
@@ -38,7 +42,8 @@ _COUNT = """
 """
 _BEST = """
     WITH wanted AS MATERIALIZED (
-        SELECT * FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS w (term, weight)
+        SELECT * FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[], %(blocks)s::bigint[])
+            AS w (term, weight, blocks)
     ), held AS ({held}), best AS MATERIALIZED (
         SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
           FROM held GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
@@ -60,21 +65,24 @@ _SEARCH = _BEST.format(
 _SEARCH_NEWEST = _BEST.format(
     held="""
         SELECT of_term.id, of_term.length, weight FROM wanted CROSS JOIN LATERAL (
-            SELECT of_block.id, of_block.length
-              FROM generate_series(%(last)s::bigint / 4096, %(since)s::bigint / 4096, -1) AS block
+            SELECT of_blocks.id, of_blocks.length
+              FROM generate_series(
+                    %(last)s::bigint / 512, %(since)s::bigint / 512, -wanted.blocks) AS newest
              CROSS JOIN LATERAL (
                 SELECT id, length FROM artifacts
-                 WHERE lexemes @@ wanted.term AND ARRAY[id / 4096] @> ARRAY[block]
+                 WHERE lexemes @@ wanted.term
+                   AND ARRAY[id / 512]
+                       && ARRAY(SELECT generate_series(newest - wanted.blocks + 1, newest))
                    AND NOT retired AND id + 0 BETWEEN %(since)s AND %(last)s
                    AND created_at + 0 >= %(start)s AND created_at + 0 < %(before)s
-                 ORDER BY id DESC) AS of_block
+                 ORDER BY id DESC) AS of_blocks
              LIMIT %(most)s) AS of_term
          LIMIT %(most)s
     """
 )
-"""Block by block from the last one back, and no further than to as many rows as are wanted.
+"""Some blocks at a time from the last one back, no further than to as many rows as are wanted.
 
-The index has the same blocks (migration 9). The zeros keep PostgreSQL from going through all rows
+The index has the same blocks (migration 10). The zeros keep PostgreSQL from going through all rows
 of the span or of the times instead, here once for every block.
 """
 
@@ -159,6 +167,7 @@ class PostgresArtifactRows:
             "weights": [
                 math.log(1 + tenant.documents / max(frequencies[term], 1)) for term in terms
             ],
+            "blocks": [_blocks(scope, frequencies[term]) for term in terms],
             "mean": max(1.0, tenant.terms / max(tenant.documents, 1)),
             "since": scope.span.first,
             "last": scope.span.last,
@@ -247,6 +256,13 @@ class PostgresArtifactRows:
     def _documents(self, statement: str, values: Mapping[str, object]) -> list[Document]:
         rows = self.connection.execute(statement.encode(), values).fetchall()
         return [_document(row) for row in rows]
+
+
+def _blocks(scope: Scope, frequency: int) -> int:
+    """Blocks in which the newest rows of a term probably are that are wanted."""
+    wanted = MAX_ROWS if scope.newest is None else scope.newest
+    ids = scope.span.rows * wanted / max(frequency, 1)
+    return min(_MOST_BLOCKS, max(1, math.ceil(ids / _BLOCK)))
 
 
 def _document(row: Sequence[Any]) -> Document:

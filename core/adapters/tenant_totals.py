@@ -43,6 +43,10 @@ def prefixed(tenant_id: int, term: str) -> str:
     return f"{tenant_id}x{term}"
 
 
+_NEWEST_FOR_ONE = 4
+"""Newest rows of common terms that are scored for each match that is lacking."""
+
+
 class Look(NamedTuple):
     """Terms that are looked for together."""
 
@@ -64,8 +68,8 @@ def affordable(
     """What to look for: the rarest terms, as long as their rows are within `max_rows`.
 
     While those have less than `enough` rows, the newest rows of the next `common_terms` terms make
-    up for it, in equal parts. Of a span, a term is taken to have the share that the span has of all
-    rows.
+    up for it, in equal parts, some for each that is lacking. Of a span, a term is taken to have the
+    share that the span has of all rows.
     """
     share = min(1.0, span.rows / tenant.span.rows)
     rarest = sorted(terms, key=lambda term: frequencies[term])
@@ -79,5 +83,6 @@ def affordable(
             break
         chosen.append(term)
         rows += more
-    newest = [Look([term], (max_rows - round(rows)) // len(common)) for term in common]
+    left = min(max_rows - round(rows), _NEWEST_FOR_ONE * (enough - round(rows)))
+    newest = [Look([term], left // len(common)) for term in common]
     return [*([Look(chosen)] if chosen else []), *newest]
