@@ -13,7 +13,7 @@ import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiosqlite
 
@@ -156,8 +156,10 @@ class _Connection(sqlite3.Connection):
 
 async def _end(connection: aiosqlite.Connection) -> None:
     """End a call behind all that it has queued; cancels meanwhile wait for that."""
-    # One task: whoever cancels again and again, as anyio does, would never let a new one end.
-    ending = asyncio.ensure_future(_ended(connection))
+    # No task: it would be cancelled with this one, by a scope or by an event loop that ends, and
+    # the driver's thread would then answer to a closed loop, which is its end.
+    ending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    connection._tx.put_nowait((ending, cast("_Connection", connection._conn).end))
     cancelled: asyncio.CancelledError | None = None
     while not ending.done():
         try:
@@ -167,12 +169,6 @@ async def _end(connection: aiosqlite.Connection) -> None:
     ending.result()
     if cancelled is not None:
         raise cancelled
-
-
-async def _ended(connection: aiosqlite.Connection) -> None:
-    raw = connection._conn
-    if isinstance(raw, _Connection):
-        await connection._execute(raw.end)  # type: ignore[no-untyped-call]
 
 
 async def _enter_wal(connection: aiosqlite.Connection) -> None:
