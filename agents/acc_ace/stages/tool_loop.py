@@ -163,11 +163,14 @@ def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
 
 
 def mended_response(response: object) -> dict[str, Any] | None:
-    """A tool's answer in text that can be stored and sent; None when it is so already."""
-    text = _as_text(response)
-    if (mended := encodable(text)) == text:
+    """A tool's answer as it can be written, stored and sent; None when it is so already."""
+    kept = storable(response)
+    text = _as_text(kept)
+    if (mended := encodable(text)) != text:
+        return encodable(kept) if isinstance(kept, dict) else {"result": mended}
+    if kept is response:
         return None
-    return encodable(response) if isinstance(response, dict) else {"result": mended}
+    return kept if isinstance(kept, dict) else {"result": kept}
 
 
 def note_result(record: TurnRecord, result: ToolResult) -> None:
