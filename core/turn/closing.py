@@ -29,7 +29,10 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
     does the evidence of another turn that was answered under the same name, undone or not.
     """
     now = container.clock.now()
-    if failed.committed is not None and await _is_head(container, failed.key, failed.committed):
+    was_newest = failed.committed is not None and await _is_head(
+        container, failed.key, failed.committed
+    )
+    if was_newest:
         await restore_state(
             container.journal,
             failed.key,
@@ -51,6 +54,9 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
                 created_at=now,
             ),
         )
+    if was_newest:
+        # It may have been cut off after its words were written, and before its answer was told.
+        await container.artifacts.retire(failed.key, failed.previous.turn)
 
 
 async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -> bool:
