@@ -155,12 +155,21 @@ _CHANGES_GOAL = re.compile(rf"{_AIM}(?P<changed>{_CHANGED})")
 _UNDER_CONDITION = any_of(
     r"場合|際[はに]|とき|(?<!\d)時は|たら|れば|まで(?![にの])|必ず|常に|毎回|絶対|勝手に"
 )
+_NEW_GOAL = re.compile(r"^を[^、]*こと[にへと]")
+"""What the goal is changed to; 必ず or たら in it belong to it and are no condition."""
 _HANDS_OFF = any_of(
     r"(?:変更し|変え|触ら|動かさ)ない(?:こと|よう)",
     rf"(?:凍結|(?:読み取り|参照|閲覧)専用)(?:します|する)?{_COPULA}$",
 )
 _ORDERED = any_of(rf"(?:て|[んい]で)(?:おいて)?{_PLEASE}{_END}")
-_ORDERED_DRILY = any_of(r"(?:必ず|勝手に|場合は|際は|(?:とき|(?<!\d)時)は).*こと$")
+_ORDERED_DRILY = any_of(
+    r"(?:勝手に|場合は|際は|(?:とき|(?<!\d)時)は).*こと$",
+    r"必ず.*(?:(?:確認|報告|連絡|相談|共有|説明)する|伝える)こと$",
+    r"必ず[^を]*(?:(?:変更|再?設定|見直し|記録|記載|更新|維持|遵守|順守|達成)する|変える|改める"
+    r"|守る|書く|示す|見直す|見る)こと$",
+    r"必ず[^を]*(?:承認|許可|同意|了承|確認|合意|決裁)を(?:得|取|と)ること$",
+)
+"""With 必ず only what is done to the goal itself: 必ず…を終えること is what is to be reached."""
 
 _RULING = (_FORBIDS, _NOT_TO, _LIMITS, _NEEDS_ASSENT, _REQUIRES)
 _SPEAKER = any_of(
@@ -191,19 +200,23 @@ def states_rule(clause: str) -> bool:
 def changes_goal(said: str) -> bool:
     """Whether a normalised sentence sets the goal anew, and not only under some condition."""
     found = _CHANGES_GOAL.search(said)
-    return found is not None and not _UNDER_CONDITION.search(found["changed"])
+    return found is not None and not _is_conditional(found["changed"])
 
 
 def _orders_about(goal: re.Match[str]) -> bool:
     """Whether a clause that begins like a goal lays something down instead of naming it."""
     if goal["changed"] is not None:
-        return bool(_UNDER_CONDITION.search(goal["changed"]))
+        return _is_conditional(goal["changed"])
     # 〜なくてはならない is what has to be reached, no prohibition.
     stated = goal["stated"].replace("なくては", "")
     if any(pattern.search(stated) for pattern in (_FORBIDS, _NEEDS_ASSENT, _HANDS_OFF)):
         return True
     standing = _ORDERED.search(stated) and _STANDING.search(stated)
     return bool(standing or _ORDERED_DRILY.search(stated))
+
+
+def _is_conditional(changed: str) -> bool:
+    return _UNDER_CONDITION.search(_NEW_GOAL.sub("", changed)) is not None
 
 
 def _is_standing_request(said: str) -> bool:
