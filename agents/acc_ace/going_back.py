@@ -40,7 +40,7 @@ class GoingBack:
         """
         head = await self._container.journal.head(key)
         left = await finish_return(self._container, key, head)
-        if head is not None and left is not None and await self._was_undo(key, head, left):
+        if head is not None and left is not None and await self._was_undo(key, head, left, turn):
             return head.state
         if head is not None and turn is not None and head.state.turn != turn:
             if await self._has_left(key, head, turn):
@@ -68,10 +68,12 @@ class GoingBack:
         await return_turns(self._container, key, here=here, there=target.version)
         return restored
 
-    async def _was_undo(self, key: SessionKey, head: JournalEntry, left: int) -> bool:
-        """Whether the head, which left a version, took back the turn of that version alone."""
+    async def _was_undo(
+        self, key: SessionKey, head: JournalEntry, left: int, turn: int | None
+    ) -> bool:
+        """Whether the head, which left a version, took back its turn alone: `turn`, if one is."""
         entry = await self._container.journal.get(key, left)
-        if entry is None:
+        if entry is None or turn not in {None, entry.state.turn}:
             return False
         return (await self._before_turn(key, entry.state)).version == head.follows
 

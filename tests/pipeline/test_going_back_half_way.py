@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from core.errors import StoreError
+from core.errors import ConflictError, StoreError
 from schemas.artifact import RecallQuery
 from schemas.commit import CommittedState
 from tests.fakes.place import Place
@@ -36,6 +36,27 @@ async def test_an_undo_that_is_sent_again_takes_one_turn_back(
     await say(life, "old", 1, 2, 3, 4)
     await cut_off(place, lambda: life.conversation.undo(KEY), by=by)
     assert (await life.conversation.undo(KEY)).turn == 3
+    assert await replayed(life) == ["old-1", "old-2", "old-3"]
+
+
+@pytest.mark.parametrize("by", ["interactions", "artifacts"])
+async def test_an_undo_of_the_turn_before_one_that_was_cut_off_takes_both_back(
+    life: Life, place: Place, by: str
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await cut_off(place, lambda: life.conversation.undo(KEY, turn=4), by=by)
+    assert (await life.conversation.undo(KEY, turn=3)).turn == 2
+    assert await replayed(life) == ["old-1", "old-2"]
+
+
+async def test_an_undo_of_no_turn_that_is_left_finishes_one_that_was_cut_off_and_no_more(
+    life: Life, place: Place
+) -> None:
+    await say(life, "old", 1, 2, 3, 4)
+    await cut_off(place, lambda: life.conversation.undo(KEY, turn=4), by="interactions")
+    with pytest.raises(ConflictError, match="is 3, not 2"):
+        await life.conversation.undo(KEY, turn=2)
+    assert (await life.conversation.undo(KEY, turn=4)).turn == 3
     assert await replayed(life) == ["old-1", "old-2", "old-3"]
 
 
