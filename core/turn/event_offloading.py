@@ -1,15 +1,19 @@
 """The words of old events go to long-term memory before the events are deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from core.container import Container
 from core.domain.event_artifacts import past_turn_artifacts
 from core.domain.tokens import estimate_tokens
 from core.domain.turn_artifacts import turn_artifact_id, turn_artifacts
+from core.domain.turns_of_invocation import later_turn, own_words
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
 from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey
+
+_PAGE = 50
 
 
 async def offload_events(
@@ -19,22 +23,70 @@ async def offload_events(
 
     A turn that is known as evidence has left its artifacts when it was answered, so only what
     those had to cut is written again, whole; so is one that waited for a person, since its
-    evidence has the person's answer in the place of the words that began it. A turn that was
-    undone stays out of memory; its evidence is kept. Raises StoreError.
+    evidence has the person's answer in the place of the words that began it. Where an invocation
+    has several turns, each has its own words. A turn that was undone stays out of memory; its
+    evidence is kept. Raises StoreError.
     """
     artifacts: list[Artifact] = []
-    for turn in turns:
-        artifacts += await _artifacts(container, key, turn)
+    limit = container.settings.limits.tool_result_tokens
+    for turn, known in await _known(container, key, turns):
+        if not known:
+            artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
+        words = own_words(turn, known) if len(known) > 1 else [turn] * len(known)
+        for own, evidence in zip(words, known, strict=True):
+            artifacts += await _artifacts(container, key, own, evidence)
     if artifacts:
         await container.artifacts.add(artifacts)
     return artifacts
 
 
-async def _artifacts(container: Container, key: SessionKey, turn: PastTurn) -> Sequence[Artifact]:
+async def _known(
+    container: Container, key: SessionKey, turns: Sequence[PastTurn]
+) -> list[tuple[PastTurn, list[Interaction]]]:
+    """Each invocation with the evidence of its turns, oldest first; none where it is unknown."""
+    first = [await container.evidence.find(key, turn.invocation_id) for turn in turns]
+    resumed = {
+        known.invocation_id: known.turn
+        for turn, known in zip(turns, first, strict=True)
+        if known is not None and _may_have_gone_on(known, turn)
+    }
+    later = await _later(container, key, resumed) if resumed else {}
+    return [
+        (turn, [known, *later.get(known.invocation_id, ())] if known is not None else [])
+        for turn, known in zip(turns, first, strict=True)
+    ]
+
+
+def _may_have_gone_on(known: Interaction, turn: PastTurn) -> bool:
+    """Whether a person may have answered a call of it, or said more in it, after its first turn."""
+    return not _holds_request(known, turn) or any(part.speaker == "tool" for part in turn.said)
+
+
+async def _later(
+    container: Container, key: SessionKey, begun: Mapping[str, int]
+) -> dict[str, list[Interaction]]:
+    """The turns of invocations behind the first one, whose number is known; oldest first."""
+    found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in begun}
+    oldest = min(begun.values())
+    before: str | None = None
+    while page := await container.evidence.list(key, limit=_PAGE, before=before):
+        for evidence in page:
+            later = later_turn(evidence.invocation_id)
+            if later is not None and later[0] in found:
+                found[later[0]].append((later[1], evidence))
+        if page[-1].turn < oldest:
+            break
+        before = page[-1].invocation_id
+    return {
+        name: [evidence for _, evidence in sorted(each, key=itemgetter(0))]
+        for name, each in found.items()
+    }
+
+
+async def _artifacts(
+    container: Container, key: SessionKey, turn: PastTurn, known: Interaction
+) -> Sequence[Artifact]:
     limit = container.settings.limits.tool_result_tokens
-    known = await container.evidence.find(key, turn.invocation_id)
-    if known is None:
-        return past_turn_artifacts(key, turn, max_tokens=limit)
     if known.outcome is not Outcome.ANSWERED:
         return ()
     missing = await _missing(container, key, known)
