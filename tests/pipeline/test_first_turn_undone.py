@@ -48,6 +48,15 @@ async def test_it_begins_with_what_is_known_of_the_user(life: Life) -> None:
     assert (state.version, state.turn) == (3, 1)
 
 
+async def test_it_begins_with_what_is_known_each_time_that_it_is_undone(life: Life) -> None:
+    await life.say("Good morning.", NEXT)
+    before = await known(life)
+    for _ in range(3):
+        await life.conversation.undo(NEXT)
+        await life.say("Good morning.", NEXT)
+        assert await known(life) == before
+
+
 async def test_it_gives_no_id_twice(life: Life) -> None:
     await life.say(BAN, NEXT)
     await life.conversation.undo(NEXT)
@@ -73,5 +82,17 @@ async def test_a_reset_session_begins_from_nothing(life: Life) -> None:
     await life.conversation.reset(NEXT)
     await life.say("Good morning.", KEY._replace(session="s3"))
     assert LIKES in previous_state(life)
+    await life.say("Good morning.", NEXT)
+    assert LIKES not in previous_state(life)
+
+
+async def test_a_reset_session_begins_from_nothing_also_when_its_next_turn_is_undone(
+    life: Life,
+) -> None:
+    await life.say("Good morning.", NEXT)
+    await life.conversation.undo(NEXT)
+    await life.conversation.reset(NEXT)
+    await life.say("Good morning.", NEXT)
+    await life.conversation.undo(NEXT)
     await life.say("Good morning.", NEXT)
     assert LIKES not in previous_state(life)

@@ -21,8 +21,9 @@ from core.turn.inputs import take_input
 from core.turn.returning import finish_return
 from schemas import state as keys
 from schemas.authority import Authority
-from schemas.commit import CommittedState
+from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.memory_name import MEMORIES, MemoryName
+from schemas.tenancy import SessionKey
 
 
 class StateInitializer(ContentlessStage):
@@ -69,7 +70,8 @@ class StateInitializer(ContentlessStage):
             record.key, at=self._container.clock.now(), memory=record.memory
         )
         await finish_return(self._container, record.key, head)
-        if self._container.settings.bootstrap and (head is None or head.follows == 0):
+        begins = await _begins(self._container.journal, record.key, head)
+        if self._container.settings.bootstrap and begins:
             # After an undo of its first turn too, the session begins with what is known then.
             # Under a classic memory as well: the session may go on with this state.
             begun = await bootstrap(self._container, record.key)
@@ -82,6 +84,16 @@ class StateInitializer(ContentlessStage):
         _warn_of_other_memory(record)
         hand_on(ctx, keys.TURN_INPUT, record.turn_input)
         hand_on(ctx, keys.PREVIOUS, record.previous.to_state())
+
+
+async def _begins(journal: Journal, key: SessionKey, head: JournalEntry | None) -> bool:
+    """Whether a session has no turn yet, or none since all were undone; not after a reset."""
+    while head is not None and head.kind is CommitKind.ROLLBACK and not head.state.turn:
+        if head.follows is None:
+            return False
+        # Undone more than once, it stands on the undo before.
+        head = await journal.get(key, head.follows) if head.follows else None
+    return head is None
 
 
 def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:
