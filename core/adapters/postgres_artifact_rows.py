@@ -57,10 +57,14 @@ _SEARCH = _BEST.format(
             SELECT id, length FROM artifacts
              WHERE lexemes @@ wanted.term AND NOT retired
                AND created_at + 0 >= %(start)s AND created_at + 0 < %(before)s
-             LIMIT %(most)s) AS of_term
+             ORDER BY id + 0 DESC LIMIT %(most)s) AS of_term
     """
 )
-"""Term by term, or else PostgreSQL compares every row with all terms when they are many."""
+"""Term by term, or else PostgreSQL compares every row with all terms when they are many.
+
+The newest, where a term became common since it was counted. The zero in the order keeps PostgreSQL
+from going back through the rows of all until it has so many.
+"""
 
 _SEARCH_NEWEST = _BEST.format(
     held="""

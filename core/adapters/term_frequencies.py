@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
+from core.adapters.sql_artifact_pool import MAX_ROWS
 from core.adapters.tenant_totals import TenantTotals
 
 _CACHED_TERMS = 50_000
@@ -36,7 +37,7 @@ class TermFrequencies:
         return {
             term: found[0]
             for term, found in cached.items()
-            if found is not None and _is_fresh(found[1], tenant.documents)
+            if found is not None and _is_fresh(*found, tenant.documents)
         }
 
     def _keep(self, tenant: TenantTotals, counted: Mapping[str, int]) -> None:
@@ -47,6 +48,10 @@ class TermFrequencies:
                 self._counts.popitem(last=False)
 
 
-def _is_fresh(counted_at: int, documents: int) -> bool:
-    """Whether a count still serves: the tenant had `counted_at` documents then."""
-    return counted_at <= documents <= counted_at + counted_at // 10
+def _is_fresh(count: int, counted_at: int, documents: int) -> bool:
+    """Whether a count still serves: the tenant had `counted_at` documents then.
+
+    Not when all that is new could make too common what was rare enough to be looked for whole.
+    """
+    new = documents - counted_at
+    return 0 <= new <= counted_at // 10 and (count > MAX_ROWS or count + new <= MAX_ROWS)

@@ -130,3 +130,19 @@ async def test_many_rare_words_and_a_time_read_no_more(postgres: PostgresServer,
     copy(postgres, url, "old", MANY)
     also = f"valve gasket flange bearing rotor shaft seal, on {START:%Y-%m-%d}"
     assert await rows_read(postgres, url, KEY, "pump", also=also) < MOST_READ
+
+
+async def test_of_a_word_that_became_common_since_it_was_counted_few_rows_are_read(
+    postgres: PostgresServer, url: str
+) -> None:
+    await store(url, texts={"old": "An invoice was paid.", "new": "The pump of the hall."})
+    copy(postgres, url, "old", MANY)
+    stores = open_for(url)
+    await stores.artifacts.recall(asking("pump"))
+    copy(postgres, url, "new", MANY // 11)
+    postgres.execute("VACUUM ANALYZE acc_ace.artifacts", url=url)
+    before = int(postgres.execute(_READ, url=url)[0][0])
+    for _ in range(RECALLS):
+        await stores.artifacts.recall(asking("pump"))
+    await stores.close()
+    assert (_read_by_all(postgres, url) - before) // RECALLS < MOST_READ
