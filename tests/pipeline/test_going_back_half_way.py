@@ -111,6 +111,34 @@ async def test_turns_of_a_return_that_was_cut_off_stand_in_the_next_turn(
     assert await replayed(life) == ["old-1", "old-2", "old-3", "old-4"]
 
 
+@pytest.mark.parametrize("by", ["interactions", "artifacts"])
+async def test_the_next_turn_shows_the_turns_before_a_reset_whose_rollback_was_cut_off(
+    life: Life, place: Place, by: str
+) -> None:
+    await say(life, "old", 1, 2, 3)
+    await life.conversation.reset(KEY)
+    await say(life, "new", 4)
+    await cut_off(place, lambda: life.conversation.rollback(KEY, 3), by=by)
+    assert await replayed(life) == ["old-1", "old-2", "old-3"]
+
+
+async def test_the_next_turn_is_shown_no_summary_of_turns_whose_rollback_was_cut_off(
+    place: Place,
+) -> None:
+    limits = {"history_tokens": 1200, "shutdown_grace_s": 0}
+    life = Life(place, summarises=True, memory="summary", offload=False, limits=limits)
+    life.background.text = '{"summary": "The badge number is walnut."}'
+    for number in range(45):
+        await life.say(f"Sensor {number} reads {number * 7} degrees.")
+    await life.conversation.housekeep()
+    await life.say("Go on.")
+    assert "walnut" in str(life.llm.requests_of("generator")[-1])
+    await cut_off(place, lambda: life.conversation.rollback(KEY, 1), by="artifacts")
+    await life.say("Go on.")
+    assert "walnut" not in str(life.llm.requests_of("generator")[-1])
+    await life.conversation.close()
+
+
 async def test_two_undos_that_were_whole_take_two_turns_back(life: Life) -> None:
     await say(life, "old", 1, 2, 3, 4, 5)
     await life.conversation.rollback(KEY, 2)

@@ -69,7 +69,10 @@ class StateInitializer(ContentlessStage):
         record.session = await self._container.directory.open(
             record.key, at=self._container.clock.now(), memory=record.memory
         )
-        await finish_return(self._container, record.key, head)
+        if await finish_return(self._container, record.key, head) is not None:
+            # Its summary, and where its messages begin, are others now.
+            found = await self._container.directory.find(record.key)
+            record.session = found or record.session
         begins = await _begins(self._container.journal, record.key, head)
         if self._container.settings.bootstrap and begins:
             # After an undo of its first turn too, the session begins with what is known then.
