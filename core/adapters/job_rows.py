@@ -20,12 +20,12 @@ _ENDS_WHAT_IT_IS_ABOUT: Final = frozenset({JobKind.DELETE, JobKind.ERASE})
 """Never done once more for being asked for twice: it would end what has begun since."""
 
 
-def job_of(job_id: str, body: str) -> Job:
+def job_of(job_id: str, body: str | bytes) -> Job:
     """The job of a row; raises CorruptStoreError that names it."""
     return decode(Job, body, what=f"job {job_id!r}")
 
 
-def readable(job_id: str, body: str) -> Job | None:
+def readable(job_id: str, body: str | bytes) -> Job | None:
     """The job of a row, or None when it is damaged or of a newer program, which is logged."""
     try:
         return job_of(job_id, body)
@@ -34,7 +34,7 @@ def readable(job_id: str, body: str) -> Job | None:
         return None
 
 
-def is_damaged(body: str) -> bool:
+def is_damaged(body: str | bytes) -> bool:
     """Whether no program can read a row, whatever kinds of jobs it knows: it is no JSON."""
     try:
         json.loads(body)
@@ -43,7 +43,7 @@ def is_damaged(body: str) -> bool:
     return False
 
 
-def known_job(job_id: str, body: str) -> Job | None:
+def known_job(job_id: str, body: str | bytes) -> Job | None:
     """The job of a row, or None when it is damaged, which is logged.
 
     Raises CorruptStoreError for one of a newer program.
@@ -52,7 +52,7 @@ def known_job(job_id: str, body: str) -> Job | None:
 
 
 def first_readable(
-    first_due: Callable[[], tuple[str, str] | None], put_off: Callable[[str], object]
+    first_due: Callable[[], tuple[str, str | bytes] | None], put_off: Callable[[str], object]
 ) -> Job | None:
     """The first job that is due and can be read; those before it are put off."""
     for _ in range(MOST_UNREADABLE):

@@ -21,7 +21,7 @@ def encode(value: Value) -> str:
         return json.dumps(value.model_dump(mode="json"), separators=(",", ":"))
 
 
-def decode(model: type[V], text: str, *, what: str) -> V:
+def decode(model: type[V], text: str | bytes, *, what: str) -> V:
     """Read what `encode` wrote; raises CorruptStoreError that names `what`."""
     try:
         return model.model_validate_json(text)
@@ -30,7 +30,7 @@ def decode(model: type[V], text: str, *, what: str) -> V:
         return _decode_slowly(model, text, what=what)
 
 
-def _decode_slowly(model: type[V], text: str, *, what: str) -> V:
+def _decode_slowly(model: type[V], text: str | bytes, *, what: str) -> V:
     try:
         return model.model_validate(json.loads(text))
     except (ValueError, ValidationError) as error:

@@ -32,7 +32,7 @@ class SqliteJobStore:
 
         def work(connection: sqlite3.Connection) -> bool:
             row = connection.execute(
-                "SELECT given_up, body FROM jobs WHERE id = ?", (job.id,)
+                "SELECT given_up, CAST(body AS BLOB) FROM jobs WHERE id = ?", (job.id,)
             ).fetchone()
             if row is None or row[0] or is_damaged(row[1]):
                 _write(connection, job)
@@ -68,8 +68,8 @@ class SqliteJobStore:
         """A job that is not done, or None."""
 
         def work(connection: sqlite3.Connection) -> Job | None:
-            row = connection.execute("SELECT body FROM jobs WHERE id = ?", (job_id,)).fetchone()
-            return None if row is None else known_job(job_id, row[0])
+            body = _body(connection, job_id)
+            return None if body is None else known_job(job_id, body)
 
         return await self._database.read(work)
 
@@ -77,8 +77,8 @@ class SqliteJobStore:
         """Forget a job that is done, or let it begin anew."""
 
         def work(connection: sqlite3.Connection) -> bool:
-            row = connection.execute("SELECT body FROM jobs WHERE id = ?", (job_id,)).fetchone()
-            job = readable(job_id, row[0]) if row else None
+            body = _body(connection, job_id)
+            job = readable(job_id, body) if body is not None else None
             anew = finished(job) if job is not None else None
             if anew is not None:
                 _write(connection, anew)
@@ -105,7 +105,8 @@ class SqliteJobStore:
 
         def work(connection: sqlite3.Connection) -> Sequence[Job]:
             rows = connection.execute(
-                "SELECT id, body FROM jobs WHERE app = ? AND user = ? ORDER BY due_at, id LIMIT ?",
+                "SELECT id, CAST(body AS BLOB) FROM jobs WHERE app = ? AND user = ? "
+                "ORDER BY due_at, id LIMIT ?",
                 (*tenant, max(limit, 0)),
             ).fetchall()
             return [job for row in rows if (job := readable(*row)) is not None]
@@ -123,19 +124,27 @@ class SqliteJobStore:
         return erased
 
 
-def _first_due(connection: sqlite3.Connection, now: datetime) -> tuple[str, str] | None:
-    """The row of the oldest job that is due."""
-    row: tuple[str, str] | None = connection.execute(
-        "SELECT id, body FROM jobs WHERE given_up = 0 AND (due_at <= ? OR due_at > ?) "
-        "ORDER BY due_at, id LIMIT 1",
+def _first_due(connection: sqlite3.Connection, now: datetime) -> tuple[str, bytes] | None:
+    """The row of the oldest job that is due, its text as bytes."""
+    row: tuple[str, bytes] | None = connection.execute(
+        "SELECT id, CAST(body AS BLOB) FROM jobs "
+        "WHERE given_up = 0 AND (due_at <= ? OR due_at > ?) ORDER BY due_at, id LIMIT 1",
         (now.timestamp(), (now + LONGEST_DELAY).timestamp()),
     ).fetchone()
     return row
 
 
 def _read(connection: sqlite3.Connection, job_id: str) -> Job | None:
-    row = connection.execute("SELECT body FROM jobs WHERE id = ?", (job_id,)).fetchone()
-    return None if row is None else job_of(job_id, row[0])
+    body = _body(connection, job_id)
+    return None if body is None else job_of(job_id, body)
+
+
+def _body(connection: sqlite3.Connection, job_id: str) -> bytes | None:
+    """A row's text as bytes: as text, one that is damaged and no UTF-8 fails the whole call."""
+    row: tuple[bytes] | None = connection.execute(
+        "SELECT CAST(body AS BLOB) FROM jobs WHERE id = ?", (job_id,)
+    ).fetchone()
+    return row[0] if row else None
 
 
 def _write(connection: sqlite3.Connection, job: Job) -> None:
