@@ -11,15 +11,21 @@ from core.models.embedded.situation import Said, Situation, facts_held, told_rel
 from core.models.embedded.speech import orders, questions
 from core.models.embedded.wording import cited, say
 
+_WHO = r"(?:i|we|you)"
+_DUTY = rf"(?:must|should|shall|may) {_WHO} (?:not|never)|(?:mustn|shouldn)['’]t {_WHO}"
+_ABILITY = rf"(?:can|do) {_WHO} (?:not|never)|can['’]t {_WHO}"
 _ASKS_RULES = re.compile(
-    r"\b(?:constraints?|rules?|bans?|polic(?:y|ies)|restrictions?|not allowed|forbidden|prohibited"
-    r"|allowed to|(?:i|we) (?:forbid|forbade|prohibit|rule out|ruled out)"
-    r"|what (?:must|should|shall|may|can|do) (?:i|we|you) (?:not|never)"
-    r"|what (?:mustn|shouldn|can)['’]t (?:i|we|you)"
-    r"|what (?:i|we|you) (?:must|should|may|can) (?:not|never))\b"
+    r"\b(?:constraints?|rules?(?! out\b)|bans?|polic(?:y|ies)|restrictions?|not allowed"
+    rf"|forbidden|prohibited|allowed to|(?:i|we) (?:forbid|forbade|prohibit)"
+    rf"|what (?:{_DUTY}|{_WHO} (?:must|should|may) (?:not|never))"
+    r"(?! (?:forget|miss|overlook|lose|underestimate)\b)"
+    rf"|what (?:{_ABILITY}|{_WHO} can (?:not|never))"
+    r"(?: (?:do|touch|change)\b|(?=\s*(?:[?.!,;]|$))))"
+    r"(?!\w)"
     r"|制約|ルール|決まり|規則|禁止|しては(?:いけ|なら|だめ|ダメ|駄目)",
     re.IGNORECASE,
 )
+"""What cannot be done is a question of rules only when it asks for no more: "restore" asks more."""
 _ASKS_GOAL = re.compile(
     r"\b(?:goal|objective|trying to (?:do|achieve)|purpose)\b|目標|目的|ゴール", re.IGNORECASE
 )

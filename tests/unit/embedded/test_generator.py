@@ -188,12 +188,32 @@ async def test_what_it_does_not_know_it_says(question: str, unknown: str) -> Non
         "What can't you do here?",
         "What did I forbid?",
         "Tell me what we should never do.",
+        "What can we not touch?",
+        "What must we never restart?",
+        "What can you not do?",
         "何をしてはだめですか？",
         "何をしてはならないのですか？",
     ],
 )
 async def test_rules_are_told_to_whoever_asks_what_is_forbidden(question: str) -> None:
     assert f"- {BAN} [c-0001]" in await answer(question, state(BAN))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What can we not restore from the backup?",
+        "What can't we restore?",
+        "What have we ruled out so far as the cause of the outage?",
+        "Which causes did we rule out?",
+        "What do we not know about the outage?",
+        "What should we not forget?",
+    ],
+)
+async def test_rules_do_not_answer_what_is_unknown_or_impossible_or_ruled_out(
+    question: str,
+) -> None:
+    assert "Active constraints" not in await answer(question, state(BAN))
 
 
 async def test_rules_and_goal_are_told_on_request() -> None:
