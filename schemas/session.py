@@ -49,6 +49,11 @@ class SessionRecord(StoredValue):
         exclude_if=lambda notes: not notes,
         description="Those of them that a deleted session of its name left; they outlive it too.",
     )
+    ended: bool = Field(
+        default=False,
+        exclude_if=lambda ended: not ended,
+        description="All else of it is deleted: the next turn begins another session.",
+    )
     deleted_at: datetime | None = Field(
         default=None, description="Deleted, its notes kept with the user's consent."
     )

@@ -204,7 +204,7 @@ class Housekeeper:
     async def _is_overtaken(self, job: Job) -> bool:
         """Whether the session of a deletion is gone and another one has begun; ends the job then.
 
-        The record of a session is deleted last, so nothing of it is left.
+        Another one begins only once nothing of it is left but its record.
         """
         record = await self._container.directory.find(job.key)
         if record is None or job.session_began in {None, record.created_at}:

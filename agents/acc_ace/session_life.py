@@ -168,9 +168,10 @@ class SessionLife:
         return begun or deleted
 
     async def _delete(self, key: SessionKey, *, keep_notes: bool) -> bool:
-        deleted = await forget_words(self._container, key)
+        # The stores last, and there the record: once there is another one, all of this session is
+        # gone, and nobody finishes its deletion any more.
         dropped = await drop_session(self._sessions, key)
-        # The record last: once there is another one, all of this session is gone.
+        deleted = await forget_words(self._container, key, keep_notes=keep_notes)
         deleted += await forget_record(self._container, key, keep_notes=keep_notes)
         return dropped or deleted > 0
 

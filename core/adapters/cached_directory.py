@@ -76,6 +76,11 @@ class CachedDirectory:
         await self.inner.summarise(key, summary)
         await self._cache.drop(_KIND, key)
 
+    async def unsummarise(self, key: SessionKey, *, history_from: int | None = None) -> None:
+        """Forget the summary: its turns are deleted."""
+        await self.inner.unsummarise(key, history_from=history_from)
+        await self._cache.drop(_KIND, key)
+
     async def offloaded(
         self,
         key: SessionKey,
@@ -91,6 +96,11 @@ class CachedDirectory:
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
         """No longer know some of the session's notes."""
         await self.inner.forget_notes(key, notes)
+        await self._cache.drop(_KIND, key)
+
+    async def ended(self, key: SessionKey, *, keep_notes: bool) -> None:
+        """Note that nothing else of the session is left."""
+        await self.inner.ended(key, keep_notes=keep_notes)
         await self._cache.drop(_KIND, key)
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:

@@ -29,6 +29,10 @@ class RecordChanges(ABC):
         """Note that the session left its turns later than `turn`."""
         await self._change(key, lambda record: rules.restored(record, turn, history_from))
 
+    async def unsummarise(self, key: SessionKey, *, history_from: int | None = None) -> None:
+        """Forget the summary: its turns are deleted."""
+        await self._change(key, lambda record: rules.unsummarised(record, history_from))
+
     async def summarise(self, key: SessionKey, summary: Summary) -> None:
         """Keep a finished summary."""
         await self._change(key, lambda record: rules.summarised(record, summary))
@@ -43,6 +47,10 @@ class RecordChanges(ABC):
     ) -> None:
         """Note that the history went to long-term memory up to a turn."""
         await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
+
+    async def ended(self, key: SessionKey, *, keep_notes: bool) -> None:
+        """Note that nothing else of the session is left."""
+        await self._change(key, lambda record: rules.ended(record, keep_notes=keep_notes))
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
         """No longer know some of the session's notes."""

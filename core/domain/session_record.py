@@ -21,12 +21,14 @@ def opened(
     A turn is always after the last offload, also when a clock that was ahead noted that one: its
     words must not be taken for offloaded.
     """
-    if record is None or record.deleted_at is not None:
+    if record is None or record.ended or record.deleted_at is not None:
         notes = record.notes if record else []
+        # What is still to be done for the earlier session tells the two by this time.
+        began = at + _TICK if record is not None and record.created_at == at else at
         return SessionRecord(
             session=session,
-            created_at=at,
-            active_at=at,
+            created_at=began,
+            active_at=began,
             memory=memory,
             notes=notes,
             notes_left=notes,
@@ -61,6 +63,16 @@ def restored(record: SessionRecord, turn: int, history_from: int | None) -> Sess
             "restores": record.restores + 1,
         }
     )
+
+
+def unsummarised(record: SessionRecord, history_from: int | None) -> SessionRecord:
+    """The record of a session whose turns are deleted, so that no summary may stand for them.
+
+    Nor one that is in the making. Without `history_from` its messages begin where they did.
+    """
+    begin = record.history_from if history_from is None else history_from
+    changes = {"history_from": begin, "summary": None, "restores": record.restores + 1}
+    return record.model_copy(update=changes)
 
 
 def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
@@ -106,6 +118,14 @@ def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecor
     return _with_notes(record, [note for note in record.notes if note not in notes])
 
 
+def ended(record: SessionRecord, *, keep_notes: bool) -> SessionRecord:
+    """The record of a session of which nothing else is left but notes, as `deleted` keeps them."""
+    if record.deleted_at is not None:
+        return record
+    notes = record.notes if keep_notes else record.notes_left
+    return _with_notes(record.model_copy(update={"ended": True}), notes)
+
+
 def deleted(record: SessionRecord, at: datetime, *, keep_notes: bool) -> SessionRecord | None:
     """What is left of a deleted session: its notes, if they are kept, or those it did not make."""
     notes = record.notes if keep_notes else record.notes_left
@@ -124,7 +144,7 @@ def deleted(record: SessionRecord, at: datetime, *, keep_notes: bool) -> Session
 
 def must_be_offloaded(record: SessionRecord) -> bool:
     """Whether words were said since the last offload."""
-    if record.deleted_at is not None:
+    if record.ended or record.deleted_at is not None:
         return False
     return record.offloaded_at is None or record.offloaded_at < record.active_at
 

@@ -14,7 +14,7 @@ class SessionDirectory(Protocol):
     """Keeps session records. Raises StoreError when it cannot be read or written."""
 
     async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
-        """Find or create the session and note that it is active; a deleted one begins anew."""
+        """Find or create the session and note that it is active; an ended one begins anew."""
         ...
 
     async def find(self, key: SessionKey) -> SessionRecord | None:
@@ -67,6 +67,13 @@ class SessionDirectory(Protocol):
         """Keep a finished summary, unless a later one is there already."""
         ...
 
+    async def unsummarise(self, key: SessionKey, *, history_from: int | None = None) -> None:
+        """Forget the summary, for its turns are deleted; one in the making will not be kept.
+
+        The messages begin after `history_from`; without it, where they did.
+        """
+        ...
+
     async def offloaded(
         self,
         key: SessionKey,
@@ -83,6 +90,13 @@ class SessionDirectory(Protocol):
 
     async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
         """No longer know some of the session's notes."""
+        ...
+
+    async def ended(self, key: SessionKey, *, keep_notes: bool) -> None:
+        """Note that all of a session but its record is deleted; the next turn begins another one.
+
+        It keeps the ids of the notes that `delete` keeps.
+        """
         ...
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:

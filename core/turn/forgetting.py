@@ -42,21 +42,32 @@ async def forget_session(container: Container, key: SessionKey) -> int:
     Calling it again deletes what an earlier call that failed has left. The caller holds the
     session.
     """
-    deleted = await forget_words(container, key)
+    deleted = await forget_words(container, key, keep_notes=False)
     # The record last: while anything is left, the session is still there to be deleted again.
     return deleted + await forget_record(container, key, keep_notes=False)
 
 
-async def forget_words(container: Container, key: SessionKey) -> int:
+async def forget_words(container: Container, key: SessionKey, *, keep_notes: bool) -> int:
     """Delete all of a session but its record; how many. Raises StoreError.
 
-    Notes that outlive the session are no longer its own, and stay.
+    Notes that outlive the session are no longer its own, and stay. Wherever it fails, the session
+    goes on with what is left: no summary of deleted turns is shown, and no reset of theirs hides
+    new ones. After the last step, what is said under that name begins another session.
     """
+    known = await _has_record(container, key)
+    if known:
+        await container.directory.unsummarise(key)
     # First what other sessions could recall.
     deleted = await container.artifacts.erase(key.tenant, key.session)
     deleted += await container.evidence.erase(key.tenant, key.session)
     deleted += await container.files.erase(key.tenant, key.session)
-    return deleted + await container.journal.erase(key.tenant, key.session)
+    if known:
+        # Once more: a summary that was begun meanwhile has read the turns.
+        await container.directory.unsummarise(key, history_from=0)
+    deleted += await container.journal.erase(key.tenant, key.session)
+    if known:
+        await container.directory.ended(key, keep_notes=keep_notes)
+    return deleted
 
 
 async def forget_record(container: Container, key: SessionKey, *, keep_notes: bool) -> int:
@@ -95,6 +106,14 @@ async def is_begun(container: Container, key: SessionKey) -> bool:
         return await container.jobs.find(job_id(JobKind.DELETE, key)) is not None
     except CorruptStoreError:
         return True  # It need not be readable to be withdrawn.
+
+
+async def _has_record(container: Container, key: SessionKey) -> bool:
+    """Whether there is a record to be changed; one that cannot be read stops no deletion yet."""
+    try:
+        return await container.directory.find(key) is not None
+    except CorruptStoreError:
+        return False
 
 
 async def _record(container: Container, key: SessionKey) -> SessionRecord | None:

@@ -167,6 +167,10 @@ async def test_records_of_sessions_follow_their_changes(
     record = await stores.directory.find(KEY)
     assert record is not None
     assert (record.notes, record.history_from) == (["n2"], 3)
+    await stores.directory.ended(KEY, keep_notes=True)
+    record = await stores.directory.find(KEY)
+    assert record is not None
+    assert record.ended
     await stores.directory.delete(KEY, at=START, keep_notes=True)
     assert await stores.directory.find(KEY) is None
     await stores.directory.open(KEY, at=START, memory="acc")
