@@ -16,7 +16,7 @@ from core.turn.lineage import line
 from core.turn.parsing import parser
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
-from schemas.session import ReadThrough
+from schemas.session import ReadThrough, SessionRecord
 from schemas.session_memory import SessionMemory
 from schemas.tenancy import SessionKey
 
@@ -46,22 +46,28 @@ async def offload(
     found beyond the rules.
 
     Turns go on while the model thinks. The session is held while what was found is written, and
-    nothing is written of a turn that was undone or deleted meanwhile. Where notes must outlive
-    the session, the caller holds it all along. Raises SessionBusyError or StoreError.
+    nothing is written of a turn that was undone or deleted meanwhile. When the session went back
+    meanwhile, and forth again, notes of earlier turns may be gone: it is not noted how far this
+    offload came, so that the next one reads those turns again. Where notes must outlive the
+    session, the caller holds it all along. Raises SessionBusyError or StoreError.
     """
     now = container.clock.now()
     newest = await container.evidence.last(key)
     last = newest.turn if newest else 0
-    if outlives_session and (record := await container.directory.find(key)) is not None:
+    record = await container.directory.find(key)
+    if outlives_session and record is not None:
         await _let_outlive(container, key, record.notes)
-    begin = 0 if outlives_session else await _read_turns(container, key)
+    begin = 0 if outlives_session else await _read_turns(container, key, record)
     for after in range(begin, max(last, begin + 1), BATCH_TURNS):
         through = min(after + BATCH_TURNS, last)
         turns = await _turns(container, key, after, through)
         found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
         async with nullcontext() if outlives_session else _hold(container, key):
-            at = await _time(container, key, through, now)
-            if not await _kept(container, key, turns, found, at=at, outlive=outlives_session):
+            left = not outlives_session and await _went_back(container, key, record)
+            at = await _time(container, key, through, now, left=left)
+            if not await _kept(
+                container, key, turns, found, at=at, left=left, outlive=outlives_session
+            ):
                 return  # What was said instead, if anything, is still to be read.
 
 
@@ -69,10 +75,21 @@ def _hold(container: Container, key: SessionKey) -> AbstractAsyncContextManager[
     return container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s)
 
 
-async def _time(container: Container, key: SessionKey, through: int, now: datetime) -> datetime:
-    """Since when the session is offloaded. A turn that ran meanwhile began before, maybe."""
+async def _went_back(container: Container, key: SessionKey, begun: SessionRecord | None) -> bool:
+    """Whether the session left turns since an offload began, when its record was `begun`."""
+    record = await container.directory.find(key)
+    return record is not None and record.restores != (begun.restores if begun else 0)
+
+
+async def _time(
+    container: Container, key: SessionKey, through: int, now: datetime, *, left: bool
+) -> datetime:
+    """Since when the session is offloaded: before its last turn while something is to be read.
+
+    A turn that ran meanwhile began before, maybe.
+    """
     newest = await container.evidence.last(key)
-    if newest is None or newest.turn <= through:
+    if not left and (newest is None or newest.turn <= through):
         return now
     record = await container.directory.find(key)
     return now if record is None else before_last_turn(record, now)
@@ -85,6 +102,7 @@ async def _kept(
     found: Sequence[SessionMemory],
     *,
     at: datetime,
+    left: bool,
     outlive: bool,
 ) -> bool:
     """Write what came of turns that were read; False if they were deleted, or all undone, since."""
@@ -99,7 +117,8 @@ async def _kept(
     notes = notes_of(key, turns, found, at=at)
     await _add(container, notes)
     names = [note.artifact_id for note in notes]
-    await container.directory.offloaded(key, at=at, notes=names, through=_through(turns))
+    through = None if left else _through(turns)
+    await container.directory.offloaded(key, at=at, notes=names, through=through)
     if outlive:
         # Not before the record names them: else nobody could find them to delete them after all.
         await _let_outlive(container, key, names)
@@ -177,9 +196,8 @@ async def _entities(container: Container, key: SessionKey, last: int) -> list[st
     return []
 
 
-async def _read_turns(container: Container, key: SessionKey) -> int:
+async def _read_turns(container: Container, key: SessionKey, record: SessionRecord | None) -> int:
     """The last turn that an offload has read; 0 when that was undone since, with some before."""
-    record = await container.directory.find(key)
     through = record.offloaded_through if record else None
     if through is None:
         return 0
