@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -125,7 +126,7 @@ class BoundedTurn(BaseAgent):
             finally:
                 self._records.end(key)
                 if not (whole and (record.answered or record.paused)):
-                    await asyncio.shield(self._cut_off(ctx, record))
+                    await _to_its_end(lambda: self._cut_off(ctx, record))
             if record.answered:
                 record.tell(TurnDone(report=turn_report(record, limits)))
             elif record.paused:
@@ -146,15 +147,32 @@ class BoundedTurn(BaseAgent):
 
     async def _cut_off(self, ctx: InvocationContext, record: TurnRecord) -> None:
         """Undo a turn without an answer; of one whose session was deleted no word stays."""
-        await record.commit_ended()
         try:
+            await record.commit_ended(self._container.journal)
             if not await is_known(ctx.session_service, record.key):
                 await forget_session(self._container, record.key)
                 return
         except StoreError:
+            # Whether it is to be undone is then asked once more.
             logger.exception("session_not_read session=%s", record.key.session)
         if not record.answered and not record.paused:
             await undo_turn(self._container, record)
+
+
+async def _to_its_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do work that may be done twice, however often whoever waits for it is cancelled."""
+    doing, begun_anew = asyncio.create_task(work()), False
+    cancelled: asyncio.CancelledError | None = None
+    while not doing.done():
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            if doing.cancelled() and not begun_anew:
+                # The event loop ends: it cancels each task that it runs, once.
+                doing, begun_anew = asyncio.create_task(work()), True
+    if cancelled is not None:
+        raise cancelled
 
 
 def waiting_calls(event: Event) -> Iterator[WaitingCall]:
@@ -167,8 +185,8 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:
     """Go back to CCS_{t-1}; what was tried stays as evidence."""
-    await record.commit_ended()
     try:
+        await record.commit_ended(container.journal)
         await close_failed_turn(container, record.failure())
     except StoreError:
         # The error that ended the turn is what the caller must see; this one is logged.

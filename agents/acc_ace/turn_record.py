@@ -8,11 +8,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.ports.journal import Journal
 from core.turn.asking import Asked
 from core.turn.closing import FailedTurn
 from core.turn.turn_outcome import TurnOutcome
 from schemas.artifact import Recall
-from schemas.commit import CommittedState, JournalEntry
+from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.delta import DeltaBatch, DeltaResult
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
@@ -98,13 +99,28 @@ class TurnRecord:
         self.committed = await asyncio.shield(self.committing)
         return self.committed.state
 
-    async def commit_ended(self) -> None:
-        """Wait for a commit that the turn was cancelled in, so that it is known to be undone."""
+    async def commit_ended(self, journal: Journal) -> None:
+        """Wait for a commit that the turn was cancelled in, so that it is known to be undone.
+
+        Raises StoreError.
+        """
         if self.committed is not None or self.committing is None:
             return
         await asyncio.wait([self.committing])
-        if not self.committing.cancelled() and self.committing.exception() is None:
+        if self.committing.cancelled():
+            # With the event loop, whose end does not stop the write itself.
+            self.committed = await self._written(journal)
+        elif self.committing.exception() is None:
             self.committed = self.committing.result()
+
+    async def _written(self, journal: Journal) -> JournalEntry | None:
+        head = await journal.head(self.key)
+        if head is None or head.kind not in {CommitKind.COMMIT, CommitKind.KEPT}:
+            return None
+        version = self.previous.version + 1
+        names = {head.invocation_id, f"{head.invocation_id}/{version}"}
+        is_own = head.state.version == version and self.invocation_id in names
+        return head if is_own else None
 
     def failure(self) -> FailedTurn:
         """What the turn had done, for undoing it."""
