@@ -36,10 +36,25 @@ def server_name(url: str) -> str:
     return f"PostgreSQL at {host}:{port}/{parts.get('dbname') or ''}"
 
 
+def with_encoded_query(url: str) -> str:
+    """The same URL for programs that take an @ in its query for the end of user and password."""
+    begin, server, query = _cut(url)
+    return begin + server + query.replace("@", "%40")
+
+
 def _is_cut_wrongly(url: str) -> bool:
-    """Whether an @ stands in the path, or a second one before it; in the query one may be right."""
+    """Whether an @ stands in host or path, or ends a query; within the query one may be right."""
+    begin, server, _ = _cut(url)
+    return "@" in server or "password=" in begin.partition("?")[2]
+
+
+def _cut(url: str) -> tuple[str, str, str]:
+    """A URL as the driver cuts it: up to the @ behind a user, host and path, the query."""
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
-        return False
-    server, _, path = url.removeprefix(scheme).partition("?")[0].partition("/")
-    return server.count("@") > 1 or "@" in path
+        return url, "", ""
+    # A user and a password may hold a question mark, but no slash.
+    user, at, _ = url.removeprefix(scheme).partition("/")[0].partition("@")
+    begin = scheme + user + at if at else scheme
+    server, mark, query = url.removeprefix(begin).partition("?")
+    return begin, server, mark + query
