@@ -22,6 +22,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from config import Settings
+from core.adapters.postgres_url import with_encoded_query
 from core.adapters.sqlite_database import make_directory
 from core.adapters.sqlite_scrub import PATIENTLY_S, PAUSE_S, still_read, try_scrub
 from core.errors import AccAceError, ConfigError, StoreError
@@ -177,7 +178,7 @@ def _in_postgres(settings: Settings) -> DbosDatabase:
     if settings.database_url is None:
         raise ConfigError("ACC_ACE_STORE=postgres needs ACC_ACE_DATABASE_URL")
     try:
-        url = make_url(settings.database_url.get_secret_value())
+        url = make_url(with_encoded_query(settings.database_url.get_secret_value()))
     except ArgumentError as error:
         raise ConfigError(
             "ACC_ACE_LEARNING=background needs ACC_ACE_DATABASE_URL as a URL: "
