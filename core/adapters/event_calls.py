@@ -1,13 +1,13 @@
 """Which calls of ADK events wait for a person, and which events answer them.
 
 ADK marks such calls as long-running: tool confirmations, requests for input, credentials, and
-LongRunningFunctionTool. A result that the agent itself adds ("pending, ticket 7") answers nothing.
+LongRunningFunctionTool. A result that the agent itself adds ("pending, ticket 7") answers nothing,
+and neither does ADK when it seals all calls of a run that was aborted: the person may still answer.
 """
 
 from typing import NamedTuple
 
 from google.adk.events import Event
-from google.adk.events._abort_events import _is_abort_event
 
 OPEN_CALLS = 32
 """Waiting calls of a session that are kept resumable; of more, the newest."""
@@ -33,7 +33,7 @@ def call_traffic(event: Event) -> CallTraffic:
     """Read the ids of calls that an event opens and answers."""
     opened = frozenset(event.long_running_tool_ids or ())
     answered: frozenset[str] = frozenset()
-    if event.author == _PERSON or _is_abort_event(event):
+    if event.author == _PERSON:
         answered = frozenset(r.id for r in event.get_function_responses() if r.id)
     says = event.content is not None or event.output is not None
     ends = event.author != _PERSON and not opened and says and event.is_final_response()

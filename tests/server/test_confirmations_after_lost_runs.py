@@ -1,0 +1,93 @@
+"""A person's answer to a call whose run was lost: what still waits can be answered."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from config import ROLES
+from core.bootstrap import build_container
+from core.container import Container
+from schemas.interaction import Outcome
+from schemas.tenancy import SessionKey
+from server.app import create_app
+from tests.fakes.place import Place
+from tests.fakes.scripted_llm import ScriptedLlm, calls
+from tests.server.asgi import client
+from tests.server.test_turn_routes import Caller, Hold
+
+KEY = SessionKey("acc_ace", "user", "incident")
+TURNS = "/v1/sessions/incident/turns"
+BOTH = calls(("restart_server", {"server": "db-01"}), ("restart_server", {"server": "db-02"}))
+
+
+@pytest.fixture
+def model() -> ScriptedLlm:
+    return ScriptedLlm()
+
+
+@pytest.fixture
+def container(place: Place) -> Container:
+    settings = place.with_settings(
+        learning="off",
+        serve_web_interface=False,
+        tools=("tests.fakes.confirmed_tool:restart_server",),
+    )
+    return build_container(settings)
+
+
+@pytest.fixture
+async def app(container: Container, model: ScriptedLlm) -> AsyncIterator[FastAPI]:
+    """A server whose tool asks a person before it restarts anything."""
+    made = create_app(container, models=dict.fromkeys(ROLES, model))
+    yield made
+    await made.state.acc_ace.close()
+
+
+@pytest.fixture
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(app) as opened:
+        yield opened
+
+
+def confirmation(call: dict[str, Any]) -> dict[str, Any]:
+    """The body of ADK's /run that lets a call run."""
+    confirmed = {"id": call["id"], "name": call["name"], "response": {"confirmed": True}}
+    return {
+        "appName": "acc_ace",
+        "userId": "user",
+        "sessionId": "incident",
+        "newMessage": {"role": "user", "parts": [{"functionResponse": confirmed}]},
+    }
+
+
+async def waiting(http: httpx.AsyncClient) -> list[dict[str, Any]]:
+    """The calls that a turn leaves for a person."""
+    response = await http.post(TURNS, json={"input": "Restart what is down."})
+    found: list[dict[str, Any]] = response.json()["calls"]
+    return found
+
+
+async def results(container: Container, outcome: Outcome) -> list[str]:
+    """What tools returned in the turns of an outcome, newest turn first."""
+    kept = await container.evidence.list(KEY)
+    return [
+        result.result for each in kept for result in each.tool_results if each.outcome is outcome
+    ]
+
+
+async def test_a_hang_up_in_the_answer_to_one_call_leaves_the_other_one_to_be_answered(
+    app: FastAPI, http: httpx.AsyncClient, container: Container, model: ScriptedLlm
+) -> None:
+    hold = Hold()
+    model.on("generator", BOTH, {"final_answer": "Asked."}, hold, {"final_answer": "Restarted."})
+    one, two = await waiting(http)
+    caller = Caller(app, "/run", confirmation(one))
+    await hold.asked.wait()
+    caller.hang_up()
+    await caller.call
+    response = await http.post("/run", json=confirmation(two))
+    assert response.status_code == 200, response.text
+    assert await results(container, Outcome.ANSWERED) == ['{"restarted": "db-02"}']
