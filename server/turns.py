@@ -95,7 +95,9 @@ async def take_turn(
     """Run one turn of a session, which begins when it is new.
 
     A session takes one turn at a time; a second one waits, then gets 409. When the client
-    goes away the turn is undone wholly.
+    goes away before the answer, the turn is undone wholly; after it, the turn stands and is
+    learned from. A client that got neither reads `/ccs` before it sends the turn again: its
+    `turn` tells whether the turn was taken.
     """
     return await _answer(request, context, key, body, stream=stream)
 

@@ -236,10 +236,20 @@ async def test_turn_whose_client_hangs_up_after_the_answer_is_learned_from(
     caller.hang_up()
     for _ in range(LOOPS):
         await asyncio.sleep(0)
+    assert (await http.get("/v1/sessions/incident/ccs")).json()["turn"] == 1
     hold.released.set()
     await caller.call
     assert scripted.roles.count("curator") == 1
     assert (await http.post(TURNS, json={"input": "still there?"})).json()["turn"] == 2
+
+
+async def test_openapi_tells_what_a_hang_up_leaves_and_how_to_find_out(
+    http: httpx.AsyncClient,
+) -> None:
+    document = (await http.get("/openapi.json")).json()
+    told = document["paths"]["/v1/sessions/{session}/turns"]["post"]["description"]
+    assert "before the answer, the turn is undone wholly; after it, the turn stands" in told
+    assert "/ccs" in told
 
 
 async def test_failed_generator_is_a_problem_and_leaves_the_turn_undone(
