@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from cli.checks.finding import Finding, note, ok, problem
 from config import Settings
+from core.errors import ConfigError
 
 
 def check_names(names: Iterable[str]) -> Iterator[Finding]:
@@ -53,7 +54,7 @@ def check_files_dir(settings: Settings) -> Finding:
 
 
 def check_tools(settings: Settings) -> Iterator[Finding]:
-    """Whether the modules of the user's own tools can be found; they are not run."""
+    """Whether the user's own tools can be loaded, as the start loads them; they are not called."""
     for name in settings.tools:
         module, separator, function = name.partition(":")
         if not separator or not module or not function:
@@ -67,7 +68,7 @@ def check_tools(settings: Settings) -> Iterator[Finding]:
                 "install it into this environment, or mend ACC_ACE_TOOLS",
             )
         else:
-            yield ok("tools", name)
+            yield _loaded(name)
 
 
 def check_mcp(settings: Settings) -> Finding:
@@ -129,6 +130,20 @@ def _findable(module: str) -> bool:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # The parent package is missing, or the name is odd.
         return False
+
+
+def _loaded(name: str) -> Finding:
+    fix = "mend the module, or name a function of it in ACC_ACE_TOOLS"
+    try:
+        from acc_ace.tools import load_tool  # noqa: PLC0415 - the other checks run without ADK
+
+        load_tool(name)
+    except ConfigError as error:
+        return problem("tools", str(error), fix)
+    except Exception as error:  # noqa: BLE001 - a module of the user's may raise anything
+        told = f"{name!r} cannot be loaded: {type(error).__name__}: {error}"
+        return problem("tools", told, fix)
+    return ok("tools", name)
 
 
 def _loopback(host: str) -> bool:

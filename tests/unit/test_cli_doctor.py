@@ -269,6 +269,34 @@ def test_tools_that_cannot_be_found_are_told(tool: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nope", "has no attribute 'nope'"),
+        ("LIMIT", "is not a function"),
+        ("host_status", ""),
+    ],
+)
+def test_tools_are_loaded_as_the_start_loads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    code = "LIMIT = 3\ndef host_status() -> str:\n    raise RuntimeError('called')\n"
+    (tmp_path / "doctored_tools.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    [finding] = check_tools(Settings(tools=(f"doctored_tools:{name}",)))
+    assert _is_problem(finding, told, "ACC_ACE_TOOLS") is bool(told)
+    assert (finding.status is Status.OK) is not bool(told)
+
+
+def test_a_module_of_tools_that_fails_when_imported_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_tools.py").write_text("raise RuntimeError('no licence')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    [finding] = check_tools(Settings(tools=("failing_tools:status",)))
+    assert _is_problem(finding, "RuntimeError: no licence", "ACC_ACE_TOOLS")
+
+
+@pytest.mark.parametrize(
     ("content", "told"),
     [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "mcpServers"), ("{}", "mcpServers")],
 )
