@@ -6,22 +6,19 @@ the same lists over and over, has no end when it is written down.
 """
 
 import json
-import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
 from google.adk.sessions import Session, State
-from pydantic_core import PydanticSerializationError, to_json
+
+from core.adapters.held_values import has_form, held_by, is_name, named
 
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value."""
 
 MOST_REPEATED: Final = 100_000
 """Values that are written once more because their list or object stands in several places."""
-
-_MOST_SAID: Final = 1_000
-"""Characters of what an object says of itself."""
 
 _HOLDS_ITSELF: Final = "(the same as what holds it)"
 _REPEATED: Final = "(repeated too often to be kept)"
@@ -81,31 +78,35 @@ class _Repeats:
     """Bounds what a walk meets again; what it meets once is bounded by the memory it takes."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        # The parts themselves are held, lest another be taken for one that is gone.
+        self._seen: dict[int, Any] = {}
         self._left = MOST_REPEATED
 
-    def allows(self, part: Any) -> bool:  # noqa: ANN401
-        """Whether the walk may go on into this list or object."""
+    def allows(self, part: Any, held: Collection[Any]) -> bool:  # noqa: ANN401
+        """Whether the walk may go on into what this list or object holds."""
         if id(part) in self._seen:
-            self._left -= len(part)
-        self._seen.add(id(part))
+            self._left -= len(held)
+        self._seen[id(part)] = part
         return self._left >= 0
 
 
 def _is_storable(value: Any) -> bool:  # noqa: ANN401
     repeats = _Repeats()
     left = [(value, 0)]
+    keys: list[Any] = []
     while left:
         part, depth = left.pop()
-        if isinstance(part, float) and not math.isfinite(part):
+        if not has_form(part):
             return False
-        if isinstance(part, dict | list | tuple):
-            if depth >= MOST_DEEP or not repeats.allows(part):
-                return False
-            left += [(item, depth + 1) for item in _items(part)]
-        elif not _has_form(part):
+        if (held := held_by(part)) is None:
+            continue
+        if depth >= MOST_DEEP or not repeats.allows(part, held):
             return False
-    return True
+        odd = [key for key in held if not isinstance(key, str)] if isinstance(held, dict) else []
+        keys += odd
+        left += [(item, depth + 1) for item in (*odd, *_items(held))]
+    # When all is known to have an end: a key is written as one text.
+    return all(map(is_name, keys))
 
 
 class _Copy:
@@ -117,58 +118,48 @@ class _Copy:
 
     def of(self, value: Any, levels: int) -> Any:  # noqa: ANN401
         """The value to so many levels."""
-        if isinstance(value, float):
-            return value if math.isfinite(value) else None
-        if not isinstance(value, dict | list | tuple):
-            return value if _has_form(value) else _as_named(value)
+        if (held := held_by(value)) is None:
+            return _leaf(value)
         if id(value) in self._around:
             return _HOLDS_ITSELF
-        if not self._repeats.allows(value):
+        if not self._repeats.allows(value, held):
             return _REPEATED
         if not levels:
-            return self._as_text(value)
+            return self._as_text(held if isinstance(held, dict) else list(held))
         self._around.add(id(value))
-        copy = self._of_items(value, levels - 1)
+        copy = self._of_held(held, levels - 1)
         self._around.discard(id(value))
         return copy
 
-    def _of_items(self, value: Any, levels: int) -> Any:  # noqa: ANN401
-        if isinstance(value, dict):
-            return {key: self.of(item, levels) for key, item in value.items()}
-        return [self.of(item, levels) for item in value]
+    def _of_held(self, held: Collection[Any], levels: int) -> Any:  # noqa: ANN401
+        if not isinstance(held, dict):
+            return [self.of(item, levels) for item in held]
+        copy: dict[Any, Any] = {}
+        for key, item in held.items():
+            is_kept = isinstance(key, str) or (_is_storable(key) and is_name(key))
+            name = key if is_kept else named(key)
+            copy[name if name not in copy else f"{name} {len(copy)}"] = self.of(item, levels)
+        return copy
 
-    def _as_text(self, value: Any) -> str:  # noqa: ANN401
-        left = [value]
+    def _as_text(self, value: dict[Any, Any] | list[Any]) -> str:
+        left: list[Any] = [value]
         while left:
             for item in _items(left.pop()):
                 if isinstance(item, dict | list | tuple):
-                    if not self._repeats.allows(item):
+                    if not self._repeats.allows(item, item):
                         return _REPEATED
                     left.append(item)
         try:
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return json.dumps(value, ensure_ascii=False, default=named)
         except (RecursionError, ValueError, TypeError):
             return _TOO_DEEP
 
 
-def _has_form(leaf: Any) -> bool:  # noqa: ANN401
-    """Whether what is no list and no object of JSON can be written: a date can, a socket cannot."""
-    if leaf is None or isinstance(leaf, str | int | float | bytes | bytearray):
-        return True
-    try:
-        to_json(leaf, bytes_mode="base64")
-    except (PydanticSerializationError, ValueError, RecursionError):
-        return False
-    return True
+def _leaf(value: Any) -> Any:  # noqa: ANN401
+    if has_form(value):
+        return value
+    return None if isinstance(value, float) else named(value)
 
 
-def _as_named(leaf: Any) -> str:  # noqa: ANN401
-    """What an object says of itself, or the name of its class when it fails to say it."""
-    try:
-        return str(leaf)[:_MOST_SAID]
-    except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
-        return f"(a {type(leaf).__name__})"
-
-
-def _items(part: Any) -> Iterable[Any]:  # noqa: ANN401
-    return part.values() if isinstance(part, dict) else part
+def _items(held: Collection[Any]) -> Iterable[Any]:
+    return held.values() if isinstance(held, dict) else held

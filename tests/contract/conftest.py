@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.sessions import BaseSessionService
 
+from acc_ace.sessions import open_session_service
 from config import Settings
 from core.adapters.open_stores import Stores, open_stores
+from core.bootstrap import build_container
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import place
 
@@ -46,3 +49,16 @@ async def other(
     opened = open_stores(store_settings, clock)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def sessions(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
+) -> AsyncIterator[BaseSessionService]:
+    """Our sessions; those in memory are ADK's own, and write nothing down."""
+    where: dict[str, Any] = {"data_dir": tmp_path / "data"}
+    if request.param == "postgres":
+        where = {"database_url": request.getfixturevalue("postgres").clean_database()}
+    container = build_container(Settings(store=request.param, **where), clock)
+    yield open_session_service(container)
+    await container.close()

@@ -1,38 +1,18 @@
 """What a tool puts into the state stays what it is for the turn, whatever can be stored of it."""
 
 import math
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 from google.adk.tools import ToolContext
 from google.genai import types
 
-from acc_ace.sessions import open_session_service
-from config import Settings
-from core.bootstrap import build_container
-from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk
 
 HERE: dict[str, Any] = {"app_name": "desk", "user_id": "ops", "session_id": "s1"}
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def sessions(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
-) -> AsyncIterator[BaseSessionService]:
-    """Our sessions."""
-    where: dict[str, Any] = {"data_dir": tmp_path / "data"}
-    if request.param == "postgres":
-        where = {"database_url": request.getfixturevalue("postgres").clean_database()}
-    container = build_container(Settings(store=request.param, **where), clock)
-    yield open_session_service(container)
-    await container.close()
 
 
 class Connection:

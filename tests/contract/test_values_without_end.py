@@ -1,8 +1,6 @@
 """A session stays readable whatever a tool or an agent hands over, wherever it is kept."""
 
-from collections.abc import AsyncIterator
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,25 +10,7 @@ from google.adk.sessions import BaseSessionService, Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
-from acc_ace.sessions import open_session_service
-from config import Settings
-from core.bootstrap import build_container
-from tests.fakes.clock import FixedClock
-
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def sessions(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock
-) -> AsyncIterator[BaseSessionService]:
-    """Our sessions; those in memory are ADK's own, and write nothing down."""
-    where: dict[str, Any] = {"data_dir": tmp_path / "data"}
-    if request.param == "postgres":
-        where = {"database_url": request.getfixturevalue("postgres").clean_database()}
-    container = build_container(Settings(store=request.param, **where), clock)
-    yield open_session_service(container)
-    await container.close()
 
 
 def hosts(children: int) -> dict[str, Any]:

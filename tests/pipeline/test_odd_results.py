@@ -51,9 +51,10 @@ def deep() -> object:
     [
         ({"pairs": {(1, 2): "\ud83d"}}, r"{'pairs': {(1, 2): '\ud83d'}}"),
         (looped(), '["(the same as what holds it)"]'),
+        ({"n": 10**5_000}, '{"n": "(a number too long to be kept)"}'),
         (deep(), "[" * 100 + '"(nested too deeply to be kept)"' + "]" * 100),
     ],
-    ids=["keys", "loop", "depth"],
+    ids=["keys", "loop", "number", "depth"],
 )
 def test_any_result_has_a_text(response: object, text: str) -> None:
     assert result_text(response) == text
