@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from config import ROLES
 from core.bootstrap import build_container
 from core.container import Container
+from core.errors import ModelUnavailable
 from schemas.interaction import Outcome
 from schemas.tenancy import SessionKey
 from server.app import create_app
@@ -90,4 +91,30 @@ async def test_a_hang_up_in_the_answer_to_one_call_leaves_the_other_one_to_be_an
     await caller.call
     response = await http.post("/run", json=confirmation(two))
     assert response.status_code == 200, response.text
+    assert await results(container, Outcome.ANSWERED) == ['{"restarted": "db-02"}']
+
+
+async def test_a_call_that_has_run_is_not_answered_again_and_its_result_stays(
+    http: httpx.AsyncClient, container: Container, model: ScriptedLlm
+) -> None:
+    once = calls(("restart_server", {"server": "db-01"}))
+    model.on("generator", once, {"final_answer": "Asked."}, ModelUnavailable("down"), {})
+    [call] = await waiting(http)
+    assert (await http.post("/run", json=confirmation(call))).status_code == 503
+    for _ in range(2):
+        response = await http.post("/run", json=confirmation(call))
+        assert response.status_code == 409, response.text
+        assert "say something to go on" in response.json()["detail"]
+    assert await results(container, Outcome.FAILED) == ['{"restarted": "db-01"}']
+
+
+async def test_what_a_lost_call_returned_stays_when_the_other_one_is_answered(
+    http: httpx.AsyncClient, container: Container, model: ScriptedLlm
+) -> None:
+    down = ModelUnavailable("down")
+    model.on("generator", BOTH, {"final_answer": "Asked."}, down, {"final_answer": "Restarted."})
+    one, two = await waiting(http)
+    assert (await http.post("/run", json=confirmation(one))).status_code == 503
+    assert (await http.post("/run", json=confirmation(two))).status_code == 200
+    assert await results(container, Outcome.FAILED) == ['{"restarted": "db-01"}']
     assert await results(container, Outcome.ANSWERED) == ['{"restarted": "db-02"}']

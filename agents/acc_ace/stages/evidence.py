@@ -15,10 +15,13 @@ async def name_evidence(container: Container, record: TurnRecord, invocation_id:
 
     An invocation that ADK runs again has evidence of its own answer already, which may have been
     undone and may stand again; this is another turn, whose name has the version of CCS_t as well.
+    So is one after a run that failed when its tools had run: what they returned stays.
     Raises StoreError.
     """
     kept = await container.evidence.find(record.key, invocation_id)
-    is_another = kept is not None and kept.outcome is not Outcome.FAILED
+    is_another = kept is not None and (
+        kept.outcome is not Outcome.FAILED or bool(kept.tool_results)
+    )
     version = record.previous.version + 1
     record.invocation_id = f"{invocation_id}/{version}" if is_another else invocation_id
 

@@ -29,7 +29,7 @@ from acc_ace.turn_record import TurnRecord, TurnRecords
 from config import Settings
 from core.container import Container
 from core.domain.prompt import Prompt
-from core.errors import ModelOutputError
+from core.errors import ConflictError, ModelOutputError
 from core.models.labels import note_on
 from schemas import state as keys
 from schemas.generation import GeneratorOutput
@@ -41,7 +41,10 @@ Tools = Sequence[Any]
 
 
 class Generator(BaseAgent):
-    """Answers, streaming; records the turn as evidence. Raises ModelError or StoreError."""
+    """Answers, streaming; records the turn as evidence.
+
+    Raises ModelError, StoreError, or ConflictError for an answer to a call that was taken before.
+    """
 
     _container: Container = PrivateAttr()
     _records: TurnRecords = PrivateAttr()
@@ -107,6 +110,11 @@ class Generator(BaseAgent):
             if answering.paused:
                 record.paused = True
                 return
+            if answering.output is None and _is_taken(ctx, record):
+                raise ConflictError(
+                    "the answer to this call was taken before, in a run that ended without an "
+                    "answer of its own, and is not taken again; say something to go on"
+                )
             output = _known_bullets(_require(answering), record)
             record.generation = output
             hand_on(ctx, keys.GENERATION, output)
@@ -114,6 +122,13 @@ class Generator(BaseAgent):
         record.answered = True
         record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
         yield answer_event(ctx, self.name, record, note_on(use.model))
+
+
+def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
+    """Whether ADK has nothing to do, for a person's answer to a call that it has had already."""
+    parts = (ctx.user_content.parts if ctx.user_content else None) or []
+    answers = any(part.function_response for part in parts)
+    return answers and not record.model_calls and not record.tools_begun
 
 
 def _require(answering: Answering) -> GeneratorOutput:
