@@ -1,6 +1,7 @@
 """`acc-ace memory import | list | show | remove`: documents in a user's memory."""
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from config import load_settings
 from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
 from core.bootstrap import build_container
 from core.container import Container
-from core.errors import AccAceError, ConflictError, InputError, SessionBusyError
+from core.errors import AccAceError, ConflictError, InputError, NotFoundError, SessionBusyError
 from core.turn.documents import list_documents, read_document, remove_document
 from core.turn.importing import import_document
 from schemas.artifact import Artifact
@@ -118,7 +119,7 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
 
 def show_stored(name: str, *, user: str, as_json: bool) -> None:
     """Print a document's parts, or the artifact of that id. Raises NotFoundError, StoreError."""
-    with _opened() as (runner, container):
+    with _opened() as (runner, container), _told_where_to_look(user):
         runner.run(_show(container, _tenant(user), name, as_json=as_json))
 
 
@@ -136,12 +137,22 @@ async def _show(container: Container, tenant: Tenant, name: str, *, as_json: boo
 
 def remove_stored(name: str, *, user: str, as_json: bool) -> None:
     """Delete a document. Raises NotFoundError, SessionBusyError, StoreError."""
-    with _opened() as (runner, container):
+    with _opened() as (runner, container), _told_where_to_look(user):
         removed = runner.run(remove_document(container, _tenant(user), name))
     if as_json:
         print(json_line({"name": name, "removed": removed}))
     else:
         stdout_console().print(f"{printable(name)} · removed, {_counted(removed)}", soft_wrap=True)
+
+
+@contextmanager
+def _told_where_to_look(user: str) -> Iterator[None]:
+    """Let an unknown document's error name the command that lists this user's documents."""
+    try:
+        yield
+    except NotFoundError as error:
+        command = f"acc-ace memory list --user {shlex.quote(user)}"
+        raise NotFoundError(f"{error}; `{command}` names them") from error
 
 
 def _bar(progress: Progress, task: TaskID) -> Callable[[int, int], None]:

@@ -1,6 +1,7 @@
 """Routes that keep documents in a user's memory: put, list, read, delete."""
 
 from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import PurePosixPath
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from core.adapters.document_files import SUFFIXES
+from core.errors import NotFoundError
 from core.turn.documents import list_documents, read_document, remove_document
 from core.turn.importing import import_document
 from schemas.document import DocumentForm, ImportedDocument, StoredDocument
@@ -140,7 +142,8 @@ async def get_parts(
     after: Annotated[int, Query(ge=0, le=10_000_000, description="Only later parts.")] = 0,
 ) -> PartPage:
     """The parts of a document in order."""
-    found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
+    with _told_where_to_look():
+        found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
     places = [(part, part.document) for part in found]
     items = [
         PartView(
@@ -161,7 +164,17 @@ async def get_parts(
 @router.delete("", summary="Delete a document", responses=documented(401, 403, 404, 409, 503))
 async def delete_document(context: Context, tenant: CurrentTenant, name: Name) -> DocumentRemoved:
     """Delete a document with all its parts. This cannot be undone."""
-    return DocumentRemoved(removed=await remove_document(context.container, tenant, name))
+    with _told_where_to_look():
+        return DocumentRemoved(removed=await remove_document(context.container, tenant, name))
+
+
+@contextmanager
+def _told_where_to_look() -> Generator[None, None, None]:
+    """Let an unknown document's error name the route that lists the documents."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError(f"{error}; GET {PREFIX} names them") from error
 
 
 def _content_type(request: Request) -> tuple[str, str]:

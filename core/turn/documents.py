@@ -126,4 +126,4 @@ async def _described(
 
 
 def _unknown(name: str) -> NotFoundError:
-    return NotFoundError(f"memory holds no document '{name}'; `acc-ace memory list` names them")
+    return NotFoundError(f"memory holds no document '{name}'")

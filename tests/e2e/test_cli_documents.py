@@ -86,6 +86,10 @@ def test_files_are_imported_listed_shown_recalled_and_removed(
     missing = acc_ace("memory", "show", "facts.jsonl")
     assert missing.code == 2
     assert "memory holds no document 'facts.jsonl'" in missing.err
+    for command in ("show", "remove"):
+        missing = acc_ace("memory", command, "facts.jsonl", "--user", "aiko")
+        assert missing.code == 2
+        assert "`acc-ace memory list --user aiko` names them" in missing.err
 
 
 def test_one_bad_file_keeps_no_other_out_and_every_reason_is_told(

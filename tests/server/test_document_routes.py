@@ -70,8 +70,13 @@ async def test_documents_belong_to_the_user_who_asks(http: httpx.AsyncClient) ->
     await put(http, "mine.md", b"Mine.", user="aiko")
     assert (await http.get(PATH, params={"user": "ben"})).json()["items"] == []
     params = {"user": "ben", "name": "mine.md"}
-    assert (await http.get(f"{PATH}/parts", params=params)).status_code == 404
-    assert (await http.delete(PATH, params=params)).status_code == 404
+    for refused in (
+        await http.get(f"{PATH}/parts", params=params),
+        await http.delete(PATH, params=params),
+    ):
+        assert refused.status_code == 404
+        told = "memory holds no document 'mine.md'; GET /v1/memory/documents names them"
+        assert refused.json()["detail"] == told
 
 
 async def test_with_tokens_the_token_says_whose_document_it_is_whatever_it_says_itself() -> None:
