@@ -63,8 +63,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "該当する選択肢の一覧がありません。具体的に書いてください。",
     ),
     "cannot_act": (
-        "I have no tool that does this, so it is for you to carry out.",
-        "これを実行するツールがないため、実行はご自身でお願いします。",
+        "embedded/rules calls none of your tools, so it is for you to carry out, or for an LLM.",
+        "embedded/rulesは追加されたツールを呼び出しません。実行はご自身か、LLMでお願いします。",
     ),
     "known": ("What bears on it:", "関連する情報："),
     "unknown": (
