@@ -10,6 +10,10 @@ from server.problems import Problem, problem, problem_response
 
 _TURN: Final = re.compile(r"/(run|run_sse|v1/chat|v1/sessions/[^/]+/turns)/?$")
 _SSE: Final = b"text/event-stream"
+_CUT: Final = (
+    "the turn was cut: before its answer it is undone wholly, after it the turn stands; where you "
+    "have no answer, look at the session's last turn before you send it again"
+)
 
 
 class TurnGate:
@@ -64,7 +68,8 @@ class TurnGuard:
             await self._app(scope, receive, send)
             return
         if self._gate.closed:
-            await problem_response(_shutting_down(scope))(scope, receive, send)
+            refused = _shutting_down(scope, "the turn was not taken; send it again")
+            await problem_response(refused)(scope, receive, send)
             return
         reply = _Reply(send)
         turn = asyncio.ensure_future(self._run(scope, receive, reply))
@@ -77,7 +82,7 @@ class TurnGuard:
                 turn.cancel()
                 await asyncio.wait({turn})
                 raise
-            await reply.end(_shutting_down(scope), scope, receive)
+            await reply.end(_shutting_down(scope, _CUT), scope, receive)
 
     async def _run(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
         await self._app(scope, receive, reply)
@@ -121,10 +126,10 @@ def _is_turn(scope: Scope) -> bool:
     )
 
 
-def _shutting_down(scope: Scope) -> Problem:
+def _shutting_down(scope: Scope, what: str) -> Problem:
     return problem(
         503,
         "shutting_down",
-        "the server is shutting down; the turn was not taken, or was undone wholly; send it again",
+        f"the server is shutting down; {what}",
         instance=scope["path"],
     )
