@@ -100,18 +100,19 @@ class TurnRecord:
         return self.committed.state
 
     async def commit_ended(self, journal: Journal) -> None:
-        """Wait for a commit that the turn was cancelled in, so that it is known to be undone.
+        """Find out what was committed, however the turn ended in it, so that it is undone.
 
         Raises StoreError.
         """
         if self.committed is not None or self.committing is None:
             return
         await asyncio.wait([self.committing])
-        if self.committing.cancelled():
-            # With the event loop, whose end does not stop the write itself.
-            self.committed = await self._written(journal)
-        elif self.committing.exception() is None:
+        if not self.committing.cancelled() and self.committing.exception() is None:
             self.committed = self.committing.result()
+        else:
+            # The end of the event loop does not stop the write itself, and a store that was lost
+            # before it could tell may have written.
+            self.committed = await self._written(journal)
 
     async def _written(self, journal: Journal) -> JournalEntry | None:
         head = await journal.head(self.key)
