@@ -29,10 +29,13 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
     does the evidence of another turn that was answered under the same name, undone or not.
     """
     now = container.clock.now()
-    was_newest = failed.committed is not None and await _is_head(
-        container, failed.key, failed.committed
-    )
-    if was_newest:
+    committed = failed.committed
+    kept = await container.evidence.find(failed.key, failed.invocation_id)
+    if committed is not None and await _is_head(container, failed.key, committed):
+        if kept is not None and _is_answer_of(kept, committed):
+            # It was cut off after its words were written, and before its answer was told.
+            await container.artifacts.retire(failed.key, failed.previous.turn)
+        # Then: done again after an error or a cancellation, it does what is left.
         await restore_state(
             container.journal,
             failed.key,
@@ -41,7 +44,7 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
             invocation_id=failed.invocation_id,
             at=now,
         )
-    if failed.turn_input is not None and not await _is_of_another(container, failed):
+    if failed.turn_input is not None and not _is_of_another(kept, committed):
         await container.evidence.record(
             failed.key,
             Interaction(
@@ -54,9 +57,6 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
                 created_at=now,
             ),
         )
-    if was_newest:
-        # It may have been cut off after its words were written, and before its answer was told.
-        await container.artifacts.retire(failed.key, failed.previous.turn)
 
 
 async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -> bool:
@@ -64,10 +64,12 @@ async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -
     return head is not None and head.state.version == entry.state.version
 
 
-async def _is_of_another(container: Container, failed: FailedTurn) -> bool:
-    """Whether the name of the failed turn's evidence is that of another turn's answer."""
-    kept = await container.evidence.find(failed.key, failed.invocation_id)
+def _is_answer_of(kept: Interaction, committed: JournalEntry) -> bool:
+    return kept.outcome is Outcome.ANSWERED and kept.ccs_version == committed.state.version
+
+
+def _is_of_another(kept: Interaction | None, committed: JournalEntry | None) -> bool:
+    """Whether what is kept under the name of the failed turn is another turn's answer."""
     if kept is None or kept.outcome is Outcome.FAILED:
         return False
-    committed = failed.committed.state.version if failed.committed else None
-    return kept.ccs_version != committed
+    return kept.ccs_version != (committed.state.version if committed else None)

@@ -10,9 +10,14 @@ import pytest
 from acc_ace.conversation import Conversation
 from config import ROLES
 from core.container import Container
+from core.errors import StoreError
 from core.ports.artifact_store import ArtifactStore
+from core.ports.evidence_store import EvidenceStore
+from core.ports.journal import Journal
 from schemas.artifact import Artifact, RecallQuery
-from schemas.interaction import Outcome
+from schemas.commit import CommitKind, JournalEntry
+from schemas.interaction import Interaction, Outcome
+from schemas.tenancy import SessionKey
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import KEY
@@ -33,6 +38,37 @@ class HeldArtifacts:
         if self.holds:
             self.written.set()
             await asyncio.Event().wait()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class NoFailedTurns:
+    """Evidence in which no failure can be written."""
+
+    def __init__(self, inner: EvidenceStore) -> None:
+        self._inner = inner
+
+    async def record(self, key: SessionKey, interaction: Interaction) -> None:
+        if interaction.outcome is Outcome.FAILED:
+            raise StoreError("no more room for evidence")
+        await self._inner.record(key, interaction)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class LostAnswers:
+    """A journal that loses its connection when a commit is written, before it can say so."""
+
+    def __init__(self, inner: Journal) -> None:
+        self._inner = inner
+        self.loses = False
+
+    async def append(self, key: SessionKey, entry: JournalEntry, **options: Any) -> None:
+        await self._inner.append(key, entry, **options)
+        if self.loses and entry.kind is CommitKind.COMMIT:
+            raise StoreError("the connection was lost")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -72,4 +108,54 @@ async def test_a_turn_cancelled_before_its_answer_was_told_leaves_no_words_to_re
     assert "cellar" in await recalled(container)
     await conversation.turn(KEY, "Hello.")
     assert "walnut" not in await recalled(container)
+    await conversation.close()
+
+
+async def test_words_of_a_failed_turn_are_not_recalled_when_its_failure_cannot_be_written(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    evidence: Any = NoFailedTurns(container.evidence)
+    broken = replace(container, evidence=evidence)
+    conversation = Conversation(broken, models=dict.fromkeys(ROLES, ScriptedLlm()))
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    artifacts.holds = True
+    turn = asyncio.create_task(conversation.turn(KEY, SECRET))
+    await artifacts.written.wait()
+    artifacts.holds = False
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    state = await conversation.state(KEY)
+    assert state is not None
+    assert state.turn == 1
+    assert "walnut" not in await recalled(container)
+    assert "cellar" in await recalled(container)
+    await conversation.close()
+
+
+async def test_a_commit_whose_store_was_lost_before_it_could_tell_is_undone_with_its_turn(
+    place: Place,
+) -> None:
+    container = place.open()
+    lost = LostAnswers(container.journal)
+    journal: Any = lost
+    conversation = Conversation(
+        replace(container, journal=journal), models=dict.fromkeys(ROLES, ScriptedLlm())
+    )
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    lost.loses = True
+    with pytest.raises(StoreError, match="the connection was lost"):
+        await conversation.turn(KEY, "Never open the vault by day.")
+    lost.loses = False
+    head = await container.journal.head(KEY)
+    assert head is not None
+    assert (head.kind, head.state.turn) == (CommitKind.ABORT, 1)
+    assert not head.state.ccs.constraints
+    await conversation.turn(KEY, "Hello.")
+    assert [each.outcome for each in await container.evidence.list(KEY)] == [
+        Outcome.ANSWERED,
+        Outcome.FAILED,
+        Outcome.ANSWERED,
+    ]
     await conversation.close()
