@@ -31,6 +31,11 @@ def own_words(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTur
         yield PastTurn(invocation_id=turn.invocation_id, at=at, said=said)
 
 
+def ends_with_answer(whole: PastTurn, turn: Interaction) -> bool:
+    """Whether the answer of a turn is the last that was said in its invocation."""
+    return _end(whole.said, turn) == len(whole.said)
+
+
 def _end(said: Sequence[Utterance], turn: Interaction) -> int | None:
     answer = turn.decision.final_answer.strip() if turn.decision else ""
     for number, part in enumerate(said, start=1):

@@ -7,7 +7,7 @@ from core.container import Container
 from core.domain.event_artifacts import past_turn_artifacts
 from core.domain.tokens import estimate_tokens
 from core.domain.turn_artifacts import turn_artifact_id, turn_artifacts
-from core.domain.turns_of_invocation import later_turn, own_words
+from core.domain.turns_of_invocation import ends_with_answer, later_turn, own_words
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
 from schemas.past_turn import PastTurn
@@ -24,16 +24,17 @@ async def offload_events(
     A turn that is known as evidence has left its artifacts when it was answered, so only what
     those had to cut is written again, whole; so is one that waited for a person, since its
     evidence has the person's answer in the place of the words that began it. Where an invocation
-    has several turns, each has its own words. A turn that was undone stays out of memory; its
-    evidence is kept. Raises StoreError.
+    has several answered turns, each has its own words; a failed one has none. A turn that was
+    undone stays out of memory; its evidence is kept. Raises StoreError.
     """
     artifacts: list[Artifact] = []
     limit = container.settings.limits.tool_result_tokens
     for turn, known in await _known(container, key, turns):
         if not known:
             artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
-        words = own_words(turn, known) if len(known) > 1 else [turn] * len(known)
-        for own, evidence in zip(words, known, strict=True):
+        told = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
+        words = own_words(turn, told) if len(told) > 1 else [turn] * len(told)
+        for own, evidence in zip(words, told, strict=True):
             artifacts += await _artifacts(container, key, own, evidence)
     if artifacts:
         await container.artifacts.add(artifacts)
@@ -58,8 +59,8 @@ async def _known(
 
 
 def _may_have_gone_on(known: Interaction, turn: PastTurn) -> bool:
-    """Whether a person may have answered a call of it, or said more in it, after its first turn."""
-    return not _holds_request(known, turn) or any(part.speaker == "tool" for part in turn.said)
+    """Whether a person may have answered a call of it after its first turn, or that one failed."""
+    return not ends_with_answer(turn, known)
 
 
 async def _later(

@@ -1,6 +1,7 @@
 """Events of an invocation that was answered call by call: each turn has its own words in memory."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -9,12 +10,13 @@ import pytest
 from config import ROLES
 from core.bootstrap import build_container
 from core.container import Container
+from core.errors import ModelUnavailable
 from schemas.artifact import Artifact, RecallQuery
 from schemas.interaction import Outcome
 from schemas.tenancy import SessionKey
 from server.app import create_app
 from tests.fakes.place import Place
-from tests.fakes.scripted_llm import ScriptedLlm, calls
+from tests.fakes.scripted_llm import Reply, ScriptedLlm, calls
 from tests.server.asgi import client
 
 KEY = SessionKey("acc_ace", "user", "s-1")
@@ -34,33 +36,34 @@ def container(place: Place) -> Container:
     return build_container(settings)
 
 
-@pytest.fixture
-async def http(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    """A server whose model calls two tools that ask a person first."""
+@asynccontextmanager
+async def serving(container: Container, *answers: Reply) -> AsyncIterator[httpx.AsyncClient]:
+    """A server whose model calls two tools that ask a person first, then answers."""
     both = calls(("restart_server", {"server": "db-01"}), ("restart_server", {"server": "db-02"}))
-    model = ScriptedLlm().on(
-        "generator",
-        both,
-        {"final_answer": "Asked."},
-        {"final_answer": "Fine."},
-        {"final_answer": SECRET},
-        {"final_answer": "Indeed."},
-    )
+    model = ScriptedLlm().on("generator", both, {"final_answer": "Asked."}, *answers)
     app = create_app(container, models=dict.fromkeys(ROLES, model))
     async with client(app) as opened:
         yield opened
     await app.state.acc_ace.close()
 
 
-async def confirm_both(http: httpx.AsyncClient) -> None:
-    """Two turns of one invocation, whose user asked for Zanzibar."""
+@pytest.fixture
+async def http(container: Container) -> AsyncIterator[httpx.AsyncClient]:
+    answers = ("Fine.", SECRET, "Indeed.")
+    async with serving(container, *({"final_answer": each} for each in answers)) as opened:
+        yield opened
+
+
+async def confirm_both(http: httpx.AsyncClient, *, first: int = 200) -> None:
+    """Two turns of one invocation, whose user asked for Zanzibar; the status of the first one."""
+    statuses = [first, 200]
     asked = await http.post(TURNS, json={"input": "Zanzibar needs both servers."})
     for call in asked.json()["calls"]:
         answer = {"id": call["id"], "name": call["name"], "response": {"confirmed": True}}
         content = {"role": "user", "parts": [{"functionResponse": answer}]}
         run = {"appName": KEY.app, "userId": KEY.user, "sessionId": KEY.session}
         response = await http.post("/run", json={**run, "newMessage": content})
-        assert response.status_code == 200, response.text
+        assert response.status_code == statuses.pop(0), response.text
 
 
 async def small_talk(http: httpx.AsyncClient) -> None:
@@ -118,3 +121,14 @@ async def test_a_long_answer_of_a_later_turn_is_offloaded_whole(
         assert piece.turn == second.turn == first.turn + 1
     assert len(pieces) > 1
     assert "".join(pieces).endswith("word8998 word8999")
+
+
+async def test_the_request_stays_in_memory_when_the_run_of_its_first_answer_was_lost(
+    container: Container,
+) -> None:
+    answers = ({"final_answer": SECRET}, {"final_answer": "Indeed."})
+    async with serving(container, ModelUnavailable("the model is away"), *answers) as http:
+        await confirm_both(http, first=503)
+        await small_talk(http)
+        request = await recalled(container, "Zanzibar")
+    assert [each for each in request if "Zanzibar" in each.content]
