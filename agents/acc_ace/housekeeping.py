@@ -202,12 +202,14 @@ class Housekeeper:
         return Job.of(kind, key, at=now).model_copy(update=changes)
 
     async def _is_overtaken(self, job: Job) -> bool:
-        """Whether the session of a deletion is gone and another one has begun; ends the job then.
+        """Whether the session of a deletion is gone; ends the job then.
 
-        Another one begins only once nothing of it is left but its record.
+        Its record goes last, and one that has begun since has another record.
         """
+        if job.session_began is None:
+            return False
         record = await self._container.directory.find(job.key)
-        if record is None or job.session_began in {None, record.created_at}:
+        if record is not None and record.created_at == job.session_began:
             return False
         await self._container.jobs.finish(job.id)
         return True

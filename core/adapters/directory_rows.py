@@ -18,12 +18,12 @@ MOST_UNREADABLE: Final = 100
 Idle = tuple[SessionKey, SessionRecord]
 
 
-def record_of(session: str, body: str) -> SessionRecord:
+def record_of(session: str, body: str | bytes) -> SessionRecord:
     """The record of a row; raises CorruptStoreError that names the session."""
     return decode(SessionRecord, body, what=f"record of session {session!r}")
 
 
-def idle_of(app: str, rows: Iterable[tuple[str, str, str]], *, limit: int) -> list[Idle]:
+def idle_of(app: str, rows: Iterable[tuple[str, str, str | bytes]], *, limit: int) -> list[Idle]:
     """The first `limit` readable sessions of rows (user, session, body); others are logged."""
     keyed = ((SessionKey(app, user, session), body) for user, session, body in rows)
     read = ((key, _readable(key, body)) for key, body in keyed)
@@ -38,7 +38,7 @@ def place_of(after: Idle | None) -> tuple[float, str, str]:
     return (record.active_at.timestamp(), key.user, key.session)
 
 
-def _readable(key: SessionKey, body: str) -> SessionRecord | None:
+def _readable(key: SessionKey, body: str | bytes) -> SessionRecord | None:
     try:
         return record_of(key.session, body)
     except CorruptStoreError as error:

@@ -50,7 +50,7 @@ class SqliteSessionDirectory(RecordChanges):
 
         def work(connection: sqlite3.Connection) -> list[SessionRecord]:
             rows = connection.execute(
-                "SELECT session, body FROM session_directory "
+                "SELECT session, CAST(body AS BLOB) FROM session_directory "
                 "WHERE app = ?1 AND user = ?2 AND (?3 IS NULL "
                 "OR (active_at, session) < (SELECT active_at, session FROM session_directory "
                 "WHERE app = ?1 AND user = ?2 AND session = ?3)) "
@@ -68,7 +68,7 @@ class SqliteSessionDirectory(RecordChanges):
 
         def work(connection: sqlite3.Connection) -> Sequence[Idle]:
             rows = connection.execute(
-                "SELECT user, session, body FROM session_directory WHERE app = ? "
+                "SELECT user, session, CAST(body AS BLOB) FROM session_directory WHERE app = ? "
                 "AND to_offload = 1 AND active_at < ? AND (active_at, user, session) > (?, ?, ?) "
                 "ORDER BY active_at, user, session LIMIT ?",
                 (app, since.timestamp(), *place_of(after), max(limit, 0) + MOST_UNREADABLE),
@@ -127,7 +127,7 @@ class SqliteSessionDirectory(RecordChanges):
 
 def _read(connection: sqlite3.Connection, key: SessionKey) -> SessionRecord | None:
     row = connection.execute(
-        f"SELECT body FROM session_directory WHERE {_KEY}",  # noqa: S608 - a constant
+        f"SELECT CAST(body AS BLOB) FROM session_directory WHERE {_KEY}",  # noqa: S608 - a constant
         key,
     ).fetchone()
     return None if row is None else record_of(key.session, row[0])

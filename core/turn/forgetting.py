@@ -71,12 +71,15 @@ async def forget_words(container: Container, key: SessionKey, *, keep_notes: boo
 
 
 async def forget_record(container: Container, key: SessionKey, *, keep_notes: bool) -> int:
-    """Delete the record of a session; how many. Raises StoreError.
+    """Delete the record of a session, readable or not; how many. Raises StoreError.
 
     With `keep_notes` the directory goes on to know its notes.
     """
-    if await container.directory.find(key) is None:
-        return 0
+    try:
+        if await container.directory.find(key) is None:
+            return 0
+    except CorruptStoreError:
+        return await container.directory.erase(key.tenant, key.session)
     await container.directory.delete(key, at=container.clock.now(), keep_notes=keep_notes)
     return 1
 

@@ -154,3 +154,36 @@ async def test_a_session_begun_while_the_clock_was_ahead_is_deleted_in_the_backg
     await life.conversation.housekeep()
     assert await life.conversation.state(KEY) is None
     assert await life.container.evidence.list(KEY) == []
+
+
+async def test_a_session_that_adk_began_after_a_deletion_outlives_its_job(
+    life: Life, place: Place
+) -> None:
+    await life.say(LIKES)
+    await delete_in_vain(life, place, "jobs")
+    sessions = open_session_service(life.container)
+    named = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
+    await sessions.create_session(**named, state={"topic": "new"})
+    life.clock.advance(minutes=10)
+    await life.conversation.housekeep()
+    begun = await sessions.get_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
+    assert begun is not None
+    assert begun.state["topic"] == "new"
+    assert await life.container.jobs.list(KEY.tenant) == []
+    assert isinstance(sessions, BoundedSessions)
+    await sessions.close()
+
+
+@pytest.mark.parametrize("body", ["{", b"{\xff}"])
+async def test_a_session_whose_record_is_damaged_is_deleted(
+    life: Life, place: Place, body: str | bytes
+) -> None:
+    if place.settings.store == "postgres" and isinstance(body, bytes):
+        body = body.decode("latin-1")  # PostgreSQL holds no text that is none.
+    await life.say(LIKES)
+    place.execute("UPDATE session_directory SET body = CAST(? AS TEXT)", body)
+    assert await life.conversation.forget_session(KEY)
+    assert not await life.conversation.forget_session(KEY)
+    assert await life.container.artifacts.count(KEY.tenant) == 0
+    assert await life.container.evidence.list(KEY) == []
+    assert await life.container.directory.names(KEY.tenant) == []

@@ -141,13 +141,16 @@ async def test_a_deletion_with_consent_that_failed_is_finished_in_the_background
     await life.conversation.close()
 
 
+@pytest.mark.parametrize("record", ['{"from": "a newer program"}', b"{\xff}"])
 async def test_a_session_that_cannot_be_read_stops_no_work_on_others(
-    life: Life, place: Place, caplog: pytest.LogCaptureFixture
+    life: Life, place: Place, record: str | bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
+    if place.settings.store == "postgres" and isinstance(record, bytes):
+        record = record.decode("latin-1")  # PostgreSQL holds no text that is none.
     for key in (OTHER, KEY, NEXT):
         await life.say(LIKES, key)
-    record = '{"from": "a newer program"}'
-    place.execute("UPDATE session_directory SET body = ? WHERE session = ?", record, "s1")
+    damage = "UPDATE session_directory SET body = CAST(? AS TEXT) WHERE session = ?"
+    place.execute(damage, record, "s1")
     life.clock.advance(hours=1)
     assert await life.conversation.housekeep() == 1
     assert await life.notes(NEXT) == [f"preference: {LIKES}"]
