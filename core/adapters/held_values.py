@@ -4,13 +4,20 @@ import dataclasses
 import inspect
 import math
 from collections import deque
-from collections.abc import Collection, ItemsView, KeysView, ValuesView
+from collections.abc import Collection, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from enum import Enum
-from types import GeneratorType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Final
 
-from pydantic import PlainSerializer, RootModel, WrapSerializer
 from pydantic_core import from_json, to_json, to_jsonable_python
+
+from core.domain.plain_text import encodable
+
+MOST_REPEATED: Final = 100_000
+"""Values that are written once more because their list or object stands in several places."""
+
+NOTHING: Final = object()
+"""Instead of a form, where there is none."""
 
 _MOST_BITS: Final = 14_000
 """Of an integer: Python and Pydantic read no number of more than 4,300 digits."""
@@ -20,45 +27,108 @@ _MOST_SAID: Final = 1_000
 
 _TOO_LONG: Final = "(a number too long to be kept)"
 
+_LEAVES: Final = (str, int, float, type(None))
+_COMMON: Final = frozenset((*_LEAVES, bool, dict, list))
 _WRITTEN: Final = (dict, list, tuple, set, frozenset)
 _UNWRITTEN: Final = (deque, KeysView, ValuesView, ItemsView)
 """Lists that JSON has no form for until they are one."""
 
-_NOTHING: Final = object()
+# Types are asked, never `isinstance`: it runs code of an object that poses as another.
+
+
+class Repeats:
+    """Bounds what a walk meets again; what it meets once is bounded by the memory it takes."""
+
+    def __init__(self) -> None:
+        # The parts themselves are held, lest another be taken for one that is gone.
+        self._seen: dict[int, Any] = {}
+        self._left = MOST_REPEATED
+
+    def allows(self, part: Any, held: Collection[Any]) -> bool:  # noqa: ANN401
+        """Whether the walk may go on into what this list or object holds."""
+        if id(part) in self._seen:
+            self._left -= len(held)
+        self._seen[id(part)] = part
+        return self._left >= 0
 
 
 def held_by(value: Any) -> Collection[Any] | None:  # noqa: ANN401
     """What a list or an object holds, a dictionary by name; None for what is neither."""
-    if value is None or isinstance(value, str | int | float):
+    kind = type(value)
+    if issubclass(kind, _LEAVES):
         return None
-    if isinstance(value, _WRITTEN):
-        return value
-    if isinstance(value, _UNWRITTEN):
+    if issubclass(kind, _WRITTEN):
+        held: Collection[Any] = value
+        return held
+    if issubclass(kind, _UNWRITTEN):
         return list(value)
-    if isinstance(value, Enum):
-        return held_by(value.value)
-    if _writes_itself(type(value)):
-        return held_by(_own_form(value))
+    if issubclass(kind, Enum):
+        # What Pydantic writes of a model is its own form.
+        return None if is_model(value.value) else held_by(value.value)
     return _fields(value)
 
 
-def has_form(value: Any) -> bool:  # noqa: ANN401
-    """Whether JSON can write it, apart from what it holds, and its readers can read it."""
-    if value is None or isinstance(value, (str, bytes, bytearray, *_WRITTEN)):
-        return True
-    if isinstance(value, int):
-        return value.bit_length() <= _MOST_BITS
-    if isinstance(value, float):
-        return math.isfinite(value)
+def items(held: Collection[Any]) -> Iterable[Any]:
+    """The values of what `held_by` told."""
+    return held.values() if isinstance(held, dict) else held
+
+
+def is_model(value: Any) -> bool:  # noqa: ANN401
+    """Whether it is a model of Pydantic's, or a dataclass that it checks."""
     kind = type(value)
-    if (_is_model(kind) or dataclasses.is_dataclass(kind)) and not _writes_itself(kind):
+    return kind not in _COMMON and _has(kind, "__pydantic_fields__")
+
+
+def is_used_up(value: Any) -> bool:  # noqa: ANN401
+    """Whether writing it would use it up, as it does a generator."""
+    return issubclass(type(value), Iterator)
+
+
+def is_text(value: Any) -> bool:  # noqa: ANN401
+    """Whether it is a text that UTF-8 can hold."""
+    if not issubclass(type(value), str):
+        return False
+    return value.isascii() or bool(encodable(value) == value)
+
+
+def has_form(value: Any) -> bool:  # noqa: ANN401, PLR0911
+    """Whether JSON can write it, apart from what it holds, and its readers can read it.
+
+    Not of a model: what Pydantic writes of it is to be asked.
+    """
+    kind = type(value)
+    if value is None or issubclass(kind, _WRITTEN):
         return True
-    return _own_form(value) is not _NOTHING
+    if issubclass(kind, str):
+        return is_text(value)
+    if issubclass(kind, (bytes, bytearray)):
+        # ADK writes them in one way in an event and in another in the state, or not at all.
+        return False
+    if issubclass(kind, int):
+        return bool(value.bit_length() <= _MOST_BITS)
+    if issubclass(kind, float):
+        return math.isfinite(value)
+    if _has(kind, "__dataclass_fields__"):
+        return _fields(value) is not None
+    return _own_form(value) is not NOTHING
 
 
-def is_name(key: Any) -> bool:  # noqa: ANN401
-    """Whether JSON can write this key of a dictionary; it must hold nothing without end."""
-    return _own_form({key: None}) is not _NOTHING
+def form_of(value: Any) -> Any:  # noqa: ANN401
+    """What JSON holds of a value that holds nothing: null or text where it cannot write it."""
+    kind = type(value)
+    if issubclass(kind, str):
+        return value if is_text(value) else encodable(value)
+    if issubclass(kind, (bytes, bytearray)):
+        return to_jsonable_python(value, bytes_mode="base64")
+    if not has_form(value):
+        return None if issubclass(kind, float) else named(value)
+    return value if issubclass(kind, _LEAVES) else _own_form(value)
+
+
+def written_name(key: Any) -> str | None:  # noqa: ANN401
+    """What JSON writes of a key that holds nothing without end; None when it cannot."""
+    form = _own_form({key: None})
+    return None if form is NOTHING else str(next(iter(form)))
 
 
 def named(value: Any) -> str:  # noqa: ANN401
@@ -66,65 +136,51 @@ def named(value: Any) -> str:  # noqa: ANN401
 
     Also the name when it would say all that it holds, which may have no end.
     """
-    if isinstance(value, int):
+    kind = type(value)
+    if issubclass(kind, int):
         return _TOO_LONG
-    name = f"(a {type(value).__name__})"
-    if held_by(value) is not None or _is_generated(type(value)):
+    name = encodable(f"(a {kind.__name__})")
+    if _has(kind, "__dataclass_fields__") or held_by(value) is not None or _is_generated(kind):
         return name
     try:
-        return str(value)[:_MOST_SAID]
+        return encodable(str(value)[:_MOST_SAID])
     except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
         return name
 
 
 def _fields(value: Any) -> dict[str, Any] | None:  # noqa: ANN401
+    """The fields of an object; None of one that has none, or whose fields cannot be read."""
     kind = type(value)
-    if isinstance(value, SimpleNamespace):
-        return vars(value)
-    if _is_model(kind):
+    if issubclass(kind, SimpleNamespace):
+        held: dict[str, Any] = vars(value)
+        return held
+    if is_model(value):
         names = [name for name, field in kind.__pydantic_fields__.items() if not field.exclude]
-    elif dataclasses.is_dataclass(kind):
+    elif _has(kind, "__dataclass_fields__"):
         names = [field.name for field in dataclasses.fields(kind)]
     else:
         return None
-    held = {name: getattr(value, name, _NOTHING) for name in names}
-    more = getattr(value, "__pydantic_extra__", None) or {}
-    return {name: item for name, item in held.items() if item is not _NOTHING} | more
+    try:
+        held = {name: getattr(value, name, NOTHING) for name in names}
+        more = getattr(value, "__pydantic_extra__", None) or {}
+    except Exception:  # noqa: BLE001 - a field may ask a database that is closed
+        return None
+    return {name: item for name, item in held.items() if item is not NOTHING} | more
 
 
-def _is_model(kind: Any) -> bool:  # noqa: ANN401
-    """Whether it is a model of Pydantic's, or a dataclass that it checks."""
-    return hasattr(kind, "__pydantic_fields__")
-
-
-def _writes_itself(kind: Any) -> bool:  # noqa: ANN401
-    """Whether what a model writes is not what its fields hold: one may be hidden."""
-    if not _is_model(kind):
-        return False
-    own = kind.__pydantic_decorators__
-    return (
-        issubclass(kind, RootModel)
-        or bool(own.field_serializers or own.model_serializers or own.computed_fields)
-        or any(
-            isinstance(mark, PlainSerializer | WrapSerializer)
-            for field in kind.__pydantic_fields__.values()
-            for mark in field.metadata
-        )
-    )
+def _has(kind: type, mark: str) -> bool:
+    # Not `hasattr`: a class may say that it has anything, or raise.
+    return any(mark in vars(base) for base in kind.__mro__)
 
 
 def _own_form(value: Any) -> Any:  # noqa: ANN401
-    """What Pydantic writes of a value; `_NOTHING` when it cannot be written and read again."""
-    if isinstance(value, GeneratorType):
-        # Writing it would use it up.
-        return _NOTHING
+    """What Pydantic writes of a value; `NOTHING` when it cannot be written and read again."""
+    if is_used_up(value):
+        return NOTHING
     try:
-        if _is_model(type(value)):
-            # With the numbers that JSON refuses: to_json hides them, and ADK's state does not.
-            return to_jsonable_python(value, bytes_mode="base64", by_alias=False)
-        return from_json(to_json(value, bytes_mode="base64"), allow_inf_nan=False)
+        return from_json(to_json(value), allow_inf_nan=False)
     except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
-        return _NOTHING
+        return NOTHING
 
 
 def _is_generated(kind: Any) -> bool:  # noqa: ANN401

@@ -6,19 +6,29 @@ the same lists over and over, has no end when it is written down.
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
 from google.adk.sessions import Session, State
 
-from core.adapters.held_values import has_form, held_by, is_name, named
+from core.adapters.held_values import (
+    NOTHING,
+    Repeats,
+    form_of,
+    has_form,
+    held_by,
+    is_model,
+    is_text,
+    items,
+    named,
+    written_name,
+)
+from core.adapters.model_forms import ModelForms
+from core.domain.plain_text import encodable
 
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value."""
-
-MOST_REPEATED: Final = 100_000
-"""Values that are written once more because their list or object stands in several places."""
 
 _HOLDS_ITSELF: Final = "(the same as what holds it)"
 _REPEATED: Final = "(repeated too often to be kept)"
@@ -30,9 +40,16 @@ def storable(value: Any) -> Any:  # noqa: ANN401 - whatever JSON knows
 
     Text stands for what is too deep, for a list or object within itself, and for what is left
     when lists and objects that stand in several places have been repeated too often, and for what
-    is of a class that JSON has no form for. The value itself when nothing of it must change.
+    is of a class that JSON has no form for. Bytes become base64, half surrogate pairs are replaced.
+    Of a model stays what Pydantic writes: what it hides is hidden. The value itself when nothing
+    of it must change.
     """
-    return value if _is_storable(value) else _Copy().of(value, MOST_DEEP)
+    return value if _is_storable(value) else written(value)
+
+
+def written(value: Any) -> Any:  # noqa: ANN401
+    """What is stored of a value: lists, dictionaries, text and numbers alone."""
+    return _Copy().of(value, MOST_DEEP)
 
 
 def make_storable(event: Event) -> dict[str, Any]:
@@ -57,7 +74,9 @@ def hold_live(session: Session, event: Event, live: dict[str, Any]) -> None:
 
     As ADK does it: a connection that a tool puts into the state is one for the tools after it.
     """
-    session.state.update({key: live[key] for key in event.actions.state_delta})
+    # A name that UTF-8 cannot hold is stored as another.
+    kept = event.actions.state_delta.keys() & live.keys()
+    session.state.update({key: live[key] for key in kept})
 
 
 def _make_actions_storable(actions: EventActions) -> None:
@@ -74,52 +93,44 @@ def _make_actions_storable(actions: EventActions) -> None:
         widget.payload = storable(widget.payload)
 
 
-class _Repeats:
-    """Bounds what a walk meets again; what it meets once is bounded by the memory it takes."""
-
-    def __init__(self) -> None:
-        # The parts themselves are held, lest another be taken for one that is gone.
-        self._seen: dict[int, Any] = {}
-        self._left = MOST_REPEATED
-
-    def allows(self, part: Any, held: Collection[Any]) -> bool:  # noqa: ANN401
-        """Whether the walk may go on into what this list or object holds."""
-        if id(part) in self._seen:
-            self._left -= len(held)
-        self._seen[id(part)] = part
-        return self._left >= 0
-
-
 def _is_storable(value: Any) -> bool:  # noqa: ANN401
-    repeats = _Repeats()
+    repeats, forms = Repeats(), ModelForms()
     left = [(value, 0)]
     keys: list[Any] = []
     while left:
         part, depth = left.pop()
+        if is_model(part):
+            if not forms.is_whole(part):
+                return False
+            part = forms.of(part)
         if not has_form(part):
             return False
         if (held := held_by(part)) is None:
             continue
         if depth >= MOST_DEEP or not repeats.allows(part, held):
             return False
-        odd = [key for key in held if not isinstance(key, str)] if isinstance(held, dict) else []
+        odd = [key for key in held if not is_text(key)] if isinstance(held, dict) else []
         keys += odd
-        left += [(item, depth + 1) for item in (*odd, *_items(held))]
+        left += [(item, depth + 1) for item in (*odd, *items(held))]
     # When all is known to have an end: a key is written as one text.
-    return all(map(is_name, keys))
+    return all(written_name(key) is not None for key in keys)
 
 
 class _Copy:
     """A value written anew, with text where it has no end."""
 
     def __init__(self) -> None:
-        self._repeats = _Repeats()
+        self._repeats = Repeats()
+        self._forms = ModelForms()
         self._around: set[int] = set()
 
     def of(self, value: Any, levels: int) -> Any:  # noqa: ANN401
         """The value to so many levels."""
+        if is_model(value):
+            form = self._forms.of(value)
+            return named(value) if form is NOTHING else self.of(form, levels)
         if (held := held_by(value)) is None:
-            return _leaf(value)
+            return form_of(value)
         if id(value) in self._around:
             return _HOLDS_ITSELF
         if not self._repeats.allows(value, held):
@@ -134,32 +145,29 @@ class _Copy:
     def _of_held(self, held: Collection[Any], levels: int) -> Any:  # noqa: ANN401
         if not isinstance(held, dict):
             return [self.of(item, levels) for item in held]
-        copy: dict[Any, Any] = {}
+        copy: dict[str, Any] = {}
         for key, item in held.items():
-            is_kept = isinstance(key, str) or (_is_storable(key) and is_name(key))
-            name = key if is_kept else named(key)
+            name = _name(key)
             copy[name if name not in copy else f"{name} {len(copy)}"] = self.of(item, levels)
         return copy
 
     def _as_text(self, value: dict[Any, Any] | list[Any]) -> str:
         left: list[Any] = [value]
         while left:
-            for item in _items(left.pop()):
+            for item in items(left.pop()):
                 if isinstance(item, dict | list | tuple):
                     if not self._repeats.allows(item, item):
                         return _REPEATED
                     left.append(item)
         try:
-            return json.dumps(value, ensure_ascii=False, default=named)
+            return encodable(json.dumps(value, ensure_ascii=False, default=named))
         except (RecursionError, ValueError, TypeError):
             return _TOO_DEEP
 
 
-def _leaf(value: Any) -> Any:  # noqa: ANN401
-    if has_form(value):
-        return value
-    return None if isinstance(value, float) else named(value)
-
-
-def _items(held: Collection[Any]) -> Iterable[Any]:
-    return held.values() if isinstance(held, dict) else held
+def _name(key: Any) -> str:  # noqa: ANN401
+    """What stands for a key of a dictionary."""
+    if isinstance(key, str | bytes):
+        return str(form_of(key))
+    name = written_name(key) if _is_storable(key) else None
+    return named(key) if name is None else name

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_response import LlmResponse
+from pydantic import BaseModel
 
 from acc_ace.stages.tool_loop import result_text
 from tests.fakes.scripted_llm import ScriptedLlm, call, text_content
@@ -30,7 +31,35 @@ async def test_a_result_whose_keys_are_no_text_is_kept_and_seen_by_the_agent() -
     assert seen == pairs()
     [interaction] = await app.evidence()
     [result] = interaction.tool_results
-    assert result.result == "{'pairs': {('db-01', 'db-02'): 'often'}}"
+    assert result.result == '{"pairs": {"db-01,db-02": "often"}}'
+
+
+class Person(BaseModel):
+    name: str
+
+
+class Account(Person):
+    password: str
+
+
+class Picture(BaseModel):
+    raw: bytes
+    owner: Person
+
+
+def look() -> Picture:
+    """Look at a picture."""
+    return Picture(raw=b"\x89P\xff", owner=Account(name="aiko", password="open sesame"))
+
+
+async def test_a_model_with_bytes_ends_no_turn_and_what_it_hides_is_told_to_nobody() -> None:
+    answer = LlmResponse(content=text_content("It is hers."))
+    llm = ScriptedLlm().on("generator", call("look"), answer)
+    app = Desk(LlmAgent(name="ops", model=llm, tools=[look]))
+    assert await app.ask("Whose picture is it?") == "It is hers."
+    [interaction] = await app.evidence()
+    [result] = interaction.tool_results
+    assert result.result == '{"raw": "iVD_", "owner": {"name": "aiko"}}'
 
 
 def looped() -> object:
@@ -49,7 +78,7 @@ def deep() -> object:
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        ({"pairs": {(1, 2): "\ud83d"}}, r"{'pairs': {(1, 2): '\ud83d'}}"),
+        ({"pairs": {(1, 2): "\ud83d"}}, '{"pairs": {"1,2": "\ufffd"}}'),
         (looped(), '["(the same as what holds it)"]'),
         ({"n": 10**5_000}, '{"n": "(a number too long to be kept)"}'),
         (deep(), "[" * 100 + '"(nested too deeply to be kept)"' + "]" * 100),

@@ -13,8 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.message_contents import contents_of
 from acc_ace.stages.call_ids import keep_calls_apart
 from acc_ace.turn_record import TurnRecord, TurnRecords
-from core.adapters.storable import storable
-from core.domain.plain_text import encodable
+from core.adapters.storable import storable, written
 from core.domain.prompt_inputs import write_input
 from core.domain.tokens import clip_tokens
 from core.errors import AccAceError, ModelOutputError
@@ -165,12 +164,10 @@ def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
 def mended_response(response: object) -> dict[str, Any] | None:
     """A tool's answer as it can be written, stored and sent; None when it is so already."""
     kept = storable(response)
-    text = _as_text(kept)
-    if (mended := encodable(text)) != text:
-        return encodable(kept) if isinstance(kept, dict) else {"result": mended}
     if kept is response:
         return None
-    return kept if isinstance(kept, dict) else {"result": kept}
+    # ADK wraps what is no dictionary, a model too.
+    return kept if isinstance(response, dict) else {"result": kept}
 
 
 def note_result(record: TurnRecord, result: ToolResult) -> None:
@@ -185,15 +182,6 @@ def is_failure(response: object) -> bool:
 
 
 def result_text(response: object) -> str:
-    """A tool's answer as text, half surrogate pairs replaced and what has no end cut off."""
-    return encodable(_as_text(storable(response)))
-
-
-def _as_text(response: object) -> str:
-    if isinstance(response, str):
-        return response
-    try:
-        return json.dumps(response, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):
-        # Keys that are no text: ADK takes them, JSON does not.
-        return str(response)
+    """A tool's answer as text: what is stored of it, so no more than that is told."""
+    kept = written(response)
+    return kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)
