@@ -4,6 +4,9 @@ Its statements run in order on a thread of their own, so a cancelled call may le
 still to be run. Whatever ends a call before its commit, a rollback is queued behind all of it, and
 the next call begins after that. With it goes what is still read: an open cursor keeps the state of
 the file that it began with, and SQLite lets nobody write to an old one.
+
+A call whose event loop was closed never goes on: the next one takes its turn, and begins with that
+rollback.
 """
 
 import asyncio
@@ -11,24 +14,24 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import aiosqlite
+from aiosqlite.core import _connection_worker_thread
 
-from core.adapters.session_lock import InProcessSessionLock
+from core.adapters.living_lock import LivingLock, Turn
 from core.adapters.sqlite_database import make_directory
 from core.adapters.sqlite_errors import store_error
-from core.errors import SessionBusyError, StoreError
-from schemas.tenancy import SessionKey
+from core.errors import StoreError
 
 IN_MEMORY = Path(":memory:")
 
 _TRIES = 250
 _PAUSE_S = 0.02
 _LAST_WORD_S = 5.0
-_CONNECTION = SessionKey("", "", "connection")
 _PRAGMAS = (
     "PRAGMA busy_timeout = 5000",
     "PRAGMA synchronous = NORMAL",
@@ -47,7 +50,7 @@ class SessionFile:
         self._schema = schema
         self._wait_s = wait_s
         # Usable from any event loop, unlike asyncio.Lock.
-        self._serial = InProcessSessionLock()
+        self._serial = LivingLock()
 
     def __del__(self) -> None:
         # ADK's servers never close a session service; without this, Python warns at exit.
@@ -64,14 +67,19 @@ class SessionFile:
 
         Raises StoreError, naming the file and the fix.
         """
-        async with self._turn():
+        async with self._turn() as turn:
             try:
                 connection = self._connection or await self._open()
+                if turn.after_lost:
+                    await _end(connection)
                 try:
                     yield connection
-                except BaseException:
+                except BaseException as error:
                     # Not only when it is in a transaction: the statement may still be queued.
-                    await _end(connection)
+                    if turn.is_collected(error):
+                        self._serial.lose(turn, partial(_end_unseen, connection))
+                    else:
+                        await _end(connection)
                     raise
                 if connection.in_transaction:
                     await _end(connection)
@@ -89,12 +97,16 @@ class SessionFile:
                     _OPEN.discard(connection)
 
     @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
+    async def _turn(self) -> AsyncIterator[Turn]:
         """Wait for the calls before this one; StoreError when they take too long."""
+        begun = False
         try:
-            async with self._serial.hold(_CONNECTION, wait_s=self._wait_s):
-                yield
-        except SessionBusyError as error:
+            async with self._serial.hold(wait_s=self._wait_s) as turn:
+                begun = True
+                yield turn
+        except TimeoutError as error:
+            if begun:
+                raise
             raise StoreError(
                 f"database {self.path} is locked by another process, or its disk is very slow: "
                 f"others have waited for it for {self._wait_s:g} s; stop that process or try again"
@@ -104,8 +116,12 @@ class SessionFile:
         if self.path != IN_MEMORY:
             make_directory(self.path.parent)
         pending = aiosqlite.connect(self.path, factory=_Connection)
-        # ADK does the same: a thread that waits for work must not keep the process alive.
-        pending._thread.daemon = True
+        pending._thread = threading.Thread(
+            target=_work,
+            args=(pending._tx, weakref.ref(pending)),
+            # ADK does the same: a thread that waits for work must not keep the process alive.
+            daemon=True,
+        )
         connection = await pending
         try:
             connection.row_factory = aiosqlite.Row
@@ -113,6 +129,9 @@ class SessionFile:
                 await connection.execute_fetchall(pragma)
             await _enter_wal(connection)
             await connection.executescript(self._schema)
+        except GeneratorExit:
+            connection.stop()
+            raise
         except BaseException:
             await connection.close()
             raise
@@ -152,6 +171,30 @@ class _Connection(sqlite3.Connection):
         for cursor in tuple(self._cursors):
             cursor.close()
         self.rollback()
+
+
+def _work(queue: Any, of: "weakref.ref[aiosqlite.Connection]") -> None:  # noqa: ANN401
+    """Run what is queued, as the driver does, whose own thread ends when a loop was closed."""
+    while True:
+        try:
+            _connection_worker_thread(queue)
+        except RuntimeError:
+            # The loop that should hear of the last statement is closed: nobody will end its call.
+            connection = of()
+            if connection is None or connection._connection is None:
+                return
+            # What fails here fails again for the next call, which is told.
+            with suppress(sqlite3.Error):
+                cast("_Connection", connection._connection).end()
+        else:
+            return
+        # Lest the thread keep it alive while it waits.
+        del connection
+
+
+def _end_unseen(connection: aiosqlite.Connection) -> None:
+    """End a call behind all that it has queued, where nothing can be waited for."""
+    connection._tx.put_nowait((None, cast("_Connection", connection._conn).end))
 
 
 async def _end(connection: aiosqlite.Connection) -> None:
