@@ -88,7 +88,7 @@ class PostgresSessionLock:
                     with suppress(asyncio.CancelledError):
                         await watch
             finally:
-                await asyncio.shield(self._give_back(key))
+                await self._give_back(key)
 
     async def confirm(self, key: SessionKey) -> None:
         """Make sure that a turn of this process which held the session still does.
@@ -142,7 +142,8 @@ class PostgresSessionLock:
                 self._persist(work, asked_at)
 
         try:
-            await self._run(job)
+            # A task of its own would be cancelled by an event loop that ends.
+            await asyncio.shield(self._begun(job))
         except StoreError:
             # The turn is over and its result stands; the next connection ends the lost one.
             _log.warning("session_lock_not_returned session=%s", key.session, exc_info=True)
@@ -152,6 +153,9 @@ class PostgresSessionLock:
 
     async def _run(self, job: Callable[[float], T]) -> T:
         """Run a job on the one thread that uses the connection; it gets the time of the call."""
+        return await self._begun(job)
+
+    def _begun(self, job: Callable[[float], T]) -> "asyncio.Future[T]":
         with self._mutex:
             if self._closed:
                 raise StoreError(f"{self._database.server} was closed by this program")
@@ -159,7 +163,7 @@ class PostgresSessionLock:
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres-lock")
             executor = self._executor
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(executor, job, time.monotonic())
+        return loop.run_in_executor(executor, job, time.monotonic())
 
     def _persist(self, work: Callable[[Connection], T], asked_at: float) -> T:
         deadline = self._patience.deadline(asked_at)

@@ -65,6 +65,14 @@ class SqliteDatabase:
         """
         return await self._run(work, begin="BEGIN IMMEDIATE")
 
+    async def write_to_its_end(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Write as `write` does, even when whoever waits is cancelled or the event loop ends.
+
+        What is asked for is queued before the first wait.
+        """
+        # A task of its own would be cancelled too, by a loop that ends.
+        return await asyncio.shield(self._begun(work, begin="BEGIN IMMEDIATE"))
+
     async def scrub(self, *, wait_s: float = BRIEFLY_S) -> bool:
         """Fold the write-ahead log into the file and empty it, so that no erased text is left.
 
@@ -85,8 +93,13 @@ class SqliteDatabase:
             executor.shutdown(wait=False)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T], *, begin: str | None) -> T:
+        return await self._begun(work, begin=begin)
+
+    def _begun(
+        self, work: Callable[[sqlite3.Connection], T], *, begin: str | None
+    ) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker(), self._transact, work, begin)
+        return loop.run_in_executor(self._worker(), self._transact, work, begin)
 
     def _worker(self) -> ThreadPoolExecutor:
         with self._mutex:

@@ -84,7 +84,7 @@ class SqliteSessionLock:
                     with suppress(asyncio.CancelledError):
                         await renewal
             finally:
-                await asyncio.shield(self._give_back(key, owner))
+                await self._give_back(key, owner)
 
     async def _acquire(self, key: SessionKey, owner: str, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -144,12 +144,15 @@ class SqliteSessionLock:
                 _log.warning("lease_not_renewed session=%s", key.session, exc_info=True)
 
     async def _give_back(self, key: SessionKey, owner: str) -> None:
+        # Until it is known to be done. The next turn of this process gives it back then, whatever
+        # its session; if none comes, it expires.
+        self._not_returned.append(owner)
         try:
-            await self._database.write(lambda connection: _drop(connection, key, owner))
+            await self._database.write_to_its_end(lambda connection: _drop(connection, key, owner))
+            with suppress(ValueError):
+                self._not_returned.remove(owner)
         except StoreError:
-            # The turn is over and its result stands. The next turn of this process gives it back,
-            # whatever its session; if none comes, it expires.
-            self._not_returned.append(owner)
+            # The turn is over and its result stands.
             _log.warning("lease_not_returned session=%s", key.session, exc_info=True)
 
 
