@@ -162,10 +162,11 @@ def _fields(value: Any) -> dict[str, Any] | None:  # noqa: ANN401
         return None
     try:
         held = {name: getattr(value, name, NOTHING) for name in names}
-        more = getattr(value, "__pydantic_extra__", None) or {}
+        # A class may answer whatever it is asked for; only a model has more.
+        more = getattr(value, "__pydantic_extra__", None) if is_model(value) else None
     except Exception:  # noqa: BLE001 - a field may ask a database that is closed
         return None
-    return {name: item for name, item in held.items() if item is not NOTHING} | more
+    return {name: item for name, item in held.items() if item is not NOTHING} | (more or {})
 
 
 def _has(kind: type, mark: str) -> bool:

@@ -94,6 +94,14 @@ class Checked:
     user: User = Field(default_factory=StoredUser)
 
 
+@dataclass
+class Answering:
+    found: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return name
+
+
 class Level(Enum):
     RAW = b"\xff"
     NONE = math.nan
@@ -239,6 +247,7 @@ class Album(BaseModel):
         ({NAME: 1, "caf\ufffd.txt": 2}, {"caf\ufffd.txt": 1, "caf\ufffd.txt 1": 2}),
         ({b"\xff": 1, (NAME, 2): 3}, {"_w==": 1, "(a tuple)": 3}),
         ([Row(1)], ["(a Row)"]),
+        (Answering(b"\xff"), {"found": "_w=="}),
         ([Known(), Posing()], ["known", "posing"]),
         (Entry(map(str, [1]).__class__), {"found": "<class 'map'>"}),
         (Failing(found="a"), {"found": "(a str)"}),
@@ -252,6 +261,7 @@ class Album(BaseModel):
         "key",
         "keys",
         "row",
+        "answering",
         "classes",
         "class",
         "failing field",
