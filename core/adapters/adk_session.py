@@ -18,7 +18,7 @@ The differences to ADK's own service (google-adk 2.13):
 - One connection stays open, where ADK opens one (and a thread) for each call.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,11 @@ from core.adapters.bounded_sessions import (
 from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
+from core.adapters.rewinding import rewound_turns
 from core.adapters.sqlite_event_rows import (
     SCHEMA,
     delete_rows,
+    forget_calls,
     has_calls,
     read_old,
     read_window,
@@ -132,6 +134,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         if event.partial:
             return event
         live = make_storable(event)
+        rewound = await rewound_turns(self, session, event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -149,6 +152,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             raise
         hold_live(session, event, live)
         await self._note_answered(session, event)
+        await self._forget_calls(session, rewound)
         if begins_turn(event):
             await cut(self, _key(session), self._retention, begun=event)
         return stored
@@ -230,6 +234,13 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         async with self._get_db_connection() as connection:
             if await has_calls(connection, key):
                 await write_answered(connection, key, event.invocation_id, traffic)
+                await connection.commit()
+
+    async def _forget_calls(self, session: Session, turns: Collection[str]) -> None:
+        """Nobody can answer a call that was taken back."""
+        if turns:
+            async with self._get_db_connection() as connection:
+                await forget_calls(connection, _key(session), turns)
                 await connection.commit()
 
     async def _project(self, session: Session, event: Event) -> None:

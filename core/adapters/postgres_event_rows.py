@@ -72,6 +72,11 @@ _END = """
      WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
        AND invocation_id = %(turn)s AND answered_in = %(turn)s
 """
+_FORGET_TURNS = """
+    DELETE FROM open_calls
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND invocation_id = ANY(%(turns)s)
+"""
 _FORGET_ANSWERS = """
     DELETE FROM open_calls
      WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
@@ -178,6 +183,11 @@ def write_calls(connection: Connection, key: SessionKey, turn: str, traffic: Cal
     if traffic.ends_invocation:
         connection.execute(_END, named)
     return forgotten
+
+
+def forget_calls(connection: Connection, key: SessionKey, turns: Iterable[str]) -> None:
+    """Forget the calls of turns that were taken back."""
+    connection.execute(_FORGET_TURNS, key._asdict() | {"turns": list(turns)})
 
 
 def _newest_turns(connection: Connection, key: SessionKey, count: int) -> set[str]:

@@ -10,7 +10,7 @@ key, so that writers of different keys never undo one another.
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -36,6 +36,7 @@ from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_event_rows import (
     NewEvent,
     delete_rows,
+    forget_calls,
     read_events,
     read_old,
     read_window,
@@ -52,6 +53,7 @@ from core.adapters.postgres_session_rows import (
     write_shared_state,
     write_state,
 )
+from core.adapters.rewinding import rewound_turns
 from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
@@ -182,6 +184,7 @@ class PostgresSessionService(BoundedSessions):
         if event.partial:
             return event
         live = make_storable(event)
+        rewound = await rewound_turns(self, session, event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -190,7 +193,7 @@ class PostgresSessionService(BoundedSessions):
             # Steps between stages reach the running session, and are not stored.
             self._apply_temp_state(session, event)
             event = self._trim_temp_delta_state(event)
-            await self._store(session, event)
+            await self._store(session, event, rewound)
             session.last_update_time = event.timestamp
             stored = self._commit_event_to_session(session, event)
             hold_live(session, event, live)
@@ -220,7 +223,7 @@ class PostgresSessionService(BoundedSessions):
     async def close(self) -> None:
         """Nothing to do: the connections belong to the stores, which close them."""
 
-    async def _store(self, session: Session, event: Event) -> None:
+    async def _store(self, session: Session, event: Event, rewound: Collection[str]) -> None:
         key = _key(session)
         delta, traffic = _delta(event.actions.state_delta), call_traffic(event)
         row = NewEvent(
@@ -234,6 +237,8 @@ class PostgresSessionService(BoundedSessions):
             if not write_event(connection, key, row):
                 raise SessionNotFoundError(f"Session {session.id} not found.")
             _write_delta(connection, key, delta)
+            if rewound:
+                forget_calls(connection, key, rewound)
             return write_calls(connection, key, event.invocation_id, traffic)
 
         log_forgotten_calls(key, await self._database.write(work))

@@ -92,6 +92,11 @@ _END = """
      WHERE app_name = :app AND user_id = :user AND session_id = :session
        AND invocation_id = :turn AND answered_in = :turn
 """
+_FORGET_TURNS = """
+    DELETE FROM open_calls
+     WHERE app_name = :app AND user_id = :user AND session_id = :session
+       AND invocation_id IN (SELECT value FROM json_each(:turns))
+"""
 _FORGET_ANSWERS = """
     DELETE FROM open_calls
      WHERE app_name = :app AND user_id = :user AND session_id = :session
@@ -154,6 +159,11 @@ async def write_answered(
         await _run(db, _ANSWER, key, turn=turn, calls=_listed(traffic.answered))
     if traffic.ends_invocation:
         await _run(db, _END, key, turn=turn)
+
+
+async def forget_calls(db: aiosqlite.Connection, key: SessionKey, turns: Iterable[str]) -> None:
+    """Forget the calls of turns that were taken back."""
+    await _run(db, _FORGET_TURNS, key, turns=_listed(turns))
 
 
 async def has_calls(db: aiosqlite.Connection, key: SessionKey) -> bool:

@@ -1,0 +1,127 @@
+"""ADK's rewind over our session service, which loads the newest few events for a run."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.events import Event
+from google.adk.runners import Runner
+from google.adk.sessions import BaseSessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from core.adapters.adk_session import BoundedSessionService
+from core.adapters.postgres_database import PostgresDatabase
+from core.adapters.postgres_sessions import PostgresSessionService
+from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.pipeline.desk import result_of
+
+HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
+RUN: dict[str, Any] = {"user_id": "aiko", "session_id": "s-1"}
+
+Open = Callable[[int], BaseSessionService]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens the session service with a window of so many events."""
+    if request.param == "sqlite":
+        services: list[BoundedSessionService] = []
+
+        def in_file(recent: int) -> BaseSessionService:
+            services.append(BoundedSessionService(tmp_path / "s.db", recent_events=recent))
+            return services[-1]
+
+        yield in_file
+        for service in services:
+            await service.close()
+    else:
+        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        yield lambda recent: PostgresSessionService(database, recent_events=recent)
+        await database.close()
+
+
+def put(what: str, tool_context: ToolContext) -> dict[str, str]:
+    """Put something into the cart.
+
+    Args:
+        what: What to put there.
+    """
+    tool_context.state["cart"] = what
+    return {"status": "done"}
+
+
+def approve(what: str) -> None:
+    """Ask a person to approve.
+
+    Args:
+        what: What is to be approved.
+    """
+
+
+def runner(service: BaseSessionService, llm: ScriptedLlm) -> Runner:
+    agent = LlmAgent(name="clerk", model=llm, tools=[put, LongRunningFunctionTool(approve)])
+    app = App(name="shop", root_agent=agent)
+    return Runner(app=app, session_service=service, auto_create_session=True)
+
+
+async def say(running: Runner, message: str | types.Content) -> list[Event]:
+    if isinstance(message, str):
+        message = types.Content(role="user", parts=[types.Part(text=message)])
+    return [event async for event in running.run_async(**RUN, new_message=message)]
+
+
+async def cart(service: BaseSessionService) -> object:
+    session = await service.get_session(**HERE)
+    assert session is not None
+    return session.state.get("cart")
+
+
+async def rewind(running: Runner, turn: list[Event]) -> None:
+    before = turn[0].invocation_id
+    await running.rewind_async(**RUN, rewind_before_invocation_id=before)
+
+
+async def test_a_rewind_keeps_the_state_that_the_turns_taken_back_did_not_change(
+    open_service: Open,
+) -> None:
+    llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.")
+    service = open_service(4)
+    running = runner(service, llm)
+    await say(running, "Tea, please.")
+    for number in range(3):
+        await say(running, f"How much is item {number}?")
+    last = await say(running, "Tell me a joke.")
+    await rewind(running, last)
+    assert await cart(service) == "tea"
+
+
+async def test_a_rewind_brings_back_what_a_turn_that_is_no_longer_loaded_had_written(
+    open_service: Open,
+) -> None:
+    llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.", "Two.", "Three.")
+    llm.on("generator", call("put", what="coffee"), "Done.")
+    service = open_service(4)
+    running = runner(service, llm)
+    for text in ("Tea, please.", "How much?", "And now?"):
+        await say(running, text)
+    changed = await say(running, "Coffee instead.")
+    assert await cart(service) == "coffee"
+    await rewind(running, changed)
+    assert await cart(service) == "tea"
+
+
+async def test_a_call_that_was_taken_back_can_no_longer_be_answered(open_service: Open) -> None:
+    llm = ScriptedLlm().on("generator", call("approve", what="zebra"), "Fine.", "Approved.")
+    running = runner(open_service(0), llm)
+    asked = await say(running, "Buy a zebra.")
+    [waiting] = [found for event in asked for found in event.get_function_calls()]
+    await rewind(running, asked)
+    await say(running, "Good morning.")
+    with pytest.raises(ValueError, match="Function call not found"):
+        await say(running, result_of(waiting, {"approved": True}))
+    assert len(llm.requests) == 2
