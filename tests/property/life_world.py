@@ -1,0 +1,284 @@
+"""A world of users and sessions: it does what they do, and knows what must come of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Literal
+
+from acc_ace.conversation import APP_NAME, Conversation
+from config import ROLES, Settings
+from core.bootstrap import build_container
+from core.errors import AccAceError, NotFoundError
+from schemas.memory_name import MemoryName
+from schemas.tenancy import SessionKey, Tenant
+from schemas.turn_event import Answer
+from tests.fakes.clock import FixedClock
+from tests.property.failing_stores import FailingStores, Fault
+from tests.property.life_model import Meanwhile, words_in
+from tests.property.life_promises import USERS, Promises, Told, Version
+
+Kind = Literal["note", "rule", "preference"]
+
+_SAYS: dict[Kind, str] = {
+    "note": "Note that {} listens on port 4017.",
+    "rule": "Never restart {} by day.",
+    "preference": "I prefer {} over tabs.",
+}
+
+_LONG = "There is nothing more to say about it today. " * 40
+"""Lets a few turns fill the room of a classic memory."""
+
+
+class World(Promises):
+    """Does what users do, and knows what must come of it."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.clock = FixedClock()
+        self.failing = FailingStores()
+        self.open()
+
+    def open(self) -> None:
+        """Begin a process over the stores."""
+        self.container = build_container(self.settings, self.clock)
+        self.conversation = Conversation(
+            self.failing.around(self.container), models=dict.fromkeys(ROLES, self.model)
+        )
+
+    async def close(self) -> None:
+        """End the process."""
+        self.failing.plan(None)
+        await self.conversation.close()
+
+    async def restart(self) -> None:
+        """End the process and begin another one."""
+        await self.close()
+        self.open()
+
+    def told(self, user: int, session: int) -> Told:
+        """A session, new or not."""
+        key = SessionKey(APP_NAME, USERS[user], f"s{session}")
+        return self.sessions.setdefault(key, Told(key))
+
+    def whose_words(self, text: str) -> Told | None:
+        """The session whose words a text holds, if it still has a state."""
+        words = set(words_in(text))
+        return next((told for told in self.begun() if told.words & words), None)
+
+    def begun(self) -> list[Told]:
+        """The sessions that have a state."""
+        return [told for told in self.sessions.values() if told.head]
+
+    # Turns
+
+    async def say(
+        self,
+        told: Told,
+        kind: Kind,
+        *,
+        more: str = "",
+        memory: MemoryName | None = None,
+        fails: bool = False,
+        leaves_after: int | None = None,
+        fault: Fault | None = None,
+    ) -> None:
+        """Take a turn, however it ends."""
+        word, used = self._new_word(told), memory or self.settings.memory
+        self.model.begin(f"Answer q{word}. {_LONG}", fails=fails)
+        self.failing.plan(fault)
+        answered = False
+        error: BaseException | None = None
+        events = self.conversation.stream(told.key, _SAYS[kind].format(word) + more, memory=memory)
+        left = leaves_after
+        try:
+            async with aclosing(events):  # type: ignore[type-var]
+                async for event in events:
+                    answered = answered or isinstance(event, Answer)
+                    if left is not None and (left := left - 1) < 0:
+                        break
+        except (AccAceError, asyncio.CancelledError) as raised:
+            error = raised
+        hit, dead = self.failing.hit, self.failing.dead
+        await self._after_fault()
+        stands = await self._is_answered(told, word)
+        if leaves_after is None and not hit:
+            assert fails == (error is not None), f"failed with {error!r}"
+            assert answered != fails
+        assert stands or not answered, f"an answer was shown, and its turn does not stand; {hit}"
+        assert not stands or answered or leaves_after is not None or dead, (
+            f"a turn stands that was refused with {error!r}; {hit}"
+        )
+        if hit and not answered:
+            self.unsure.add(word)
+        pins = {word} if kind == "rule" and used == "acc" else set()
+        may_stay = dead or (bool(hit) and (fails or leaves_after is not None))
+        await self._took(told, word, pins, stands=stands, may_stay=may_stay)
+        if kind == "preference" and stands:
+            self.preferences.add(word)
+        if stands:
+            self._check_requests(told, used)
+        state = str(await self._head(told))
+        read = {word for text in (*self.model.seen, state) for word in words_in(text)}
+        self.shared |= read - told.words
+
+    async def _took(
+        self, told: Told, word: str, pins: set[str], *, stands: bool, may_stay: bool
+    ) -> None:
+        head, now = await self._head(told), told.now
+        after = Version(
+            now.turn + 1,
+            (*now.stands, word) if stands else now.stands,
+            now.rules | pins,
+            told.head,
+        )
+        if stands:
+            told.unfinished = False
+            told.goes_on(head, after)
+            assert head is not None
+            assert head.state.turn == after.turn
+            return
+        if may_stay and head is not None and head.state.turn == after.turn:
+            # A process that was killed, or could not undo the turn, leaves CCS_t (ADR 0005).
+            told.goes_on(head, after)
+            return
+        self.dead[word] = "of a turn without an answer"
+        if head is not None and head.state.version != told.head:
+            told.goes_on(head, replace(now, before=told.head) if told.head else Version())
+
+    # Going back, resets, deletions
+
+    async def undo(self, told: Told, fault: Fault | None = None, *, again: bool = True) -> None:
+        """Take the last turn back."""
+        turn, target = told.now.turn, told.before_last_turn()
+        if turn:
+            await self._back(
+                told, target, lambda: self.conversation.undo(told.key, turn=turn), fault, again
+            )
+
+    async def roll_back(
+        self, told: Told, pick: int, fault: Fault | None = None, *, again: bool = True
+    ) -> None:
+        """Go back, or forth, to some version."""
+        known = [version for version in sorted(told.versions) if version]
+        target = known[pick % len(known)]
+        await self._back(
+            told, target, lambda: self.conversation.rollback(told.key, target), fault, again
+        )
+
+    async def reset(self, told: Told, fault: Fault | None = None) -> None:
+        """Begin with an empty state."""
+        await self._done(lambda: self.conversation.reset(told.key), fault)
+        told.unfinished = False
+        told.goes_on(await self._head(told), replace(told.now, rules=frozenset(), before=told.head))
+
+    async def delete(self, told: Told, *, keep: bool, fault: Fault | None, later: bool) -> None:
+        """Delete a session; one with consent that failed may be left to background work."""
+
+        async def finish() -> None:
+            self.clock.advance(hours=2)
+            await self.conversation.housekeep()
+
+        await self._done(
+            lambda: self.conversation.forget_session(told.key, keep_notes=keep),
+            fault,
+            then=finish if keep and later and await self._is_asked(told, fault) else None,
+        )
+        self._forget(told, keep=keep)
+
+    async def _is_asked(self, told: Told, fault: Fault | None) -> bool:
+        """Whether a deletion will be a job before it can fail."""
+        return fault is not None and fault.at > 8 and bool(told.now.stands)
+
+    def _forget(self, told: Told, *, keep: bool) -> None:
+        for word in told.words:
+            if keep and word in self.preferences and word in told.now.stands:
+                self.kept.add(word)
+            elif word not in self.kept:
+                self.dead[word] = f"of a deleted session, keep={keep}"
+                self.gone |= {word} - self.shared
+        self.sessions.pop(told.key)
+
+    async def erase(self, user: str, fault: Fault | None = None) -> None:
+        """Erase a user."""
+        tenant = Tenant(APP_NAME, user)
+        await self._done(lambda: self.conversation.erase(tenant), fault)
+        assert await self.conversation.residue(tenant) == {}
+        for told in [told for told in self.sessions.values() if told.key.tenant == tenant]:
+            self.sessions.pop(told.key)
+        for word in self._words_of(user):
+            self.dead[word] = "of an erased user"
+            self.gone.add(word)
+            self.kept.discard(word)
+
+    async def keep_house(
+        self, fault: Fault | None = None, meanwhile: Meanwhile | None = None
+    ) -> None:
+        """Let an hour pass, and do the background work that is due."""
+
+        async def work() -> None:
+            await self.conversation.housekeep()
+
+        self.clock.advance(hours=1)
+        self.model.meanwhile(meanwhile)
+        await self._done(work, fault)
+        self.model.meanwhile(None)
+
+    async def _back(
+        self,
+        told: Told,
+        target: int,
+        work: Callable[[], Awaitable[object]],
+        fault: Fault | None,
+        again: bool,
+    ) -> None:
+        version = told.head
+        finished = await self._done(work, fault, again=again)
+        head = await self._head(told)
+        assert head is not None
+        if not finished and head.state.version == version:
+            return  # It had not begun.
+        left, there = set(told.now.stands), told.versions[target]
+        told.unfinished = not finished
+        for word in left - set(there.stands):
+            self.dead[word] = "of a turn that was undone"
+        for word in set(there.stands) - left:
+            self.dead.pop(word, None)
+        told.goes_on(head, replace(there, before=target))
+        assert head.state.turn == there.turn
+
+    async def _done(
+        self,
+        work: Callable[[], Awaitable[object]],
+        fault: Fault | None,
+        *,
+        again: bool = True,
+        then: Callable[[], Awaitable[object]] | None = None,
+    ) -> bool:
+        """Do something that may fail at a fault, and if it did once more; whether it is done."""
+        self.failing.plan(fault)
+        try:
+            await work()
+            failed = self.failing.dead
+        except (AccAceError, asyncio.CancelledError):
+            if not self.failing.hit:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            failed = True
+        await self._after_fault()
+        if not failed:
+            return True
+        if again:
+            try:
+                await (then or work)()
+            except NotFoundError:
+                return True  # Only the word of it was lost.
+        return again
+
+    async def _after_fault(self) -> None:
+        dead = self.failing.dead
+        self.failing.plan(None)
+        if dead:
+            await self.restart()

@@ -1,0 +1,217 @@
+"""Whatever users do with sessions, and wherever a store fails or a process dies: the promises hold.
+
+Turns of every memory, failing and abandoned ones, undo, rollback, reset, deletion, erasure,
+background work and restarts come in any order. After each, every session stands on the turns that
+it must stand on, its rules are those that were given, and no word of what was undone, deleted or
+somebody else's is recalled, shown to a model or exported.
+
+`LIVES=1000 pytest tests/property/test_session_life.py` tries that many lives.
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from config import Settings
+from core.errors import SessionBusyError
+from schemas.memory_name import MemoryName
+from tests.fakes.postgres_server import PostgresServer
+from tests.property.failing_stores import Fault
+from tests.property.life_promises import USERS, Told
+from tests.property.life_world import Kind, World
+
+T = TypeVar("T")
+
+LIVES = int(os.environ.get("LIVES", "25"))
+
+KINDS = st.sampled_from(["note", "note", "rule", "preference"])
+MEMORIES: st.SearchStrategy[MemoryName] = st.sampled_from(
+    ["acc"] * 5 + ["replay", "window", "summary", "summary", "retrieval"]
+)
+QUESTIONS = st.sampled_from(
+    ["", "", " Who listens on that port?", " What do I prefer, and what may be restarted?"]
+)
+USER, SESSION = st.sampled_from([0, 0, 0, 0, 1]), st.sampled_from([0, 0, 0, 1])
+PICK = st.integers(0, 20)
+HOW = st.sampled_from(["fails", "dies", "is cut"])
+
+
+def faults(calls: int) -> st.SearchStrategy[Fault]:
+    """Failures within so many calls."""
+    return st.builds(Fault, at=st.integers(0, calls), done=st.booleans(), how=HOW)
+
+
+class SessionLife(RuleBasedStateMachine):
+    """Two users with two sessions each, over stores that fail."""
+
+    def database(self) -> str | None:
+        """URL of an empty PostgreSQL; None for SQLite."""
+        return None
+
+    @initialize(
+        events=st.sampled_from(["keep", "trim", "offload"]),
+        session_turns=st.integers(1, 3),
+        memory=MEMORIES,
+    )
+    def begin(self, events: str, session_turns: int, memory: MemoryName) -> None:
+        self.runner = asyncio.Runner()
+        self.directory = Path(tempfile.mkdtemp(prefix="acc-ace-life-"))
+        url = self.database()
+        options: dict[str, Any] = {
+            "store": "postgres" if url else "sqlite",
+            "database_url": url,
+            "session_events": events,
+            "session_turns": session_turns,
+            "memory": memory,
+            "limits": {"history_tokens": 800, "turn_wait_s": 0.2},
+        }
+        self.world = World(Settings(data_dir=self.directory, learning="off", idle_s=600, **options))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something in the loop of this life."""
+        return self.runner.run(work)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.run(self.world.close())
+            self.runner.close()
+            rmtree(self.directory)
+
+    @rule(user=USER, session=SESSION, kind=KINDS, more=QUESTIONS, memory=st.none() | MEMORIES)
+    def a_turn(
+        self, user: int, session: int, kind: Kind, more: str, memory: MemoryName | None
+    ) -> None:
+        told = self.world.told(user, session)
+        self.run(self.world.say(told, kind, more=more, memory=memory))
+
+    @rule(user=USER, session=SESSION, kind=KINDS, fault=st.none() | faults(30))
+    def a_turn_whose_model_fails(
+        self, user: int, session: int, kind: Kind, fault: Fault | None
+    ) -> None:
+        self.run(self.world.say(self.world.told(user, session), kind, fails=True, fault=fault))
+
+    @rule(
+        user=USER,
+        session=SESSION,
+        kind=KINDS,
+        after=st.integers(0, 14),
+        fault=st.none() | faults(30),
+    )
+    def a_turn_whose_client_leaves(
+        self, user: int, session: int, kind: Kind, after: int, fault: Fault | None
+    ) -> None:
+        told = self.world.told(user, session)
+        self.run(self.world.say(told, kind, leaves_after=after, fault=fault))
+
+    @rule(user=USER, session=SESSION, kind=KINDS, fault=faults(30))
+    def a_turn_whose_store_fails(self, user: int, session: int, kind: Kind, fault: Fault) -> None:
+        self.run(self.world.say(self.world.told(user, session), kind, fault=fault))
+
+    @precondition(lambda self: self.world.begun())
+    @rule(pick=PICK, fault=st.none() | faults(14), again=st.booleans())
+    def an_undo(self, pick: int, fault: Fault | None, again: bool) -> None:
+        self.run(self.world.undo(self._one(pick), fault, again=again))
+
+    @precondition(lambda self: self.world.begun())
+    @rule(pick=PICK, version=PICK, fault=st.none() | faults(14), again=st.booleans())
+    def a_rollback(self, pick: int, version: int, fault: Fault | None, again: bool) -> None:
+        self.run(self.world.roll_back(self._one(pick), version, fault, again=again))
+
+    @precondition(lambda self: self.world.begun())
+    @rule(pick=PICK, fault=st.none() | faults(12))
+    def a_reset(self, pick: int, fault: Fault | None) -> None:
+        self.run(self.world.reset(self._one(pick), fault))
+
+    @precondition(lambda self: self.world.begun())
+    @rule(pick=PICK, keep=st.booleans(), fault=st.none() | faults(35), later=st.booleans())
+    def a_deletion(self, pick: int, keep: bool, fault: Fault | None, later: bool) -> None:
+        self.run(self.world.delete(self._one(pick), keep=keep, fault=fault, later=later))
+        self.run(self.world.check_gone())
+
+    @precondition(lambda self: len(self.world.whose) > 4)
+    @rule(user=USER, fault=st.none() | faults(35))
+    def an_erasure(self, user: int, fault: Fault | None) -> None:
+        self.run(self.world.erase(USERS[user], fault))
+        self.run(self.world.check_gone())
+
+    @precondition(lambda self: self.world.begun())
+    @rule(
+        pick=PICK,
+        what=st.sampled_from(["nothing", "turn", "undo", "rollback", "reset", "deletion"]),
+        keep=st.booleans(),
+        fault=st.none() | faults(35),
+    )
+    def background_work(self, pick: int, what: str, keep: bool, fault: Fault | None) -> None:
+        async def use(told: Told) -> None:
+            match what:
+                case "turn":
+                    await self.world.say(told, "preference")
+                case "undo":
+                    await self.world.undo(told)
+                case "rollback":
+                    await self.world.roll_back(told, pick)
+                case "reset":
+                    await self.world.reset(told)
+                case _:
+                    await self.world.delete(told, keep=keep, fault=None, later=False)
+
+        async def meanwhile(text: str) -> None:
+            if (told := self.world.whose_words(text)) is not None:
+                with suppress(SessionBusyError):
+                    await use(told)
+
+        if what == "nothing":
+            self.run(self.world.keep_house(fault))
+        else:
+            self.run(self.world.keep_house(meanwhile=meanwhile))
+
+    @precondition(lambda self: self.world.begun())
+    @rule()
+    def a_restart(self) -> None:
+        self.run(self.world.restart())
+
+    @invariant()
+    def all_is_as_it_must_be(self) -> None:
+        if hasattr(self, "world"):
+            self.run(self.world.check())
+
+    def _one(self, pick: int) -> Told:
+        begun = self.world.begun()
+        return begun[pick % len(begun)]
+
+
+def live(life: type[SessionLife], lives: int) -> None:
+    run_state_machine_as_test(
+        life,
+        settings=settings(
+            max_examples=lives, stateful_step_count=20, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+def test_promises_hold_on_sqlite_whatever_happens() -> None:
+    live(SessionLife, LIVES)
+
+
+def test_promises_hold_on_postgresql_whatever_happens(postgres: PostgresServer) -> None:
+    class OnPostgres(SessionLife):
+        def database(self) -> str:
+            return postgres.clean_database()
+
+    live(OnPostgres, max(LIVES // 3, 1))
