@@ -5,7 +5,7 @@ background work and restarts come in any order. After each, every session stands
 it must stand on, its rules are those that were given, and no word of what was undone, deleted or
 somebody else's is recalled, shown to a model or exported.
 
-`LIVES=1000 pytest tests/property/test_session_life.py` tries that many lives.
+`SESSION_LIVES=1000 pytest tests/property/test_session_life.py` tries that many lives.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from tests.property.life_world import Kind, World
 
 T = TypeVar("T")
 
-LIVES = int(os.environ.get("LIVES", "25"))
+LIVES = int(os.environ.get("SESSION_LIVES", "25"))
 
 KINDS = st.sampled_from(["note", "note", "rule", "preference"])
 MEMORIES: st.SearchStrategy[MemoryName] = st.sampled_from(
