@@ -11,6 +11,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from acc_ace.holding import holding
 from acc_ace.plugin.bullets import used_bullets
 from acc_ace.plugin.insisting import begun, insist
+from acc_ace.plugin.loop_end import LoopEnd
 from acc_ace.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
 from acc_ace.plugin.transcript import Transcript
 from acc_ace.plugin.turn_memory import TurnMemory
@@ -47,6 +48,7 @@ class Turns:
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closing: set[asyncio.Task[None]] = set()
+        self._loop_end = LoopEnd(self._closed_here)
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
         """The open turn of a run, or None."""
@@ -75,6 +77,7 @@ class Turns:
             return
         turn = new_turn(ctx, self._listener, asyncio.current_task())
         await self._close_abandoned(turn)
+        await self._loop_end.watch()
         await turn.hold.enter_async_context(holding(self._container, ctx))
         try:
             turn.unsaved = await self._memory.open(turn)
@@ -124,8 +127,7 @@ class Turns:
         for turn in tuple(self._open.values()):
             if turn.task is asyncio.current_task():
                 self._start_closing(turn)
-        while self._closing:
-            await asyncio.wait(set(self._closing))
+        await self._closed_here()
 
     async def _close(self, turn: OpenTurn, *, failed: bool = False) -> None:
         """Close a turn to its end, even when whoever waits for that is cancelled."""
@@ -203,6 +205,18 @@ class Turns:
         self._closing.add(task)
         task.add_done_callback(self._closed)
         return task
+
+    async def _closed_here(self) -> None:
+        """Wait for the turns that are being closed in the running event loop."""
+        while closing := self._closing_here():
+            await asyncio.wait(closing)
+
+    def _closing_here(self) -> "set[asyncio.Task[None]]":
+        # A loop that has ended tells nobody of the end of its tasks.
+        gone = [task for task in self._closing if task.get_loop().is_closed()]
+        self._closing.difference_update(gone)
+        here = asyncio.get_running_loop()
+        return {task for task in self._closing if task.get_loop() is here}
 
     def _close_cancelled(self, turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
         if task.cancelled():
