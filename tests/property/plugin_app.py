@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.models.base_llm import BaseLlm
@@ -29,9 +29,11 @@ from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.plugin.turn_memory import MODEL_ROLES
 from config import Settings
 from core.adapters.adk_session import BoundedSessionService
+from core.adapters.event_retention import Retention
 from core.bootstrap import build_container
 from core.errors import ModelUnavailable
 from core.models.response_shape import role_of
+from schemas.limits import Limits
 from schemas.tenancy import SessionKey
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content
@@ -235,8 +237,16 @@ def _flow() -> Workflow:
     return Workflow(name="flow", edges=[(START, first, last)])
 
 
+def _fan() -> ParallelAgent:
+    agents = [LlmAgent(name=name, model=PlannedLlm(), tools=_tools()) for name in ("one", "two")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return ParallelAgent(name="fan", sub_agents=list(agents))
+
+
 ROOTS: dict[str, Callable[[], Any]] = {
     "line": _line,
+    "fan": _fan,
     "flow": _flow,
     "tree": _root,
     "alone": lambda: LlmAgent(name="one", model=PlannedLlm(), tools=_tools()),
@@ -256,14 +266,24 @@ class PlannedApp:
         learning: Literal["off", "inline"],
         memory: InMemorySessionService,
     ) -> None:
-        settings = Settings(store="sqlite", data_dir=directory / "data", learning=learning)
+        settings = Settings(
+            store="sqlite",
+            data_dir=directory / "data",
+            learning=learning,
+            # Less than a lease lasts: a session that nobody gives back is seen.
+            limits=Limits(turn_wait_s=10),
+        )
         self.container = build_container(settings)
         self.sessions: BaseSessionService = memory
         if service == "adk":
             self.sessions = SqliteSessionService(str(directory / "adk.db"))
         elif service != "memory":
-            recent = int(service.removeprefix("bounded "))
-            self.sessions = BoundedSessionService(directory / "ours.db", recent_events=recent)
+            kind, _, recent = service.partition(" ")
+            self.sessions = BoundedSessionService(
+                directory / "ours.db",
+                recent_events=int(recent),
+                retention=Retention(2) if kind == "trimmed" else None,
+            )
         self.plugin = BoundedMemoryPlugin(
             self.container, models=dict.fromkeys(MODEL_ROLES, PlannedLlm())
         )

@@ -55,7 +55,9 @@ class PluginRuns(RuleBasedStateMachine):
 
     @initialize(
         root=st.sampled_from(sorted(ROOTS)),
-        service=st.sampled_from(["memory", "adk", "bounded 50", "bounded 6", "bounded 0"]),
+        service=st.sampled_from(
+            ["memory", "adk", "bounded 50", "bounded 6", "bounded 0", "trimmed 6"]
+        ),
         resumable=st.booleans(),
         learning=st.sampled_from(["off", "off", "inline"]),
         one_loop=st.booleans(),
@@ -246,7 +248,7 @@ class PluginRuns(RuleBasedStateMachine):
         return self._made(Plan(word, _expanded(steps)), message, resumes=resumes, **client)
 
     def _made(self, plan: Plan, message: types.Content | None, **how: Any) -> Run:
-        if self.root == "line" and how["client"] in {"times out", "aborts"}:
+        if self.root in {"line", "fan"} and how["client"] in {"times out", "aborts"}:
             # The one is in docs/how-to/plugin.md; the other ADK does between events only.
             how["client"] = "is cancelled"
         may_pause = bool({*WAITING_STEPS, "ticket"} & set(plan.steps))
