@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 LIVES = int(os.environ.get("SESSION_LIVES", "25"))
 
-KINDS = st.sampled_from(["note", "note", "rule", "preference"])
+KINDS: st.SearchStrategy[Kind] = st.sampled_from(["note", "rule", "preference"])
 MEMORIES: st.SearchStrategy[MemoryName] = st.sampled_from(
     ["acc"] * 5 + ["replay", "window", "summary", "summary", "retrieval"]
 )
@@ -93,12 +93,19 @@ class SessionLife(RuleBasedStateMachine):
             self.runner.close()
             rmtree(self.directory)
 
-    @rule(user=USER, session=SESSION, kind=KINDS, more=QUESTIONS, memory=st.none() | MEMORIES)
-    def a_turn(
-        self, user: int, session: int, kind: Kind, more: str, memory: MemoryName | None
+    @rule(
+        user=USER,
+        session=SESSION,
+        kinds=st.lists(KINDS, min_size=1, max_size=3),
+        more=QUESTIONS,
+        memory=st.none() | MEMORIES,
+    )
+    def some_turns(
+        self, user: int, session: int, kinds: list[Kind], more: str, memory: MemoryName | None
     ) -> None:
-        told = self.world.told(user, session)
-        self.run(self.world.say(told, kind, more=more, memory=memory))
+        for kind in kinds:
+            told = self.world.told(user, session)
+            self.run(self.world.say(told, kind, more=more, memory=memory))
 
     @rule(user=USER, session=SESSION, kind=KINDS, fault=st.none() | faults(30))
     def a_turn_whose_model_fails(
