@@ -44,6 +44,8 @@ class Promises:
         fresh = [each for name, each in kept.items() if self._kept.get(name) != each]
         answers = [each for each in fresh if each.outcome is Outcome.ANSWERED]
         assert len(answers) <= len(runs)
+        if len(runs) == 1:
+            self._check_resumed(runs[0], answers)
         for run in runs:
             self._check_end(run, [each for each in answers if run.plan.word in _answer(each)])
         self._check_rules(runs)
@@ -90,6 +92,18 @@ class Promises:
             return
         assert run.error is None, f"failed, and stands: {run}"
         assert run.pauses if run.whole else run.may_pause, f"stands without an answer: {run}"
+
+    def _check_resumed(self, run: Run, answers: Sequence[Interaction]) -> None:
+        """A result that the newest turn waited for answers that turn, under its own words."""
+        paused = self._history[self._version - 1] if self._version else None
+        answered = {each.ccs_version for each in self._kept.values()}
+        if paused is None or paused.kind not in _COMMITS or paused.state.version in answered:
+            return
+        if run.text or paused.invocation_id != run.invocation:
+            return
+        assert len(self._history) == self._version, f"compressed again: {run}"
+        assert all(each.ccs_version == paused.state.version for each in answers), str(run)
+        assert all(each.input.authority.may_rule for each in answers), str(run)
 
     def _check_rules(self, runs: Sequence[Run]) -> None:
         """Rules are those of the turns that stand; of runs side by side in either order."""

@@ -171,7 +171,7 @@ class World:
         """
         task = asyncio.create_task(self.do(run, app))
         if run.client == "is cut":
-            for _ in range(run.at * 5):
+            for _ in range(run.at**3):
                 await asyncio.sleep(0)
             self._left = task if leave else None
             if leave:

@@ -142,9 +142,9 @@ class PluginRuns(RuleBasedStateMachine):
         settle: bool,
         **client: Any,
     ) -> None:
+        if not self.promises.waiting:
+            self._act(self._words(["ask"], "", **CALM))
         calls = self.promises.waiting
-        if not calls:
-            return
         first = calls[-1 - which % len(calls)]
         answered = [w for w in calls if w.event is first.event] if both else [first]
         run = self._result(answered, confirmed, [*steps, end], **client)
