@@ -1,6 +1,7 @@
 """A model that gives its tool calls the same ids: each call keeps its own result, and counts."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace.sessions import open_session_service
 from config import Settings
+from core.adapters.bounded_sessions import BoundedSessions
+from core.bootstrap import build_container
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk, result_of
 from tests.pipeline.talk import Talk, settings
@@ -146,3 +150,29 @@ async def test_an_answer_goes_to_the_call_that_waits_and_not_to_a_later_one_of_i
     assert await app.ask(result_of(waiting[0], {"approved": True})) == "Restarted."
     shown = loop_of(llm.requests[-1])
     assert shown == [("{'what': 'restart'}", "{'approved': True}")]
+
+
+async def test_two_calls_that_wait_never_share_an_id_though_no_old_event_is_loaded(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm().on(
+        "generator",
+        named("approve", {"what": "restart"}),
+        "Restarted.",
+        named("approve", {"what": "reboot"}),
+        "Rebooted.",
+    )
+    desk_settings = Settings(data_dir=tmp_path, learning="off")
+    container = build_container(desk_settings)
+    root = LlmAgent(name="ops", model=llm, tools=[LongRunningFunctionTool(approve)])
+    sessions = open_session_service(container)
+    app = Desk(root, desk_settings, sessions=sessions)
+    asked: list[types.FunctionCall] = []
+    for text, answer in (("Restart db-01.", "Restarted."), ("Reboot db-02.", "Rebooted.")):
+        asked += [call for event in await app.say(text) for call in event.get_function_calls()]
+        assert await app.ask(result_of(asked[-1], {"approved": True})) == answer
+    assert len({call.id for call in asked}) == len(asked) == 2
+    assert isinstance(sessions, BoundedSessions)
+    await sessions.close()
+    await app.container.close()
+    await container.close()

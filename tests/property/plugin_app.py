@@ -151,7 +151,7 @@ def _content(plan: Plan, step: str) -> types.Content:
         looked = calls(("look", word)).parts or []
         return types.Content(role="model", parts=[types.Part(text=plan.text()), *looked])
     content = calls(*((name, word) for name in _CALLS.get(step, (step,))))
-    if step in {"look", "two"}:
+    if step in {"look", "two", "ask", "ask two"}:
         # Some models number their calls anew in each reply.
         for at, part in enumerate(content.parts or []):
             assert part.function_call is not None

@@ -1,6 +1,8 @@
 """Ids of tool calls that no two calls share, whatever ids a model gives."""
 
+import re
 from collections.abc import Iterable
+from typing import Final
 from uuid import uuid4
 
 from google.adk.events import Event
@@ -9,13 +11,18 @@ from google.genai import types
 
 from acc_ace.turn_record import TurnRecord
 
+_COUNTED: Final = re.compile(r"(?:.*[^0-9A-Za-z])?[0-9]{1,6}", re.DOTALL)
+"""Ids that a model counts, as in 'call_0': it begins anew with each reply or conversation."""
+
 
 def keep_calls_apart(response: LlmResponse, record: TurnRecord, earlier: Iterable[Event]) -> None:
-    """Give the calls of a reply other ids where theirs are taken.
+    """Give the calls of a reply other ids where theirs are taken, or only counted.
 
     ADK, evidence and most models tell results apart by the id of the call alone. Taken are the ids
     of this turn, of the messages that the model is shown, and of `earlier` events, where a call
-    may still wait for a person. A call without an id gets one of its own from ADK.
+    may still wait for a person. Older events are not at hand, and a person's answer to one of
+    their calls, sent again, must not be taken for consent to another one: so a counted id is
+    always replaced. A call without an id gets one of its own from ADK.
     """
     parts = (response.content.parts if response.content else None) or []
     if response.partial or response.content is None or not any(_id(part) for part in parts):
@@ -35,7 +42,8 @@ def _own(part: types.Part, taken: set[str]) -> types.Part:
     call, name = part.function_call, _id(part)
     if call is None or not name:
         return part
-    fresh = f"call_{uuid4().hex}" if name in taken else name
+    is_own = name not in taken and not _COUNTED.fullmatch(name)
+    fresh = name if is_own else f"call_{uuid4().hex}"
     taken.add(fresh)
     if fresh == name:
         return part
