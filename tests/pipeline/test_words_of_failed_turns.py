@@ -89,12 +89,8 @@ async def recalled(container: Container) -> str:
     return " ".join(each.artifact.content for each in found.candidates)
 
 
-async def test_a_turn_cancelled_before_its_answer_was_told_leaves_no_words_to_recall(
-    built: tuple[Container, HeldArtifacts],
-) -> None:
-    container, artifacts = built
-    conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
-    await conversation.turn(KEY, "The vault is in the cellar.")
+async def cut_off(conversation: Conversation, artifacts: HeldArtifacts) -> None:
+    """Cancel a turn when its words are written, and before its answer is told."""
     artifacts.holds = True
     turn = asyncio.create_task(conversation.turn(KEY, SECRET))
     await artifacts.written.wait()
@@ -102,6 +98,15 @@ async def test_a_turn_cancelled_before_its_answer_was_told_leaves_no_words_to_re
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
+
+
+async def test_a_turn_cancelled_before_its_answer_was_told_leaves_no_words_to_recall(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    await cut_off(conversation, artifacts)
     kept = await container.evidence.list(KEY)
     assert [each.outcome for each in kept] == [Outcome.FAILED, Outcome.ANSWERED]
     assert "walnut" not in await recalled(container)
@@ -119,13 +124,7 @@ async def test_words_of_a_failed_turn_are_not_recalled_when_its_failure_cannot_b
     broken = replace(container, evidence=evidence)
     conversation = Conversation(broken, models=dict.fromkeys(ROLES, ScriptedLlm()))
     await conversation.turn(KEY, "The vault is in the cellar.")
-    artifacts.holds = True
-    turn = asyncio.create_task(conversation.turn(KEY, SECRET))
-    await artifacts.written.wait()
-    artifacts.holds = False
-    turn.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await turn
+    await cut_off(conversation, artifacts)
     state = await conversation.state(KEY)
     assert state is not None
     assert state.turn == 1
