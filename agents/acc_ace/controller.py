@@ -20,13 +20,13 @@ from acc_ace.prompts import load_prompts
 from config import Role, load_settings
 from core.bootstrap import build_container
 from core.container import Container
-from core.domain.turn_artifacts import turn_artifacts
 from core.errors import ConflictError, InputError
 from core.models.factory import build_model
 from core.models.resilient import ResilientLlm
 from core.turn.committing import commit_state
 from core.turn.compressing import compress
 from core.turn.inputs import take_input
+from core.turn.keeping import finish_keeping, keep_turn
 from core.turn.lineage import line
 from core.turn.qualifying import qualify
 from core.turn.recalling import recall
@@ -185,11 +185,7 @@ class AccController:
             ccs_version=entry.state.version,
             created_at=self._container.clock.now(),
         )
-        await self._container.evidence.record(self._key, interaction)
-        limit = self._container.settings.limits.tool_result_tokens
-        await self._container.artifacts.add(
-            turn_artifacts(self._key, interaction, max_tokens=limit)
-        )
+        await keep_turn(self._container, self._key, interaction)
 
     async def _stands(self, entry: JournalEntry, session: SessionRecord) -> bool:
         """Whether a turn is one that led to the state of the session that it was begun in."""
@@ -207,6 +203,7 @@ class AccController:
         """CCS_{t-1} with its bookkeeping from the journal."""
         head = await self._container.journal.head(self._key)
         await finish_return(self._container, self._key, head)
+        await finish_keeping(self._container, self._key)
         current = head.state if head else CommittedState()
         if prev_ccs is not None and current.ccs == prev_ccs:
             return current

@@ -135,6 +135,8 @@ class World(Promises):
         )
         if stands:
             told.unfinished = False
+            # What a killed process had kept of the turn before can be recalled from now on.
+            self.unsure.difference_update(now.stands[-1:])
             told.goes_on(head, after)
             assert head is not None
             assert head.state.turn == after.turn

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from acc_ace.stages.needs import needed
 from acc_ace.turn_record import TurnRecord
 from core.container import Container
-from core.domain.turn_artifacts import turn_artifacts
+from core.turn.keeping import keep_turn
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome
 
@@ -50,6 +50,4 @@ async def keep_evidence(
         prompt_hashes=dict(prompt_hashes),
         created_at=container.clock.now(),
     )
-    await container.evidence.record(record.key, interaction)
-    limit = container.settings.limits.tool_result_tokens
-    await container.artifacts.add(turn_artifacts(record.key, interaction, max_tokens=limit))
+    await keep_turn(container, record.key, interaction)

@@ -18,6 +18,7 @@ from core.errors import InputError
 from core.ports.journal import Journal
 from core.turn.bootstrapping import bootstrap
 from core.turn.inputs import take_input
+from core.turn.keeping import finish_keeping
 from core.turn.returning import finish_return
 from schemas import state as keys
 from schemas.authority import Authority
@@ -81,7 +82,7 @@ class StateInitializer(ContentlessStage):
             numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
             record.previous = begun.state.model_copy(update=numbers)
             record.known = begun.verdicts
-        record.previous_turn = await self._container.evidence.last(record.key)
+        record.previous_turn = await finish_keeping(self._container, record.key)
         scope = self._container.playbook_scope(record.key.app, record.key.user)
         record.playbook, record.playbook_scope = await self._container.playbooks.load(scope), scope
         _warn_of_other_memory(record)
