@@ -79,6 +79,8 @@ class TurnRecord:
     tool_results: list[ToolResult] = field(default_factory=list)
     call_ids: set[str] = field(default_factory=set)
     """Ids that another tool call of this turn may not have."""
+    streamed_ids: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """Of replies that are still streamed, by run and agent: a call's id by the model's id."""
     tools_begun: int = 0
     """By the Generator so far, those that were not run for being too many included."""
     outcome: TurnOutcome | None = None

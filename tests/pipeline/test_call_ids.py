@@ -1,12 +1,15 @@
 """A model that gives its tool calls the same ids: each call keeps its own result, and counts."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -176,3 +179,53 @@ async def test_two_calls_that_wait_never_share_an_id_though_no_old_event_is_load
     await sessions.close()
     await app.container.close()
     await container.close()
+
+
+class PieceLlm(BaseLlm):
+    """Streams each call before the whole reply, as ADK's Anthropic model does, and counts ids."""
+
+    model: str = "pieces"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Ask once, then be done."""
+        asked = named("approve", {"what": "restart"}, {"what": "reboot"}, ids=["call_0", "call_1"])
+        replied = any(part.function_response for part in llm_request.contents[-1].parts or [])
+        content = types.ModelContent("Done.") if replied else asked
+        for part in content.parts or []:
+            yield LlmResponse(content=types.Content(role="model", parts=[part]), partial=True)
+        yield LlmResponse(content=content, partial=False)
+
+
+async def test_a_call_that_is_streamed_has_the_id_of_the_whole_reply() -> None:
+    root = LlmAgent(name="ops", model=PieceLlm(), tools=[LongRunningFunctionTool(approve)])
+    app = Desk(root)
+    events = [event async for event in app.run("Go.", stream=True)]
+    streamed, whole = (
+        [
+            call
+            for event in events
+            if event.partial is partial
+            for call in event.get_function_calls()
+        ]
+        for partial in (True, False)
+    )
+    assert [call.id for call in streamed] == [call.id for call in whole]
+    assert len({call.id for call in whole}) == 2
+    assert await app.ask(result_of(streamed[1], {"approved": True})) == "Done."
+
+
+async def test_what_stands_before_a_counted_number_is_shown_to_the_model_again() -> None:
+    llm = ScriptedLlm().on(
+        "generator",
+        named("look", {"host": "a"}, ids=["functions.look:0"]),
+        named("look", {"host": "b"}, ids=["functions.look:0"]),
+        "Both up.",
+    )
+    app = Desk(LlmAgent(name="ops", model=llm, tools=[look]))
+    assert await app.ask("Look at both.") == "Both up."
+    parts = [part for content in llm.requests[-1].contents for part in content.parts or []]
+    names = [str(part.function_call.id) for part in parts if part.function_call]
+    assert len(set(names)) == 2
+    assert all(re.fullmatch(r"functions\.look:[0-9]{18}", name) for name in names)

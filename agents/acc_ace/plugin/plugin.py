@@ -135,9 +135,11 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> LlmResponse | None:
         """Count what the agent's own models cost, and keep the ids of their tool calls apart."""
         turn = self._turns.find(callback_context)
-        if turn is not None and not llm_response.partial:
-            run = turn.runs[run_name(callback_context)]
-            keep_calls_apart(llm_response, turn.record, run.events())
+        if turn is None:
+            return None
+        run = turn.runs[run_name(callback_context)]
+        keep_calls_apart(llm_response, turn.record, callback_context, run.events())
+        if not llm_response.partial:
             facts = reply_facts(llm_response)
             use = turn.record.stages.setdefault("generator", StageUse())
             use.calls += 1

@@ -67,7 +67,7 @@ class ToolLoop:
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Let no two calls have the same id, whatever the model says."""
         record = self._record(callback_context)
-        keep_calls_apart(llm_response, record, callback_context.session.events)
+        keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
 
     def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
