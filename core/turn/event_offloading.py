@@ -6,8 +6,8 @@ from operator import itemgetter
 from core.container import Container
 from core.domain.event_artifacts import past_turn_artifacts
 from core.domain.tokens import estimate_tokens
-from core.domain.turn_artifacts import turn_artifact_id, turn_artifacts
 from core.domain.turns_of_invocation import ends_with_answer, later_turn, own_words
+from core.turn.keeping import missing_artifacts
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
 from schemas.past_turn import PastTurn
@@ -33,7 +33,7 @@ async def offload_events(
         if not known:
             artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
         told = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
-        words = own_words(turn, told) if len(told) > 1 else [turn] * len(told)
+        words = own_words(turn, told) if len(known) > 1 else [turn] * len(told)
         for own, evidence in zip(words, told, strict=True):
             artifacts += await _artifacts(container, key, own, evidence)
     if artifacts:
@@ -90,7 +90,7 @@ async def _artifacts(
     limit = container.settings.limits.tool_result_tokens
     if known.outcome is not Outcome.ANSWERED:
         return ()
-    missing = await _missing(container, key, known)
+    missing = await missing_artifacts(container, key, known)
     if _holds_request(known, turn) and all(
         estimate_tokens(part.text) < limit // 2 for part in turn.said
     ):
@@ -101,12 +101,3 @@ async def _artifacts(
 def _holds_request(known: Interaction, turn: PastTurn) -> bool:
     """Whether the evidence has what the user said; that of a resumed turn has only the answer."""
     return all(part.text in known.input.text for part in turn.said if part.speaker == "user")
-
-
-async def _missing(container: Container, key: SessionKey, known: Interaction) -> Sequence[Artifact]:
-    """The artifacts of a turn whose process died between its evidence and them."""
-    stored = await container.artifacts.get(key.tenant, turn_artifact_id(key, known.turn))
-    if stored is not None:
-        return ()
-    limit = container.settings.limits.tool_result_tokens
-    return turn_artifacts(key, known, max_tokens=limit)

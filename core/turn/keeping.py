@@ -1,7 +1,10 @@
 """Keep an answered turn: as evidence, and as artifacts that later turns can recall."""
 
+from collections.abc import Sequence
+
 from core.container import Container
 from core.domain.turn_artifacts import turn_artifact_id, turn_artifacts
+from schemas.artifact import Artifact
 from schemas.interaction import Interaction
 from schemas.tenancy import SessionKey
 
@@ -10,7 +13,7 @@ async def keep_turn(container: Container, key: SessionKey, answered: Interaction
     """Store an answered turn. The caller holds the session. Raises StoreError."""
     # Evidence first: what is left when the process ends here can be made of it.
     await container.evidence.record(key, answered)
-    await _keep_words(container, key, answered)
+    await container.artifacts.add(_artifacts(container, key, answered))
 
 
 async def finish_keeping(container: Container, key: SessionKey) -> Interaction | None:
@@ -20,17 +23,21 @@ async def finish_keeping(container: Container, key: SessionKey) -> Interaction |
     Raises StoreError.
     """
     last = await container.evidence.last(key)
-    if last is not None and not await _has_words(container, key, last):
-        await _keep_words(container, key, last)
+    if last is not None and (missing := await missing_artifacts(container, key, last)):
+        await container.artifacts.add(missing)
     return last
 
 
-async def _has_words(container: Container, key: SessionKey, answered: Interaction) -> bool:
+async def missing_artifacts(
+    container: Container, key: SessionKey, answered: Interaction
+) -> Sequence[Artifact]:
+    """The artifacts of a turn whose process ended between its evidence and them."""
     kept = await container.artifacts.get(key.tenant, turn_artifact_id(key, answered.turn))
     # What was undone may have left an artifact of the same id.
-    return kept is not None and kept.created_at == answered.created_at
+    if kept is not None and kept.created_at == answered.created_at:
+        return ()
+    return _artifacts(container, key, answered)
 
 
-async def _keep_words(container: Container, key: SessionKey, answered: Interaction) -> None:
-    limit = container.settings.limits.tool_result_tokens
-    await container.artifacts.add(turn_artifacts(key, answered, max_tokens=limit))
+def _artifacts(container: Container, key: SessionKey, answered: Interaction) -> Sequence[Artifact]:
+    return turn_artifacts(key, answered, max_tokens=container.settings.limits.tool_result_tokens)

@@ -1,6 +1,11 @@
 """What was said in turns that are taken back is no longer recalled."""
 
+from core.turn.event_offloading import offload_events
 from schemas.artifact import RecallQuery
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, Outcome, TurnInput
+from schemas.past_turn import PastTurn, Utterance
+from tests.fakes.clock import START
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, Life
 
@@ -60,3 +65,30 @@ async def test_words_whose_events_went_while_they_were_undone_come_back_with_the
     gone = (await life.container.artifacts.recall(about)).candidates
     assert not any("zebra" in found.artifact.content for found in gone)
     await life.conversation.close()
+
+
+async def test_words_of_a_run_that_failed_behind_an_answer_are_not_offloaded(place: Place) -> None:
+    container = place.open()
+    answered = Interaction(
+        turn=1,
+        invocation_id="i",
+        input=TurnInput(text="Where is the herd?"),
+        decision=GeneratorOutput(final_answer="In the north."),
+        created_at=START,
+    )
+    failed = answered.model_copy(
+        update={"turn": 2, "invocation_id": "i/2", "decision": None, "outcome": Outcome.FAILED}
+    )
+    for each in (answered, failed):
+        await container.evidence.record(KEY, each)
+    said = [
+        Utterance(speaker="user", text="Where is the herd?"),
+        Utterance(speaker="agent", text="In the north."),
+        Utterance(speaker="tool", text=SECRET * 300),
+    ]
+    [turn, *pieces] = await offload_events(
+        container, KEY, [PastTurn(invocation_id="i", at=START, said=said)]
+    )
+    assert "In the north." in turn.content
+    assert not [piece for piece in (turn, *pieces) if "zebra" in piece.content]
+    await container.close()
