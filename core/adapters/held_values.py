@@ -3,10 +3,10 @@
 import dataclasses
 import inspect
 import math
-from collections import deque
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Collection, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from enum import Enum
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json, to_jsonable_python
@@ -30,8 +30,10 @@ _TOO_LONG: Final = "(a number too long to be kept)"
 _LEAVES: Final = (str, int, float, type(None))
 _COMMON: Final = frozenset((*_LEAVES, bool, dict, list))
 _WRITTEN: Final = (dict, list, tuple, set, frozenset)
-_UNWRITTEN: Final = (deque, KeysView, ValuesView, ItemsView)
+_UNWRITTEN: Final = (deque, UserList, KeysView, ValuesView, ItemsView)
 """Lists that JSON has no form for until they are one."""
+_UNWRITTEN_MAPS: Final = (UserDict, ChainMap, MappingProxyType)
+"""And dictionaries."""
 
 # Types are asked, never `isinstance`: it runs code of an object that poses as another.
 
@@ -62,6 +64,8 @@ def held_by(value: Any) -> Collection[Any] | None:  # noqa: ANN401
         return held
     if issubclass(kind, _UNWRITTEN):
         return list(value)
+    if issubclass(kind, _UNWRITTEN_MAPS):
+        return dict(value)
     if issubclass(kind, Enum):
         # What Pydantic writes of a model is its own form.
         return None if is_model(value.value) else held_by(value.value)
@@ -134,13 +138,15 @@ def written_name(key: Any) -> str | None:  # noqa: ANN401
 def named(value: Any) -> str:  # noqa: ANN401
     """What an object says of itself, or the name of its class when it fails to say it.
 
-    Also the name when it would say all that it holds, which may have no end.
+    Also the name when it would say all that it holds, which may have no end or be hidden.
     """
     kind = type(value)
     if issubclass(kind, int):
         return _TOO_LONG
     name = encodable(f"(a {kind.__name__})")
     if _has(kind, "__dataclass_fields__") or held_by(value) is not None or _is_generated(kind):
+        return name
+    if issubclass(kind, BaseException) and any(held_by(arg) is not None for arg in value.args):
         return name
     try:
         return encodable(str(value)[:_MOST_SAID])

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import math
-from collections import deque
+from collections import ChainMap, UserDict, UserList, deque
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -155,9 +156,15 @@ def holders(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         some
         | some.map(tuple)
         | some.map(deque)
+        | some.map(UserList)
+        | st.builds(ValueError, inner)
         | st.sets(hashable, max_size=3)
         | st.dictionaries(keys, inner, max_size=3)
         | st.dictionaries(keys, inner, max_size=2).map(lambda held: held.items())
+        | st.tuples(
+            st.sampled_from([UserDict, ChainMap, MappingProxyType]),
+            st.dictionaries(keys, inner, max_size=2),
+        ).map(lambda made: made[0](made[1]))
         | st.builds(Seen, found=inner, more=inner)
         | st.builds(Failing, found=inner)
         | st.builds(Entry, inner)
@@ -204,6 +211,7 @@ async def reread(sessions: BaseSessionService, value: Any) -> dict[str, Any]:
 @example(value=Seen(found=math.nan))
 @example(value=Seen(found=b"\xff"))
 @example(value=Seen(found=object()))
+@example(value=[UserDict({"found": Seen()}), UserList([Seen()]), ValueError(Seen())])
 @example(value={b"\xff": [Seen(found=NAME)], NAME: {NAME}})
 def test_a_session_takes_any_value_and_hides_what_its_models_hide(
     sessions: BaseSessionService, value: Any
