@@ -8,6 +8,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+async def outlast(event: asyncio.Event) -> None:
+    """Wait for an event, however often that is cancelled."""
+    while not event.is_set():
+        try:
+            await event.wait()
+        except asyncio.CancelledError:
+            _overlook()
+
+
 async def insist(step: Callable[[], Awaitable[T]]) -> T:
     """Do a step that may be done twice, and once more when it was cancelled meanwhile."""
     try:

@@ -41,6 +41,10 @@ class OpenTurn:
     """The runs that belong to the turn, each with what its agents must not see."""
     hold: AsyncExitStack = field(default_factory=AsyncExitStack)
     """Gives the session free."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the turn is to be closed."""
+    closer: "asyncio.Task[None] | None" = None
+    """Closes the turn when it is over; runs for as long as the session is held."""
     unsaved: State = field(default_factory=dict)
     """Keys of session.state that the next event of the run will persist."""
     watched: "list[tuple[asyncio.Task[Any], Callable[[asyncio.Task[Any]], None]]]" = field(

@@ -10,8 +10,7 @@ from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.holding import holding
 from acc_ace.plugin.bullets import used_bullets
-from acc_ace.plugin.insisting import begun, insist
-from acc_ace.plugin.loop_end import LoopEnd
+from acc_ace.plugin.insisting import begun, insist, outlast
 from acc_ace.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
 from acc_ace.plugin.transcript import Transcript
 from acc_ace.plugin.turn_memory import TurnMemory
@@ -47,8 +46,7 @@ class Turns:
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
-        self._closing: set[asyncio.Task[None]] = set()
-        self._loop_end = LoopEnd(self._closed_here)
+        self._held: set[OpenTurn] = set()
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
         """The open turn of a run, or None."""
@@ -77,8 +75,8 @@ class Turns:
             return
         turn = new_turn(ctx, self._listener, asyncio.current_task())
         await self._close_abandoned(turn)
-        await self._loop_end.watch()
         await turn.hold.enter_async_context(holding(self._container, ctx))
+        self._close_when_over(turn)
         try:
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
@@ -87,7 +85,7 @@ class Turns:
         self._open[turn.name] = turn
         turn.runs[turn.name].hide()
         if turn.task is not None:
-            turn.watch(turn.task, lambda _: self._close_later(turn))
+            turn.watch(turn.task, lambda _: turn.over.set())
 
     def calling(self, turn: OpenTurn) -> None:
         """Let the runs that the current task starts belong to a turn.
@@ -100,7 +98,7 @@ class Turns:
         """Undo the turn when the root agent, which runs in the current task, is cancelled."""
         task = asyncio.current_task()
         if task is not None and task is not turn.task:
-            turn.watch(task, lambda ended: self._close_cancelled(turn, ended))
+            turn.watch(task, lambda ended: _close_cancelled(turn, ended))
 
     async def finish(self, ctx: InvocationContext) -> None:
         """Settle the turn of a run that has ended without an error. Raises StoreError."""
@@ -124,21 +122,43 @@ class Turns:
 
     async def drain(self) -> None:
         """Wait for the turns that are being closed, and for one that the caller has left."""
-        for turn in tuple(self._open.values()):
+        for turn in tuple(self._held):
             if turn.task is asyncio.current_task():
-                self._start_closing(turn)
-        await self._closed_here()
+                turn.over.set()
+        while closing := self._closing_here():
+            await asyncio.wait(closing)
+
+    def _closing_here(self) -> "list[asyncio.Task[None]]":
+        """What closes turns in the running event loop."""
+        here = asyncio.get_running_loop()
+        closers = [turn.closer for turn in tuple(self._held) if turn.over.is_set()]
+        return [closer for closer in closers if closer and closer.get_loop() is here]
+
+    def _close_when_over(self, turn: OpenTurn) -> None:
+        """Begin to wait for the end of a turn, whose session is held.
+
+        The event loop may end first, as `asyncio.run` ends it: it cancels all tasks, waits for
+        them, and closes what generators hold, the session too. What was begun only then would be
+        too late.
+        """
+        self._held.add(turn)
+        turn.closer = asyncio.get_running_loop().create_task(begun(self._close_at_its_end(turn)))
+        turn.closer.add_done_callback(lambda closer: self._closed(turn, closer))
+
+    async def _close_at_its_end(self, turn: OpenTurn) -> None:
+        await outlast(turn.over)
+        await self._settle(turn)
 
     async def _close(self, turn: OpenTurn, *, failed: bool = False) -> None:
         """Close a turn to its end, even when whoever waits for that is cancelled."""
         # Said at once: what the error has cancelled may have begun to close the turn already.
         turn.failed = turn.failed or failed
-        await asyncio.shield(self._start_closing(turn))
+        turn.over.set()
+        if turn.closer is not None:
+            await asyncio.shield(turn.closer)
 
     async def _settle(self, turn: OpenTurn) -> None:
         """Close a turn, also when the event loop ends meanwhile; only learning is cut then."""
-        if turn.closed:
-            return
         turn.closed = True
         turn.unwatch()
         for name, transcript in tuple(turn.runs.items()):
@@ -195,41 +215,19 @@ class Turns:
             if _same(other, turn.record.key) and other.task is turn.task:
                 await self._close(other)
 
-    def _close_later(self, turn: OpenTurn) -> None:
-        """Close from a callback; the session stays held until that is done."""
-        if not turn.closed:
-            self._start_closing(turn)
-
-    def _start_closing(self, turn: OpenTurn) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(begun(self._settle(turn)))
-        self._closing.add(task)
-        task.add_done_callback(self._closed)
-        return task
-
-    async def _closed_here(self) -> None:
-        """Wait for the turns that are being closed in the running event loop."""
-        while closing := self._closing_here():
-            await asyncio.wait(closing)
-
-    def _closing_here(self) -> "set[asyncio.Task[None]]":
-        # A loop that has ended tells nobody of the end of its tasks.
-        gone = [task for task in self._closing if task.get_loop().is_closed()]
-        self._closing.difference_update(gone)
-        here = asyncio.get_running_loop()
-        return {task for task in self._closing if task.get_loop() is here}
-
-    def _close_cancelled(self, turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
-        if task.cancelled():
-            self._close_later(turn)
-
-    def _closed(self, task: "asyncio.Task[None]") -> None:
-        self._closing.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+    def _closed(self, turn: OpenTurn, closer: "asyncio.Task[None]") -> None:
+        self._held.discard(turn)
+        if not closer.cancelled() and (error := closer.exception()) is not None:
             logger.error("turn_not_closed", exc_info=error)
 
     def _leave(self, turn: OpenTurn, name: RunName) -> None:
         turn.runs.pop(name, None)
         self._open.pop(name, None)
+
+
+def _close_cancelled(turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
+    if task.cancelled():
+        turn.over.set()
 
 
 def _same(turn: OpenTurn, key: SessionKey) -> bool:
