@@ -22,8 +22,8 @@ async def export_user(
 ) -> AsyncIterator[Record]:
     """Sessions, states, turns, chat events, artifacts, own playbook, lessons, jobs, files.
 
-    Memory stays flat however much is held, one file at a time aside. What a store cannot list is
-    said in a record of the kind `missing`; the last record is `end`. Raises StoreError.
+    Memory stays flat however much is held, one file at a time aside. What a store cannot list or
+    read is said in a record of the kind `missing`; the last record is `end`. Raises StoreError.
     """
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     for part in (

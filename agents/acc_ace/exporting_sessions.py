@@ -8,6 +8,7 @@ from google.adk.sessions import BaseSessionService
 
 from core.adapters.session_pages import Place, SessionPages, session_pages
 from core.container import Container
+from core.errors import CorruptStoreError
 from schemas.base import Value
 from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey, Tenant
@@ -28,15 +29,17 @@ async def export_sessions(
 ) -> AsyncIterator[Record]:
     """What sessions share, then each session with its states and turns, then ADK's with events.
 
-    Names of sessions are all that is kept in memory. Raises StoreError.
+    A session whose record cannot be read is named in one of the kind `missing` instead. Names of
+    sessions are all that is kept in memory. Raises StoreError.
     """
     shared = await sessions.get_user_state(app_name=tenant.app, user_id=tenant.user)
     if shared:
         yield {"kind": "user_state", "value": shared}
     known: set[str] = set()
-    async for session in _known(container, tenant):
-        known.add(session.session)
-        async for item in _of_stores(container, tenant, session):
+    async for name, named in _known(container, tenant):
+        known.add(name)
+        yield named
+        async for item in _of_stores(container, SessionKey(*tenant, name)):
             yield item
     pages = session_pages(sessions, container.journal)
     after: str | None = None
@@ -48,7 +51,8 @@ async def export_sessions(
                     created_at=datetime.fromtimestamp(held.created_at, UTC),
                     active_at=datetime.fromtimestamp(held.active_at, UTC),
                 )
-                async for item in _of_stores(container, tenant, session):
+                yield record("session", session)
+                async for item in _of_stores(container, SessionKey(*tenant, held.session)):
                     yield item
             if held.state:
                 yield {"kind": "session_state", "session": held.session, "value": held.state}
@@ -57,30 +61,46 @@ async def export_sessions(
         after = page[-1].session
 
 
-async def _known(container: Container, tenant: Tenant) -> AsyncIterator[SessionRecord]:
+async def _known(container: Container, tenant: Tenant) -> AsyncIterator[tuple[str, Record]]:
     """Sessions of the directory, and those of the journal that are older than the directory."""
     known: set[str] = set()
     before: str | None = None
     while page := await container.directory.list(tenant, limit=PAGE, before=before):
         for session in page:
             known.add(session.session)
-            yield session
+            yield session.session, record("session", session)
         before = page[-1].session
+    for name in sorted(await container.directory.names(tenant)):
+        # Only one that was passed over, or has begun since.
+        if name not in known and (item := await _unlisted(container, SessionKey(*tenant, name))):
+            known.add(name)
+            yield name, item
     before = None
     while rows := await container.journal.sessions(tenant, limit=PAGE, before=before):
         for name, head in rows:
             if name not in known:
-                yield SessionRecord(
+                session = SessionRecord(
                     session=name, created_at=head.created_at, active_at=head.created_at
                 )
+                yield name, record("session", session)
         before = rows[-1][0]
 
 
-async def _of_stores(
-    container: Container, tenant: Tenant, session: SessionRecord
-) -> AsyncIterator[Record]:
-    key = SessionKey(*tenant, session.session)
-    yield record("session", session)
+async def _unlisted(container: Container, key: SessionKey) -> Record | None:
+    """A session that the directory names and does not list; None when it is gone."""
+    try:
+        session = await container.directory.find(key)
+    except CorruptStoreError as error:
+        return {
+            "kind": "missing",
+            "what": "session_record",
+            "session": key.session,
+            "reason": str(error),
+        }
+    return record("session", session) if session else None
+
+
+async def _of_stores(container: Container, key: SessionKey) -> AsyncIterator[Record]:
     version: int | None = None
     while states := await container.journal.history(key, limit=PAGE, before_version=version):
         for entry in states:

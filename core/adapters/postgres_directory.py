@@ -2,8 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
-from core.adapters.directory_rows import MOST_UNREADABLE, Idle, idle_of, place_of, record_of
+from core.adapters.directory_rows import (
+    MOST_UNREADABLE,
+    Idle,
+    Row,
+    idle_of,
+    page_of,
+    place_of,
+    record_of,
+)
 from core.adapters.json_codec import encode
 from core.adapters.postgres_database import PostgresDatabase, page_size
 from core.adapters.postgres_schema import Connection
@@ -18,7 +27,7 @@ _PAGE = """
      WHERE app = %(app)s AND user_id = %(user)s AND (%(before)s::text IS NULL
            OR (active_at, session) < (SELECT active_at, session FROM session_directory
                WHERE app = %(app)s AND user_id = %(user)s AND session = %(before)s))
-     ORDER BY active_at DESC, session DESC LIMIT %(limit)s
+     ORDER BY active_at DESC, session DESC LIMIT %(size)s OFFSET %(passed)s
 """
 
 
@@ -46,31 +55,38 @@ class PostgresSessionDirectory(RecordChanges):
 
     async def stamp(self, key: SessionKey) -> str | None:
         """SHA-256 of the record's stored text, made by the server."""
+        # Searched, not parsed: the server reads neither damaged JSON nor half surrogate pairs.
         rows = await self._database.read(
             lambda connection: connection.execute(
-                "SELECT encode(sha256(convert_to(body, 'UTF8')), 'hex') FROM session_directory "
-                "WHERE app = %s AND user_id = %s AND session = %s "
-                "AND (body::json ->> 'deleted_at') IS NULL",
+                "SELECT encode(sha256(convert_to(body, 'UTF8')), 'hex'), "
+                "position('\"deleted_at\":null' in body) > 0 FROM session_directory "
+                "WHERE app = %s AND user_id = %s AND session = %s",
                 key,
             ).fetchall()
         )
-        return str(rows[0][0]) if rows else None
+        if not rows:
+            return None
+        [(stamp, stands)] = rows
+        return str(stamp) if stands or await self.find(key) is not None else None
 
     async def list(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
     ) -> Sequence[SessionRecord]:
         """A page of sessions, most recently active first."""
 
-        def work(connection: Connection) -> list[SessionRecord]:
+        def read(connection: Connection, size: int, passed: int) -> list[Row]:
             values = {
                 "app": tenant.app,
                 "user": tenant.user,
                 "before": before,
-                "limit": page_size(limit),
+                "size": size,
+                "passed": passed,
             }
-            return [record_of(*row) for row in connection.execute(_PAGE, values).fetchall()]
+            return connection.execute(_PAGE, values).fetchall()
 
-        return await self._database.read(work)
+        return await self._database.read(
+            lambda connection: page_of(tenant, partial(read, connection), limit=page_size(limit))
+        )
 
     async def idle(
         self, app: str, *, since: datetime, limit: int = 50, after: Idle | None = None

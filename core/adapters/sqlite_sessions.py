@@ -3,9 +3,18 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 
-from core.adapters.directory_rows import MOST_UNREADABLE, Idle, idle_of, place_of, record_of
+from core.adapters.directory_rows import (
+    MOST_UNREADABLE,
+    Idle,
+    Row,
+    idle_of,
+    page_of,
+    place_of,
+    record_of,
+)
 from core.adapters.json_codec import encode
 from core.adapters.record_changes import RecordChanges
 from core.adapters.sqlite_database import SqliteDatabase
@@ -48,18 +57,19 @@ class SqliteSessionDirectory(RecordChanges):
     ) -> Sequence[SessionRecord]:
         """A page of sessions, most recently active first."""
 
-        def work(connection: sqlite3.Connection) -> list[SessionRecord]:
-            rows = connection.execute(
+        def read(connection: sqlite3.Connection, size: int, passed: int) -> list[Row]:
+            return connection.execute(
                 "SELECT session, CAST(body AS BLOB) FROM session_directory "
                 "WHERE app = ?1 AND user = ?2 AND (?3 IS NULL "
                 "OR (active_at, session) < (SELECT active_at, session FROM session_directory "
                 "WHERE app = ?1 AND user = ?2 AND session = ?3)) "
-                "ORDER BY active_at DESC, session DESC LIMIT ?4",
-                (*tenant, before, max(limit, 0)),
+                "ORDER BY active_at DESC, session DESC LIMIT ?4 OFFSET ?5",
+                (*tenant, before, size, passed),
             ).fetchall()
-            return [record_of(session, body) for session, body in rows]
 
-        return await self._database.read(work)
+        return await self._database.read(
+            lambda connection: page_of(tenant, partial(read, connection), limit=limit)
+        )
 
     async def idle(
         self, app: str, *, since: datetime, limit: int = 50, after: Idle | None = None

@@ -30,7 +30,8 @@ class SessionDirectory(Protocol):
     ) -> Sequence[SessionRecord]:
         """A page of sessions, deleted ones with kept notes included, most recently active first.
 
-        `before` is the session that ended the previous page.
+        `before` is the session that ended the previous page. One that cannot be read is passed
+        over with an error in the log; `names` has it.
         """
         ...
 

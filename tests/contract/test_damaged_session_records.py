@@ -1,0 +1,87 @@
+"""Session records that cannot be read: what else the directory tells."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.adapters.cached_text import stamp_of
+from core.adapters.json_codec import encode
+from core.container import Container
+from core.errors import CorruptStoreError
+from schemas.memory import Summary
+from schemas.tenancy import SessionKey
+from tests.contract.test_session_directory import later
+from tests.contract.values import KEY
+from tests.fakes.clock import START
+from tests.fakes.place import Place
+
+DAMAGED = ("{", '{"from": "a newer program"}')
+
+
+@pytest.fixture
+async def stores(place: Place) -> AsyncIterator[Container]:
+    opened = place.open()
+    yield opened
+    await opened.close()
+
+
+async def begin(stores: Container, count: int) -> None:
+    for number in range(count):
+        key = KEY._replace(session=f"s{number}")
+        # Two at a time, so that ties are paged over too.
+        await stores.directory.open(key, at=START + later(number // 2), memory="acc")
+
+
+def damage(place: Place, *sessions: str, body: str = "{") -> None:
+    for name in sessions:
+        place.execute("UPDATE session_directory SET body = ? WHERE session = ?", body, name)
+
+
+async def listed(stores: Container, *, limit: int) -> list[str]:
+    seen: list[str] = []
+    before: str | None = None
+    while page := await stores.directory.list(KEY.tenant, limit=limit, before=before):
+        assert len(page) <= limit
+        seen += [record.session for record in page]
+        before = page[-1].session
+    return seen
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+async def test_more_damaged_records_than_a_page_has_do_not_end_the_list(
+    place: Place, stores: Container, limit: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    await begin(stores, 9)
+    damage(place, "s0", "s3", "s4", "s5", "s6", "s8")
+    assert await listed(stores, limit=limit) == ["s7", "s2", "s1"]
+    assert "session_unreadable user='aiko' session='s5'" in caplog.text
+    assert await stores.directory.list(KEY.tenant, limit=0) == []
+    assert len(await stores.directory.names(KEY.tenant)) == 9
+
+
+async def test_hundreds_of_damaged_records_do_not_end_the_list(
+    place: Place, stores: Container
+) -> None:
+    await begin(stores, 230)
+    damage(place, *(f"s{number}" for number in range(2, 229)))
+    assert await listed(stores, limit=5) == ["s229", "s1", "s0"]
+
+
+@pytest.mark.parametrize("body", DAMAGED)
+async def test_a_damaged_record_is_said_to_be_damaged_by_its_stamp(
+    place: Place, stores: Container, body: str
+) -> None:
+    await begin(stores, 1)
+    damage(place, "s0", body=body)
+    with pytest.raises(CorruptStoreError, match="s0"):
+        await stores.directory.stamp(KEY._replace(session="s0"))
+
+
+async def test_a_record_with_half_a_surrogate_pair_has_a_stamp(stores: Container) -> None:
+    key: SessionKey = KEY
+    opened = await stores.directory.open(key, at=START, memory="summary")
+    summary = Summary(content="half \ud83d", through_turn=4, session_began=START, created_at=START)
+    await stores.directory.summarise(key, summary)
+    record = await stores.directory.find(key)
+    assert record == opened.model_copy(update={"summary": summary})
+    assert await stores.directory.stamp(key) == stamp_of(encode(record))
