@@ -5,6 +5,8 @@ The differences to ADK's own service (google-adk 2.13):
 - The Runner asks with `config=None` and gets the newest few events; the web UI leaves `config`
   out and gets them all. A turn of ours needs no history: its memory is the CCS.
 - A turn that waits for a person is loaded whole, however long ago it was.
+- What a rewind took back is not loaded without the turn before which it was: ADK would bring it
+  back.
 - Old events may be deleted, or offloaded to long-term memory and then deleted.
 - Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
   lose the protected keys, with a warning in the log.
@@ -18,7 +20,7 @@ The differences to ADK's own service (google-adk 2.13):
 - One connection stays open, where ADK opens one (and a thread) for each call.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,16 +47,19 @@ from core.adapters.bounded_sessions import (
 from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
+from core.adapters.live_events import is_part, loadable_events, rewound_to
 from core.adapters.rewinding import rewound_turns
+from core.adapters.rewound_calls import RewoundCalls
 from core.adapters.sqlite_event_rows import (
     SCHEMA,
     delete_rows,
-    forget_calls,
     has_calls,
+    read_cut,
     read_old,
     read_window,
     write_answered,
     write_opened,
+    write_rewound,
 )
 from core.adapters.sqlite_scrub import BRIEFLY_S, PATIENTLY_S, scrub_connected, still_read
 from core.adapters.sqlite_session_file import SessionFile
@@ -123,10 +128,19 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             session_id=session_id,
             config=NO_EVENTS if config is None else config,
         )
-        if session is not None and config is None:
+        if session is None:
+            return None
+        key = _key(session)
+        if config is None:
             async with self._get_db_connection() as connection:
-                bodies = await read_window(connection, _key(session), recent=self._recent_events)
-            session.events = [Event.model_validate_json(body) for body in bodies]
+                bodies, waiting = await read_window(connection, key, recent=self._recent_events)
+            events = [Event.model_validate_json(body) for body in bodies]
+            session.events = loadable_events(events, waiting=waiting)
+        elif is_part(config) and (turns := rewound_to(session.events)):
+            names = [event.id for event in session.events]
+            async with self._get_db_connection() as connection:
+                cut_short = await read_cut(connection, key, turns=turns, events=names)
+            session.events = loadable_events(session.events, cut=cut_short)
         return session
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -152,7 +166,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             raise
         hold_live(session, event, live)
         await self._note_answered(session, event)
-        await self._forget_calls(session, rewound)
+        await self._note_rewound(session, rewound)
         if begins_turn(event):
             await cut(self, _key(session), self._retention, begun=event)
         return stored
@@ -236,12 +250,15 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
                 await write_answered(connection, key, event.invocation_id, traffic)
                 await connection.commit()
 
-    async def _forget_calls(self, session: Session, turns: Collection[str]) -> None:
+    async def _note_rewound(self, session: Session, calls: RewoundCalls) -> None:
         """Nobody can answer a call that was taken back."""
-        if turns:
-            async with self._get_db_connection() as connection:
-                await forget_calls(connection, _key(session), turns)
-                await connection.commit()
+        if not calls:
+            return
+        key = _key(session)
+        async with self._get_db_connection() as connection:
+            forgotten = await write_rewound(connection, key, calls)
+            await connection.commit()
+        log_forgotten_calls(key, forgotten)
 
     async def _project(self, session: Session, event: Event) -> None:
         """Write the playbook to the app's state, and keep it out of the stored event.

@@ -70,8 +70,7 @@ async def cut(events: OldEvents, key: SessionKey, retention: Retention, *, begun
         found = await events.old_events(
             key, turns=retention.turns, limit=CUT_EVENTS, spare=begun.invocation_id
         )
-        turns = [turn for turn in _turns(found).values() if not _may_run(turn, begun.timestamp)]
-        old = [event for turn in turns for event in turn]
+        old = [event for turn in _over(found, begun.timestamp) for event in turn]
         if not old:
             return
         if retention.offload is not None:
@@ -92,6 +91,18 @@ def _turns(events: Sequence[Event]) -> dict[str, list[Event]]:
     for event in events:
         turns.setdefault(event.invocation_id or event.id, []).append(event)
     return turns
+
+
+def _over(events: Sequence[Event], now: float) -> list[list[Event]]:
+    """Turns that are over; a rewind only when all turns before it are, which it may take back."""
+    over: list[list[Event]] = []
+    running = False
+    for turn in _turns(events).values():
+        if _may_run(turn, now):
+            running = True
+        elif not (running and any(e.actions.rewind_before_invocation_id for e in turn)):
+            over.append(turn)
+    return over
 
 
 def _may_run(turn: Sequence[Event], now: float) -> bool:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from core.adapters.event_calls import OPEN_CALLS, CallTraffic
 from core.adapters.postgres_schema import Connection
+from core.adapters.rewound_calls import RewoundCalls
 from schemas.tenancy import SessionKey
 
 _PAGE = 500
@@ -45,6 +46,11 @@ _INSERT = """
                  WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s)),
             %(body)s)
     ON CONFLICT DO NOTHING
+"""
+_CUT = """
+    SELECT DISTINCT invocation_id FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND invocation_id = ANY(%(turns)s) AND event_id <> ALL(%(events)s)
 """
 _CALLS = """
     SELECT invocation_id, answered_in FROM open_calls
@@ -112,16 +118,29 @@ def read_events(
     return [body for (body,) in reversed(rows)]
 
 
-def read_window(connection: Connection, key: SessionKey, *, recent: int) -> list[str]:
-    """The newest `recent` events and those of turns that wait, each turn whole; oldest first."""
+def read_window(
+    connection: Connection, key: SessionKey, *, recent: int
+) -> tuple[list[str], set[str]]:
+    """The newest `recent` events and those of turns that wait, each turn whole; oldest first.
+
+    And which invocations wait.
+    """
     named = key._asdict()
     newest = connection.execute(_NEWEST, named | {"limit": recent}).fetchall() if recent else []
     calls = connection.execute(_CALLS, named).fetchall()
-    turns = {turn for _, turn in newest if turn}
-    turns |= {turn for turn, answered in calls if answered in {None, turn}}
+    waiting = {turn for turn, answered in calls if answered in {None, turn}}
+    turns = {turn for _, turn in newest if turn} | waiting
     if not newest and not turns:
-        return []
-    return _bodies(connection, key, turns, [row for row, _ in newest])
+        return [], waiting
+    return _bodies(connection, key, turns, [row for row, _ in newest]), waiting
+
+
+def read_cut(
+    connection: Connection, key: SessionKey, *, turns: Iterable[str], events: Iterable[str]
+) -> set[str]:
+    """Which of some turns have more than these events."""
+    named = key._asdict() | {"turns": list(turns), "events": list(events)}
+    return {turn for (turn,) in connection.execute(_CUT, named).fetchall()}
 
 
 def read_old(
@@ -185,9 +204,10 @@ def write_calls(connection: Connection, key: SessionKey, turn: str, traffic: Cal
     return forgotten
 
 
-def forget_calls(connection: Connection, key: SessionKey, turns: Iterable[str]) -> None:
-    """Forget the calls of turns that were taken back."""
-    connection.execute(_FORGET_TURNS, key._asdict() | {"turns": list(turns)})
+def write_rewound(connection: Connection, key: SessionKey, calls: RewoundCalls) -> int:
+    """Note what a rewind changed; how many older calls are no longer kept for that."""
+    connection.execute(_FORGET_TURNS, key._asdict() | {"turns": list(calls.taken)})
+    return sum(write_calls(connection, key, turn, traffic) for turn, traffic in calls.restored)
 
 
 def _newest_turns(connection: Connection, key: SessionKey, count: int) -> set[str]:

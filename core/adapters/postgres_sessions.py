@@ -10,7 +10,7 @@ key, so that writers of different keys never undo one another.
 import json
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -32,16 +32,18 @@ from core.adapters.bounded_sessions import (
 from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
+from core.adapters.live_events import is_part, loadable_events, rewound_to
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_event_rows import (
     NewEvent,
     delete_rows,
-    forget_calls,
+    read_cut,
     read_events,
     read_old,
     read_window,
     write_calls,
     write_event,
+    write_rewound,
 )
 from core.adapters.postgres_schema import Connection
 from core.adapters.postgres_session_rows import (
@@ -54,6 +56,7 @@ from core.adapters.postgres_session_rows import (
     write_state,
 )
 from core.adapters.rewinding import rewound_turns
+from core.adapters.rewound_calls import RewoundCalls
 from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
@@ -127,24 +130,35 @@ class PostgresSessionService(BoundedSessions):
         use_time_ordered_ids()
         key = SessionKey(app_name, user_id, session_id.strip())
 
-        def work(connection: Connection) -> tuple[list[Any], list[str]]:
+        def work(connection: Connection) -> tuple[list[Any], list[str], set[str]]:
             found = read_sessions(connection, key.tenant, key.session)
             if not found or (config is not None and config.num_recent_events == 0):
-                return found, []
+                return found, [], set()
             if config is None:
-                return found, read_window(connection, key, recent=self._recent_events)
-            return found, read_events(
+                return found, *read_window(connection, key, recent=self._recent_events)
+            bodies = read_events(
                 connection,
                 key,
                 limit=config.num_recent_events,
                 since=config.after_timestamp,
             )
+            return found, bodies, set()
 
-        found, events = await self._database.read(work)
+        found, bodies, waiting = await self._database.read(work)
         if not found:
             return None
         loaded = _session(key, found[0].state, found[0].updated_at)
-        loaded.events = [Event.model_validate_json(body) for body in events]
+        events = [Event.model_validate_json(body) for body in bodies]
+        if config is None:
+            loaded.events = loadable_events(events, waiting=waiting)
+        elif is_part(config) and (turns := rewound_to(events)):
+            names = [event.id for event in events]
+            cut_short = await self._database.read(
+                lambda connection: read_cut(connection, key, turns=turns, events=names)
+            )
+            loaded.events = loadable_events(events, cut=cut_short)
+        else:
+            loaded.events = events
         return loaded
 
     async def list_sessions(
@@ -223,7 +237,7 @@ class PostgresSessionService(BoundedSessions):
     async def close(self) -> None:
         """Nothing to do: the connections belong to the stores, which close them."""
 
-    async def _store(self, session: Session, event: Event, rewound: Collection[str]) -> None:
+    async def _store(self, session: Session, event: Event, rewound: RewoundCalls) -> None:
         key = _key(session)
         delta, traffic = _delta(event.actions.state_delta), call_traffic(event)
         row = NewEvent(
@@ -237,9 +251,8 @@ class PostgresSessionService(BoundedSessions):
             if not write_event(connection, key, row):
                 raise SessionNotFoundError(f"Session {session.id} not found.")
             _write_delta(connection, key, delta)
-            if rewound:
-                forget_calls(connection, key, rewound)
-            return write_calls(connection, key, event.invocation_id, traffic)
+            restored = write_rewound(connection, key, rewound) if rewound else 0
+            return restored + write_calls(connection, key, event.invocation_id, traffic)
 
         log_forgotten_calls(key, await self._database.write(work))
 

@@ -7,6 +7,7 @@ from typing import Any
 import aiosqlite
 
 from core.adapters.event_calls import OPEN_CALLS, CallTraffic
+from core.adapters.rewound_calls import RewoundCalls
 from schemas.tenancy import SessionKey
 
 SCHEMA = """
@@ -67,6 +68,12 @@ _EVENTS = """
             OR rowid IN (SELECT value FROM json_each(:rows)))
      ORDER BY timestamp, rowid
 """
+_CUT = """
+    SELECT DISTINCT invocation_id FROM events
+     WHERE app_name = :app AND user_id = :user AND session_id = :session
+       AND invocation_id IN (SELECT value FROM json_each(:turns))
+       AND id NOT IN (SELECT value FROM json_each(:events))
+"""
 _CALLS = """
     SELECT invocation_id, answered_in FROM open_calls
      WHERE app_name = :app AND user_id = :user AND session_id = :session
@@ -111,14 +118,27 @@ _DELETE = """
 """
 
 
-async def read_window(db: aiosqlite.Connection, key: SessionKey, *, recent: int) -> list[str]:
-    """The newest `recent` events and those of turns that wait, each turn whole; oldest first."""
+async def read_window(
+    db: aiosqlite.Connection, key: SessionKey, *, recent: int
+) -> tuple[list[str], set[str]]:
+    """The newest `recent` events and those of turns that wait, each turn whole; oldest first.
+
+    And which invocations wait.
+    """
     newest = await _all(db, _NEWEST, key, limit=recent) if recent else []
-    waiting = [turn for turn, answered in await _all(db, _CALLS, key) if answered in {None, turn}]
-    turns = {turn for _, turn in newest if turn} | set(waiting)
+    waiting = {turn for turn, answered in await _all(db, _CALLS, key) if answered in {None, turn}}
+    turns = {turn for _, turn in newest if turn} | waiting
     if not newest and not turns:
-        return []
-    return await _bodies(db, key, turns, [row for row, _ in newest])
+        return [], waiting
+    return await _bodies(db, key, turns, [row for row, _ in newest]), waiting
+
+
+async def read_cut(
+    db: aiosqlite.Connection, key: SessionKey, *, turns: Iterable[str], events: Iterable[str]
+) -> set[str]:
+    """Which of some turns have more than these events."""
+    found = await _all(db, _CUT, key, turns=_listed(turns), events=_listed(events))
+    return {turn for (turn,) in found}
 
 
 async def read_old(
@@ -161,9 +181,14 @@ async def write_answered(
         await _run(db, _END, key, turn=turn)
 
 
-async def forget_calls(db: aiosqlite.Connection, key: SessionKey, turns: Iterable[str]) -> None:
-    """Forget the calls of turns that were taken back."""
-    await _run(db, _FORGET_TURNS, key, turns=_listed(turns))
+async def write_rewound(db: aiosqlite.Connection, key: SessionKey, calls: RewoundCalls) -> int:
+    """Note what a rewind changed; how many older calls are no longer kept for that."""
+    await _run(db, _FORGET_TURNS, key, turns=_listed(calls.taken))
+    forgotten = 0
+    for turn, traffic in calls.restored:
+        forgotten += await write_opened(db, key, turn, traffic)
+        await write_answered(db, key, turn, traffic)
+    return forgotten
 
 
 async def has_calls(db: aiosqlite.Connection, key: SessionKey) -> bool:
