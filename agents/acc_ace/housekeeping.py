@@ -15,6 +15,7 @@ from core.container import Container
 from core.errors import AccAceError, CorruptStoreError
 from core.models.factory import build_model
 from core.models.resilient import ResilientLlm
+from core.turn.damaged_records import record_to_delete
 from core.turn.offloading import offload
 from core.turn.remembering import Past
 from core.turn.summarising import summarise
@@ -192,9 +193,9 @@ class Housekeeper:
         return True
 
     async def _own(self, kind: JobKind, key: SessionKey) -> Job:
-        """A job that its caller does now."""
+        """A job that its caller does now: work on a user, or the deletion of a session."""
         now = self._container.clock.now()
-        record = await self._container.directory.find(key) if key.session else None
+        record = await record_to_delete(self._container, key) if key.session else None
         changes = {
             "due_at": now + timedelta(seconds=_LEASE_S),
             "session_began": record.created_at if record else None,

@@ -88,7 +88,7 @@ def notes_of(
             artifact_id=_id(key, kind, text),
             # Redacted first: a secret that is cut has lost the end by which it is known.
             content=f"{kind}: {clip_tokens(redact(text), _NOTE_TOKENS)}",
-            source=f"session:{key.session}",
+            source=source_of(key),
             created_at=at,
             tenant=key.tenant,
             kind=ArtifactKind.NOTE,
@@ -98,6 +98,11 @@ def notes_of(
         )
         for kind, text, turn in quotes
     ]
+
+
+def source_of(key: SessionKey) -> str:
+    """Where the notes of a session say they come from."""
+    return f"session:{key.session}"
 
 
 def _grounded(

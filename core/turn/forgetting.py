@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 
 from core.container import Container
 from core.errors import CorruptStoreError
+from core.turn.damaged_records import outliving_notes
+from schemas.artifact import Artifact
 from schemas.job import JobKind, job_id
 from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
@@ -28,10 +30,13 @@ async def forget_undone(container: Container, key: SessionKey, turn: int) -> Non
 
 
 async def knows_session(container: Container, key: SessionKey) -> bool:
-    """Whether a store has a state, turns or the record of a session. Raises StoreError."""
+    """Whether a store has a state, turns or the record of a session, readable or not.
+
+    Raises StoreError.
+    """
     return (
         await container.journal.head(key) is not None
-        or await container.directory.find(key) is not None
+        or await _has_record(container, key, damaged=True)
         or bool(await container.evidence.list(key, limit=1))
     )
 
@@ -54,7 +59,7 @@ async def forget_words(container: Container, key: SessionKey, *, keep_notes: boo
     goes on with what is left: no summary of deleted turns is shown, and no reset of theirs hides
     new ones. After the last step, what is said under that name begins another session.
     """
-    known = await _has_record(container, key)
+    known = await _has_record(container, key, damaged=False)
     if known:
         await container.directory.unsummarise(key)
     # First what other sessions could recall.
@@ -92,11 +97,13 @@ async def withdraw_consent(container: Container, key: SessionKey) -> None:
     """
     if not await is_begun(container, key):
         return
-    record = await _record(container, key)
-    for name in record.notes if record else ():
-        note = await container.artifacts.get(key.tenant, name)
-        if record and note is not None and note.session is None and name not in record.notes_left:
-            await container.artifacts.add([note.model_copy(update={"session": key.session})])
+    try:
+        record = await _record(container, key)
+        notes = _named_notes(container, key, record)
+    except CorruptStoreError:
+        record, notes = None, _notes_made_since(container, key)
+    async for note in notes:
+        await container.artifacts.add([note.model_copy(update={"session": key.session})])
     if record and record.deleted_at is not None:
         await container.directory.delete(key, at=container.clock.now(), keep_notes=False)
     # Done again, it would keep what is left of the words.
@@ -111,12 +118,37 @@ async def is_begun(container: Container, key: SessionKey) -> bool:
         return True  # It need not be readable to be withdrawn.
 
 
-async def _has_record(container: Container, key: SessionKey) -> bool:
-    """Whether there is a record to be changed; one that cannot be read stops no deletion yet."""
+async def _has_record(container: Container, key: SessionKey, *, damaged: bool) -> bool:
+    """Whether there is a record; `damaged` is said of one that cannot be read."""
     try:
         return await container.directory.find(key) is not None
     except CorruptStoreError:
-        return False
+        return damaged
+
+
+async def _named_notes(
+    container: Container, key: SessionKey, record: SessionRecord | None
+) -> AsyncIterator[Artifact]:
+    """The notes that outlive a session, by its record; not what an earlier one of the name left."""
+    for name in record.notes if record else ():
+        note = await container.artifacts.get(key.tenant, name)
+        if record and note is not None and note.session is None and name not in record.notes_left:
+            yield note
+
+
+async def _notes_made_since(container: Container, key: SessionKey) -> AsyncIterator[Artifact]:
+    """The same, where the record cannot be read: those made since the session began.
+
+    All of them where its deletion cannot be read either.
+    """
+    try:
+        job = await container.jobs.find(job_id(JobKind.DELETE, key))
+    except CorruptStoreError:
+        job = None
+    began = job.session_began if job else None
+    async for note in outliving_notes(container, key):
+        if began is None or note.created_at >= began:
+            yield note
 
 
 async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
