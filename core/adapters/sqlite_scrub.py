@@ -29,6 +29,9 @@ _TRY_MS: Final = 100
 PAUSE_S: Final = 0.02
 _EMPTY: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
 
+_Queue = Callable[[Callable[[sqlite3.Connection], bool], sqlite3.Connection], Awaitable[bool]]
+"""Runs some work on the driver's thread."""
+
 
 def try_scrub(connection: sqlite3.Connection) -> bool:
     """Empty the log once; whether it is empty now."""
@@ -51,14 +54,10 @@ async def scrub_connected(
 
     async def attempt() -> bool:
         async with connect() as connection:
-            [(usual,)] = await connection.execute_fetchall("PRAGMA busy_timeout")
-            try:
-                # Inside: a cancelled call may still set it, so it is always set back.
-                await connection.execute_fetchall(f"PRAGMA busy_timeout = {_TRY_MS}")
-                [(busy, *_)] = await connection.execute_fetchall(_EMPTY)
-            finally:
-                await connection.execute_fetchall(f"PRAGMA busy_timeout = {usual}")
-        return not busy
+            # One job of the driver's thread: whatever becomes of this call, and of its loop, the
+            # connection waits for others as long as before.
+            queue: _Queue = connection._execute
+            return await queue(try_scrub, connection._conn)
 
     return await scrubbed(attempt, path, wait_s=wait_s)
 

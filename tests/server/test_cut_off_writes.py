@@ -134,7 +134,7 @@ async def test_a_cancelled_deletion_leaves_the_connection_as_patient_as_it_was(
     file = SessionFile(tmp_path / "sessions.db", "CREATE TABLE IF NOT EXISTS notes (text TEXT)")
     async with file.use() as connection:
         before = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
-    with gate_before("PRAGMA busy_timeout = 100") as gate:
+    with gate_before("try_scrub") as gate:
         scrub = asyncio.create_task(scrub_connected(file.use, file.path, wait_s=0))
         await gate.reached.wait()
         scrub.cancel()
