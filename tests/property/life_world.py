@@ -20,7 +20,7 @@ from tests.property.life_promises import USERS, Promises, Told, Version
 
 Kind = Literal["note", "rule", "preference"]
 
-_SAYS: dict[Kind, str] = {
+SAYS: dict[Kind, str] = {
     "note": "Note that {} listens on port 4017.",
     "rule": "Never restart {} by day.",
     "preference": "I prefer {} over tabs.",
@@ -90,7 +90,7 @@ class World(Promises):
         self.failing.plan(fault)
         answered = False
         error: BaseException | None = None
-        events = self.conversation.stream(told.key, _SAYS[kind].format(word) + more, memory=memory)
+        events = self.conversation.stream(told.key, SAYS[kind].format(word) + more, memory=memory)
         left = leaves_after
         try:
             async with aclosing(events):  # type: ignore[type-var]

@@ -1,7 +1,7 @@
 """Whatever users do with sessions, and wherever a store fails or a process dies: the promises hold.
 
 Turns of every memory, failing and abandoned ones, undo, rollback, reset, deletion, erasure,
-background work and restarts come in any order. After each, every session stands on the turns that
+background work and restarts come in any order, some of them in two processes at once. After each, every session stands on the turns that
 it must stand on, its rules are those that were given, and no word of what was undone, deleted or
 somebody else's is recalled, shown to a model or exported.
 
@@ -23,7 +23,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -33,8 +32,9 @@ from core.errors import SessionBusyError
 from schemas.memory_name import MemoryName
 from tests.fakes.postgres_server import PostgresServer
 from tests.property.failing_stores import Fault
+from tests.property.life_at_once import SharedWorld, What
 from tests.property.life_promises import USERS, Told
-from tests.property.life_world import Kind, World
+from tests.property.life_world import Kind
 
 T = TypeVar("T")
 
@@ -49,6 +49,9 @@ QUESTIONS = st.sampled_from(
 )
 USER, SESSION = st.sampled_from([0, 0, 0, 0, 1]), st.sampled_from([0, 0, 0, 1])
 PICK = st.integers(0, 20)
+WHAT: st.SearchStrategy[What] = st.sampled_from(
+    ["note", "note", "rule", "undo", "reset", "deletion"]
+)
 HOW = st.sampled_from(["fails", "dies", "is cut"])
 
 
@@ -81,7 +84,9 @@ class SessionLife(RuleBasedStateMachine):
             "memory": memory,
             "limits": {"history_tokens": 800, "turn_wait_s": 0.2},
         }
-        self.world = World(Settings(data_dir=self.directory, learning="off", idle_s=600, **options))
+        self.world = SharedWorld(
+            Settings(data_dir=self.directory, learning="off", idle_s=600, **options)
+        )
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something in the loop of this life."""
@@ -130,34 +135,40 @@ class SessionLife(RuleBasedStateMachine):
     def a_turn_whose_store_fails(self, user: int, session: int, kind: Kind, fault: Fault) -> None:
         self.run(self.world.say(self.world.told(user, session), kind, fault=fault))
 
-    @precondition(lambda self: self.world.begun())
     @rule(pick=PICK, fault=st.none() | faults(14), again=st.booleans())
     def an_undo(self, pick: int, fault: Fault | None, again: bool) -> None:
-        self.run(self.world.undo(self._one(pick), fault, again=again))
+        for told in self._picked(pick):
+            self.run(self.world.undo(told, fault, again=again))
 
-    @precondition(lambda self: self.world.begun())
     @rule(pick=PICK, version=PICK, fault=st.none() | faults(14), again=st.booleans())
     def a_rollback(self, pick: int, version: int, fault: Fault | None, again: bool) -> None:
-        self.run(self.world.roll_back(self._one(pick), version, fault, again=again))
+        for told in self._picked(pick):
+            self.run(self.world.roll_back(told, version, fault, again=again))
 
-    @precondition(lambda self: self.world.begun())
     @rule(pick=PICK, fault=st.none() | faults(12))
     def a_reset(self, pick: int, fault: Fault | None) -> None:
-        self.run(self.world.reset(self._one(pick), fault))
+        for told in self._picked(pick):
+            self.run(self.world.reset(told, fault))
 
-    @precondition(lambda self: self.world.begun())
     @rule(pick=PICK, keep=st.booleans(), fault=st.none() | faults(35), later=st.booleans())
     def a_deletion(self, pick: int, keep: bool, fault: Fault | None, later: bool) -> None:
-        self.run(self.world.delete(self._one(pick), keep=keep, fault=fault, later=later))
+        for told in self._picked(pick):
+            self.run(self.world.delete(told, keep=keep, fault=fault, later=later))
         self.run(self.world.check_gone())
 
-    @precondition(lambda self: len(self.world.whose) > 4)
+    @rule(pick=PICK, first=WHAT, second=WHAT)
+    def two_processes_at_once(self, pick: int, first: What, second: What) -> None:
+        for told in self._picked(pick):
+            self.run(self.world.two_at_once(told, first, second))
+        self.run(self.world.check_gone())
+
     @rule(user=USER, fault=st.none() | faults(35))
     def an_erasure(self, user: int, fault: Fault | None) -> None:
+        if len(self.world.whose) < 5:
+            return
         self.run(self.world.erase(USERS[user], fault))
         self.run(self.world.check_gone())
 
-    @precondition(lambda self: self.world.begun())
     @rule(
         pick=PICK,
         what=st.sampled_from(["nothing", "turn", "undo", "rollback", "reset", "deletion"]),
@@ -188,7 +199,6 @@ class SessionLife(RuleBasedStateMachine):
         else:
             self.run(self.world.keep_house(meanwhile=meanwhile))
 
-    @precondition(lambda self: self.world.begun())
     @rule()
     def a_restart(self) -> None:
         self.run(self.world.restart())
@@ -198,9 +208,13 @@ class SessionLife(RuleBasedStateMachine):
         if hasattr(self, "world"):
             self.run(self.world.check())
 
-    def _one(self, pick: int) -> Told:
+    def _picked(self, pick: int) -> list[Told]:
+        """One of the sessions that have a state, if any has.
+
+        No precondition: it would rest on which of two processes came first.
+        """
         begun = self.world.begun()
-        return begun[pick % len(begun)]
+        return [begun[pick % len(begun)]] if begun else []
 
 
 def live(life: type[SessionLife], lives: int) -> None:

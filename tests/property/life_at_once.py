@@ -1,0 +1,152 @@
+"""Two processes use one session at the same moment: it is as if one had come after the other."""
+
+import asyncio
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Literal
+
+from acc_ace.conversation import Conversation
+from config import ROLES
+from core.bootstrap import build_container
+from core.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
+from schemas.interaction import Outcome
+from schemas.tenancy import SessionKey
+from tests.property.life_model import words_in
+from tests.property.life_promises import Told, Version
+from tests.property.life_world import SAYS, World
+
+What = Literal["note", "rule", "undo", "reset", "deletion"]
+
+Seen = tuple[int, tuple[str, ...], frozenset[str]]
+"""The turn of a session, the words of its turns, and those of its rules."""
+
+
+@dataclass
+class Act:
+    """Something that a process does with a session."""
+
+    what: What
+    word: str = ""
+    is_done: bool = True
+
+
+class SharedWorld(World):
+    """A world in which a second process may come to a session."""
+
+    async def two_at_once(self, told: Told, *whats: What) -> None:
+        """Do two things with a session in two processes at once; one may find it busy."""
+        acts = [Act(what, self._new_word(told) if what in SAYS else "") for what in whats]
+        told.words -= {act.word for act in acts}
+        self.model.begin("Noted.", fails=False)
+        other = self._other_process()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for conversation, act in zip((self.conversation, other), acts, strict=True):
+                    group.create_task(_do(conversation, told.key, act, gone="deletion" in whats))
+        finally:
+            await other.close()
+        done, seen = [act for act in acts if act.is_done], await self._seen(told)
+        orders = [order for order in permutations(done) if self._expected(told, order) == seen]
+        assert orders, f"{told} is {seen} after {acts}"
+        self.dead |= {a.word: "of a turn that found the session busy" for a in acts if a.word}
+        for act in orders[0]:
+            self._took_place(self.sessions.setdefault(told.key, Told(told.key)), act)
+        await self._check_shown(told.key, orders[0])
+
+    def _other_process(self) -> Conversation:
+        """It waits longer than the first one."""
+        limits = self.settings.limits.model_copy(update={"turn_wait_s": 20.0})
+        settings = self.settings.model_copy(update={"limits": limits})
+        return Conversation(
+            build_container(settings, self.clock), models=dict.fromkeys(ROLES, self.model)
+        )
+
+    async def _seen(self, told: Told) -> Seen:
+        head = await self._head(told)
+        turns = [
+            turn
+            for turn in reversed(await self._evidence(told))
+            if turn.outcome is Outcome.ANSWERED
+        ]
+        stands = tuple(word for turn in turns for word in words_in(turn.input.text))
+        rules = " ".join(head.state.ccs.constraints) if head else ""
+        return head.state.turn if head else 0, stands, frozenset(words_in(rules))
+
+    def _expected(self, told: Told, order: Sequence[Act]) -> Seen | None:
+        """What is seen when acts came in an order; None when they cannot come so."""
+        copy = deepcopy(told)
+        for act in order:
+            if act.what == "deletion":
+                copy = Told(told.key)
+            elif act.what == "undo" and not copy.now.turn:
+                return None
+            else:
+                self._goes_on(copy, act)
+        return copy.now.turn, copy.now.stands, copy.now.rules
+
+    def _goes_on(self, told: Told, act: Act) -> None:
+        """Let a session go on by one version."""
+        now = told.now
+        match act.what:
+            case "undo":
+                target = told.before_last_turn()
+                after = replace(told.versions[target], before=target)
+            case "reset":
+                if not told.head:
+                    return
+                after = replace(now, rules=frozenset(), before=told.head)
+            case _:
+                is_rule = act.what == "rule" and self.settings.memory == "acc"
+                rules = now.rules | ({act.word} if is_rule else set())
+                after = Version(now.turn + 1, (*now.stands, act.word), rules, told.head)
+        told.head += 1
+        told.versions[told.head] = after
+
+    def _took_place(self, told: Told, act: Act) -> None:
+        """Know of an act what must come of it."""
+        if act.what == "deletion":
+            self._forget(told, keep=False)
+            return
+        left = set(told.now.stands)
+        told.unfinished = False
+        if act.word:
+            told.words.add(act.word)
+            self.dead.pop(act.word)
+        self._goes_on(told, act)
+        for word in left - set(told.now.stands):
+            self.dead[word] = "of a turn that was undone"
+
+    async def _check_shown(self, key: SessionKey, order: Sequence[Act]) -> None:
+        told = self.sessions.get(key)
+        if told is None or not order or not order[-1].word:
+            return
+        self._check_requests(told, "replay" if len(order) > 1 else self.settings.memory)
+        shown = {
+            word
+            for text in (*self.model.seen, str(await self._head(told)))
+            for word in words_in(text)
+        }
+        self.shared |= shown - told.words
+
+
+async def _do(conversation: Conversation, key: SessionKey, act: Act, *, gone: bool) -> None:
+    busy: tuple[type[AccAceError], ...] = (SessionBusyError,)
+    if gone:
+        # A turn that waited for a session does not begin another one.
+        busy = (SessionBusyError, ConflictError)
+    try:
+        match act.what:
+            case "undo":
+                # The other one has deleted the session, or undone its only turn.
+                busy = (*busy, NotFoundError)
+                await conversation.undo(key)
+            case "reset":
+                await conversation.reset(key)
+            case "deletion":
+                await conversation.forget_session(key)
+            case _:
+                await conversation.turn(key, SAYS[act.what].format(act.word))
+    except busy:
+        act.is_done = False
