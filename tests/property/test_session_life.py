@@ -1,9 +1,9 @@
 """Whatever users do with sessions, and wherever a store fails or a process dies: the promises hold.
 
 Turns of every memory, failing and abandoned ones, undo, rollback, reset, deletion, erasure,
-background work and restarts come in any order, some of them in two processes at once. After each, every session stands on the turns that
-it must stand on, its rules are those that were given, and no word of what was undone, deleted or
-somebody else's is recalled, shown to a model or exported.
+background work and restarts come in any order, some of them in two processes at once. After each,
+every session stands on the turns that it must stand on, its rules are those that were given, and no
+word of what was undone, deleted or somebody else's is recalled, shown to a model or exported.
 
 `SESSION_LIVES=1000 pytest tests/property/test_session_life.py` tries that many lives.
 """
