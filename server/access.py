@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from starlette.types import Scope
 
 from server.body import BODY
-from server.identity import header
+from server.identity import user_named
 
 PUBLIC: Final = frozenset({"/healthz", "/readyz", "/login"})
 """Routes that need no token: probes, and the page that asks for one."""
@@ -35,13 +35,16 @@ def is_open_to_tokens(scope: Scope) -> bool:
 
 
 def users_named(scope: Scope) -> Iterator[str]:
-    """Every user that the request names: in path, query, header and body."""
+    """Every user that the request names: in path, query, header and body.
+
+    Raises InputError when a name cannot be read.
+    """
     segments = scope["path"].split("/")
     yield from (user for word, user in pairwise(segments) if word == "users")
     for name, value in _query(scope):
         if name in {"user", *_USER_FIELDS}:
             yield value
-    if (named := header(scope, b"x-user")) is not None:
+    if (named := user_named(scope)) is not None:
         yield named
     fields = json_object(scope)
     yield from (str(fields[name]) for name in _USER_FIELDS if name in fields)

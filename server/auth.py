@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from core.errors import InputError
 from server.access import PUBLIC, is_open_to_tokens, users_named
 from server.body import BODY
 from server.identity import COOKIE, USER, Identities, header
@@ -96,7 +97,10 @@ def _unauthorized(scope: Scope) -> Response:
 
 
 def _detour(scope: Scope, user: str) -> Response | None:
-    return _forbidden(scope, user) or _as_user(scope, user)
+    try:
+        return _forbidden(scope, user) or _as_user(scope, user)
+    except InputError as error:
+        return problem_response(problem(422, error.code, str(error), instance=scope["path"]))
 
 
 def _forbidden(scope: Scope, user: str) -> Response | None:

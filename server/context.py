@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
+from pydantic import BeforeValidator
 
 from acc_ace.conversation import APP_NAME, Conversation
 from core.adapters.bounded_sessions import BoundedSessions
 from core.container import Container
 from core.errors import InputError
 from schemas.tenancy import SessionKey, Tenant
-from server.identity import DEFAULT_USER, USER
+from server.identity import DEFAULT_USER, USER, name_of
 from server.turn_gate import TurnGate
 
 NAME_PATTERN = r"^[^\x00-\x1f\x7f/]+$"
@@ -44,6 +45,9 @@ def get_context(request: Request) -> ServerContext:
 
 Context = Annotated[ServerContext, Depends(get_context)]
 
+_HeaderName = Annotated[str, BeforeValidator(lambda value: name_of(value.encode("latin-1")))]
+"""A name in a header: Starlette reads the bytes as Latin-1, clients write UTF-8."""
+
 
 def get_user(
     request: Request,
@@ -56,11 +60,12 @@ def get_user(
         ),
     ] = None,
     x_user: Annotated[
-        str | None,
+        _HeaderName | None,
         Header(
             max_length=NAME_LENGTH,
             pattern=NAME_PATTERN,
-            description="Who is asking, while no tokens are set. With tokens, the token decides.",
+            description="Who is asking, while no tokens are set; in UTF-8. With tokens, the token "
+            "decides.",
         ),
     ] = None,
 ) -> str:

@@ -9,6 +9,8 @@ from typing import Final
 from pydantic import SecretStr
 from starlette.types import Scope
 
+from core.errors import InputError
+
 USER: Final = "acc_ace.user"
 """Key of the request scope under which the user that a token proves is found (str)."""
 
@@ -66,11 +68,38 @@ class Identities:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of that (lower-case) name."""
-    for candidate, value in scope["headers"]:
-        if candidate == name:
-            return bytes(value).decode("latin-1")
-    return None
+    """The first header of that (lower-case) name: UTF-8, as curl sends it, else Latin-1."""
+    value = _raw(scope, name)
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def user_named(scope: Scope) -> str | None:
+    """The user that the header X-User names. Raises InputError when it is not UTF-8."""
+    value = _raw(scope, b"x-user")
+    return None if value is None else name_of(value)
+
+
+def name_of(value: bytes) -> str:
+    """The name that a header holds.
+
+    Raises InputError when it is not UTF-8: read as anything else, it might be another's name.
+    """
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "the header X-User is not UTF-8; send the name as UTF-8, or leave the header out and "
+            "name the user in the query, percent-encoded: ?user=Jos%C3%A9"
+        ) from error
+
+
+def _raw(scope: Scope, name: bytes) -> bytes | None:
+    return next((bytes(value) for each, value in scope["headers"] if each == name), None)
 
 
 def _digest(token: str) -> bytes:
