@@ -356,7 +356,10 @@ def google_credentials() -> str | None:
 
 
 def names_set() -> tuple[str, ...]:
-    """Names with our prefix that the environment or `.env` sets; never their values."""
+    """Names with our prefix that the environment or `.env` sets; never their values.
+
+    Raises ConfigError when `.env` cannot be read.
+    """
     prefix = Settings.model_config.get("env_prefix", "")
     names = (*os.environ, *_in_file())
     return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
@@ -364,11 +367,26 @@ def names_set() -> tuple[str, ...]:
 
 def _in_file() -> dict[str, str | None]:
     env_file = Settings.model_config.get("env_file")
-    return dotenv_values(str(env_file), encoding="utf-8") if env_file else {}
+    if not env_file:
+        return {}
+    try:
+        return dotenv_values(str(env_file), encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{Path(str(env_file)).absolute()} is not UTF-8 (line {line}); save it as UTF-8"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"{Path(str(env_file)).absolute()} cannot be read ({error.strerror}); let this user "
+            "read it, or move it away"
+        ) from error
 
 
 def load_settings() -> Settings:
     """Read the settings; raises ConfigError that names each wrong one and what is allowed.
+
+    Also for a `.env` that cannot be read.
 
     Google's variables in `.env` become the process's own, where it has none of that name.
     """
@@ -400,6 +418,8 @@ def _parse_tokens(text: str) -> dict[str, str]:
             raise ValueError("expected 'user:token' pairs, comma-separated")
         if user in tokens:
             raise ValueError("a user is named twice")
+        if (other := next((name for name in tokens if tokens[name] == token), None)) is not None:
+            raise ValueError(f"{other} and {user} have the same token; give each one of their own")
         tokens[user] = token
     return tokens
 

@@ -46,8 +46,8 @@ def examine(*, online: bool) -> Iterator[Finding]:
     yield check_python()
     yield check_adk()
     yield check_sqlite()
-    yield from check_names(names_set())
     try:
+        yield from check_names(names_set())
         settings = load_settings()
     except ConfigError as error:
         yield problem("settings", str(error), "mend it; the checks that need settings are left out")
