@@ -16,6 +16,7 @@ from core.container import Container
 from core.domain.commit_gate import GateResult
 from core.domain.prompt import Prompt
 from core.domain.selection import select_bullets
+from core.domain.unpinned_rules import warning_of_unpinned
 from core.ports.token_counter import TokenCounter
 from core.turn.committing import commit_state
 from core.turn.remembering import Past, remember
@@ -44,6 +45,7 @@ class Historian(ContentlessStage):
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Carry the state over and choose. Raises InputTooLargeError or StoreError."""
         with record.stage("recaller"):
+            self._warn(record)
             state = record.previous.model_copy(
                 update={"version": record.previous.version + 1, "turn": record.previous.turn + 1}
             )
@@ -76,6 +78,12 @@ class Historian(ContentlessStage):
                 Job.of(JobKind.SUMMARISE, record.key, at=self._container.clock.now())
             )
         return {keys.CCS: state.to_state()}
+
+    def _warn(self, record: TurnRecord) -> None:
+        """Whoever sets or releases a rule is told at once, also by the model, that none is kept."""
+        turn_input = needed(record.turn_input, "turn_input", self.name)
+        told = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
+        record.warn(*([told] if told else []))
 
     def _past(self, record: TurnRecord) -> Past:
         session = record.session

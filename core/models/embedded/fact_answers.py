@@ -72,7 +72,7 @@ def answer_order(situation: Situation) -> Said | None:
     if not wanted:
         return None
     known = bearing_on(situation, wanted[0], limit=3)
-    lines = [say("cannot_act", situation.language), say("allowed", situation.language)]
+    lines = [say("cannot_act", situation.language), situation.tell_rule("allowed")]
     if known:
         lines += [say("known", situation.language), *quoted_lines(known)]
     used = tuple(fact.cite for fact in known if fact.cite.startswith("b-"))

@@ -30,6 +30,9 @@ from schemas.generation import GeneratorOutput
 _LABEL_TURNS = 1
 """Turns at the start of a session whose answers carry the label."""
 
+_NOTE_TOKENS = 120
+"""Of a warning that is passed on."""
+
 
 def generate(prompt: Prompt) -> GeneratorOutput | Call:
     """The answer to x_t, or the tool call that it needs first."""
@@ -62,7 +65,7 @@ def _output(situation: Situation, said: Said) -> GeneratorOutput:
 
 def _notes(situation: Situation) -> Iterable[str]:
     for warning in situation.warnings[:2]:
-        yield say("warning", situation.language, what=clip_tokens(warning, 60))
+        yield say("warning", situation.language, what=clip_tokens(warning, _NOTE_TOKENS))
 
 
 def _tool(situation: Situation) -> Said | Call | None:

@@ -62,9 +62,10 @@ def confirm_rules(situation: Situation) -> Said | None:
     amended = amended_in(state.ccs.episodic_trace)
     for pin in _pins_of_turn(situation):
         name = "amended" if amended and _amends(pin.quote) else "new_rule"
-        lines.append(say(name, language, rule=pin.text, cite=cited(pin.id)))
-    if not lines and _released(situation):
-        lines = [say("released", language), *rule_lines(situation)]
+        cite = cited(state.constraint_id(pin.text))
+        lines.append(situation.tell_rule(name, rule=pin.text, cite=cite))
+    if not lines:
+        lines = _release_lines(situation)
     span = detect_goal(situation.text)
     if span is not None and span.text in state.ccs.goal_orientation:
         lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
@@ -88,6 +89,20 @@ def _pins_of_turn(situation: Situation) -> list[ConstraintPin]:
 
 def _amends(quote: str) -> bool:
     return release_cues.amends(normalise(quote))
+
+
+def _release_lines(situation: Situation) -> list[str]:
+    """What to say of the rules that x_t released, or meant to release; empty for none."""
+    if situation.state.pinned:
+        if not _released(situation):
+            return []
+        return [say("released", situation.language), *rule_lines(situation)]
+    if situation.state.ended:
+        rules = " / ".join(situation.state.ended)
+        return [situation.tell_rule("released", rule=rules), *rule_lines(situation)]
+    if unmatched_release(situation.text, situation.state.pins) is None:
+        return []
+    return [say("unpinned_not_released", situation.language), *rule_lines(situation)]
 
 
 def _released(situation: Situation) -> bool:
@@ -115,7 +130,7 @@ def permit(situation: Situation) -> Said | None:
         )
         if match.score >= 0.3
     ]
-    lines = [say("allowed", situation.language), *quoted_lines(near[:2])]
+    lines = [situation.tell_rule("allowed"), *quoted_lines(near[:2])]
     return Said(tuple(lines), "checked the request against the constraints")
 
 
@@ -130,9 +145,7 @@ def take_claim(situation: Situation) -> Said | None:
         conflict = find_conflict(what, situation.state.ccs.constraints)
         if conflict is not None:
             cite = cited(situation.state.constraint_id(conflict.constraint))
-            lines.append(
-                say("claim_conflict", situation.language, rule=conflict.constraint, cite=cite)
-            )
+            lines.append(situation.tell_rule("claim_conflict", rule=conflict.constraint, cite=cite))
         return Said(tuple(lines), "reported speech sets and lifts nothing")
     return None
 
@@ -141,13 +154,13 @@ def rule_lines(situation: Situation, *, about: str = "") -> list[str]:
     """The constraints that a question is about, or all when it singles none out."""
     constraints = situation.state.ccs.constraints
     if not constraints:
-        return [say("no_rules", situation.language)]
+        return [situation.tell_rule("no_rules")]
     topics = actions_in(about) - {"name"}
     near = [text for text in constraints if topics & actions_in(text)]
     if topics and not near:
-        return [say("no_such_rule", situation.language), *rule_lines(situation)]
+        return [situation.tell_rule("no_such_rule"), *rule_lines(situation)]
     constraints = near or constraints
     return [
-        say("rules", situation.language),
+        situation.tell_rule("rules"),
         *(f"- {text}{cited(situation.state.constraint_id(text))}" for text in constraints),
     ]

@@ -20,7 +20,7 @@ from core.models.embedded.views import (
     texts_of,
     turn_input_of,
 )
-from core.models.embedded.wording import Language
+from core.models.embedded.wording import Language, say
 from schemas.authority import Authority
 from schemas.interaction import TurnInput
 
@@ -56,6 +56,10 @@ class Situation:
     def options(self) -> list[str]:
         """Options on offer."""
         return offered_options(self.state.ccs.episodic_trace)
+
+    def tell_rule(self, name: str, **values: object) -> str:
+        """A sentence about rules; of rules that are only read off messages, what is true then."""
+        return say(name if self.state.pinned else f"unpinned_{name}", self.language, **values)
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def situation_of(prompt: Prompt) -> Situation:
 
 def _state(prompt: Prompt, current: TurnInput) -> StateView:
     """The state that the request brings, or what its messages tell where it brings none."""
-    if "state" in prompt.inputs or not (prompt.earlier or "recalled" in prompt.inputs):
+    if "state" in prompt.inputs:
         return state_of(prompt.inputs.get("state"))
     said = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
     return state_of_transcript(

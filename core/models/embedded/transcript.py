@@ -25,6 +25,7 @@ from schemas.commit import ConstraintPin
 
 _OPENING = re.compile(r'<artifact id="([^"]{1,200})"')
 _MARGIN = "| "
+_NAMED = re.compile(r"\[(c-\d{4,9})\]")
 _MAX_FACTS = 200
 _MAX_RELATIONS = 60
 _PASSAGE_FACTS = 3
@@ -47,7 +48,7 @@ def state_of_transcript(
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
     told = [*reversed([item.text for item in (*said, current)]), summary]
     facts = unique(fact for text in reversed(spoken) for fact in facts_of(text))
-    pins = _rules([*split_sentences(summary), *spoken])
+    pins, ended = _rules([*split_sentences(summary), *spoken], _cited(answers))
     ccs = empty_ccs().model_copy(
         update={
             "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
@@ -60,29 +61,49 @@ def state_of_transcript(
             "retrieved_artifacts": list(_passages(texts_of(inputs.get("recalled")))),
         }
     )
-    return StateView(ccs=ccs, pins=tuple(pins), turn=len(spoken))
+    return StateView(
+        ccs=ccs,
+        pins=tuple(pins),
+        turn=len(spoken),
+        pinned=False,
+        ended=ended if current.by_user else (),
+    )
 
 
-def _rules(spoken: Sequence[str]) -> list[ConstraintPin]:
-    """The rules in force after all that was said, oldest first."""
+def _cited(answers: Sequence[str]) -> list[tuple[str, str]]:
+    """Lines of answers that name one constraint, newest first, each with its id.
+
+    A memory that pins gave them, so that a rule can be released here by the id that it was given.
+    """
+    lines = (line for answer in reversed(answers) for line in answer.splitlines())
+    named = ((line, _NAMED.findall(line)) for line in lines)
+    return [(line, ids[0]) for line, ids in named if len(ids) == 1]
+
+
+def _rules(
+    spoken: Sequence[str], cited: Sequence[tuple[str, str]]
+) -> tuple[list[ConstraintPin], tuple[str, ...]]:
+    """The rules in force after all that was said, oldest first, and those that the last ended."""
     pins: list[ConstraintPin] = []
+    ended: tuple[str, ...] = ()
     number = 0
     for turn, text in enumerate(spoken, start=1):
         changes = detect_changes(text, pins)
         gone = {change.constraint_id for change in changes}
+        ended = tuple(pin.text for pin in pins if pin.id in gone)
         pins = [pin for pin in pins if pin.id not in gone]
         amended = [change.new_text for change in changes if change.new_text]
         for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
             if rule not in {pin.text for pin in pins}:
                 number += 1
-                pins.append(_pin(number, rule, turn))
-    return pins
+                name = next((id_ for line, id_ in cited if rule in line), f"said-{number}")
+                pins.append(_pin(name, rule, turn))
+    return pins, ended
 
 
-def _pin(number: int, rule: str, turn: int) -> ConstraintPin:
-    return ConstraintPin(
-        id=f"c-{number:04d}", text=rule, authority=Authority.USER, origin_turn=turn, quote=rule
-    )
+def _pin(name: str, rule: str, turn: int) -> ConstraintPin:
+    """A rule that was said; nobody can release it by a name that it was given here."""
+    return ConstraintPin(id=name, text=rule, authority=Authority.USER, origin_turn=turn, quote=rule)
 
 
 def _goal(spoken: Sequence[str]) -> str:

@@ -21,9 +21,15 @@ class StateView:
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...] = ()
     turn: int = 0
+    pinned: bool = True
+    """False for what was read off messages: its rules hold while those are shown, no longer."""
+    ended: tuple[str, ...] = ()
+    """Rules read off messages that x_t released or amended."""
 
     def constraint_id(self, text: str) -> str:
         """The id of a constraint's pin, or '' for a constraint without one."""
+        if not self.pinned:
+            return ""
         return next((pin.id for pin in self.pins if pin.text == text), "")
 
 
