@@ -50,6 +50,8 @@ from core.adapters.event_retention import Retention, cut
 from core.adapters.live_events import is_part, loadable_events, rewound_to
 from core.adapters.rewinding import rewound_turns
 from core.adapters.rewound_calls import RewoundCalls
+from core.adapters.sqlite_base_state import SCHEMA as BASE_SCHEMA
+from core.adapters.sqlite_base_state import keep_base, read_base
 from core.adapters.sqlite_event_rows import (
     SCHEMA,
     delete_rows,
@@ -93,7 +95,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         self._recent_events = recent_events
         self._retention = retention or Retention()
         self._on_delete = on_delete or only_here
-        self._file = SessionFile(path, CREATE_SCHEMA_SQL + SCHEMA, wait_s=wait_s)
+        self._file = SessionFile(path, CREATE_SCHEMA_SQL + SCHEMA + BASE_SCHEMA, wait_s=wait_s)
 
     async def create_session(
         self,
@@ -182,6 +184,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
         async with self._get_db_connection() as connection:
+            await keep_base(connection, key, events)
             await delete_rows(connection, key, events)
             await connection.commit()
 
@@ -196,6 +199,11 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         """Delete a session and nothing else; the caller holds it."""
         await super().delete_session(app_name=key.app, user_id=key.user, session_id=key.session)
         await scrub_connected(self._get_db_connection, self.path, wait_s=BRIEFLY_S)
+
+    async def base_state(self, key: SessionKey) -> dict[str, Any]:
+        """A session's own state before its oldest event; empty when nothing is known of it."""
+        async with self._get_db_connection() as connection:
+            return await read_base(connection, key)
 
     async def erase_shared(self, app_name: str, user_id: str) -> None:
         """Delete what the sessions of a user share, and the bytes of those that were dropped.

@@ -37,6 +37,10 @@ class BoundedSessions(BaseSessionService):
         """Delete a session and nothing else; the caller holds it."""
 
     @abstractmethod
+    async def base_state(self, key: SessionKey) -> dict[str, Any]:
+        """A session's own state before its oldest event; empty when nothing is known of it."""
+
+    @abstractmethod
     async def erase_shared(self, app_name: str, user_id: str) -> None:
         """Delete what the sessions of a user share, and the bytes of those that were dropped."""
 

@@ -10,14 +10,13 @@ key, so that writers of different keys never undo one another.
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session, State
-from google.adk.sessions._session_util import extract_json_safe_state_delta
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
 from core.adapters.bounded_sessions import (
@@ -33,6 +32,7 @@ from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
 from core.adapters.live_events import is_part, loadable_events, rewound_to
+from core.adapters.postgres_base_state import keep_base, read_base, write_base
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_event_rows import (
     NewEvent,
@@ -53,22 +53,14 @@ from core.adapters.postgres_session_rows import (
     read_user_state,
     write_session,
     write_shared_state,
-    write_state,
 )
+from core.adapters.postgres_state_delta import state_delta, write_delta
 from core.adapters.rewinding import rewound_turns
 from core.adapters.rewound_calls import RewoundCalls
 from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
 from schemas.tenancy import SessionKey, Tenant
-
-
-class _Delta(NamedTuple):
-    """A change of state, by whom it belongs to; keys without their prefix."""
-
-    app: Mapping[str, Any]
-    user: Mapping[str, Any]
-    session: Mapping[str, Any]
 
 
 class PostgresSessionService(BoundedSessions):
@@ -106,13 +98,14 @@ class PostgresSessionService(BoundedSessions):
         use_time_ordered_ids()
         name = (session_id or "").strip() or str(uuid.uuid4())
         key = SessionKey(app_name, user_id, name)
-        delta = _delta(storable(protected(state, name) or {}))
+        delta = state_delta(storable(protected(state, name) or {}))
         now = time.time()
 
         def work(connection: Connection) -> dict[str, Any]:
             if not write_session(connection, key, now):
                 raise AlreadyExistsError(f"Session with id {name} already exists.")
-            _write_delta(connection, key, delta)
+            write_delta(connection, key, delta)
+            write_base(connection, key, delta.session)
             return read_sessions(connection, key.tenant, name)[0].state
 
         state_now = await self._database.write(work)
@@ -227,7 +220,16 @@ class PostgresSessionService(BoundedSessions):
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
-        await self._database.write(lambda connection: delete_rows(connection, key, events))
+
+        def work(connection: Connection) -> None:
+            keep_base(connection, key, events)
+            delete_rows(connection, key, events)
+
+        await self._database.write(work)
+
+    async def base_state(self, key: SessionKey) -> dict[str, Any]:
+        """A session's own state before its oldest event; empty when nothing is known of it."""
+        return await self._database.read(lambda connection: read_base(connection, key))
 
     async def erase_shared(self, app_name: str, user_id: str) -> None:
         """Delete what the sessions of a user share."""
@@ -239,7 +241,7 @@ class PostgresSessionService(BoundedSessions):
 
     async def _store(self, session: Session, event: Event, rewound: RewoundCalls) -> None:
         key = _key(session)
-        delta, traffic = _delta(event.actions.state_delta), call_traffic(event)
+        delta, traffic = state_delta(event.actions.state_delta), call_traffic(event)
         row = NewEvent(
             event.id,
             event.invocation_id,
@@ -250,7 +252,7 @@ class PostgresSessionService(BoundedSessions):
         def work(connection: Connection) -> int:
             if not write_event(connection, key, row):
                 raise SessionNotFoundError(f"Session {session.id} not found.")
-            _write_delta(connection, key, delta)
+            write_delta(connection, key, delta)
             restored = write_rewound(connection, key, rewound) if rewound else 0
             return restored + write_calls(connection, key, event.invocation_id, traffic)
 
@@ -274,21 +276,6 @@ class PostgresSessionService(BoundedSessions):
 
 def _key(session: Session) -> SessionKey:
     return SessionKey(session.app_name, session.user_id, session.id)
-
-
-def _delta(state: dict[str, Any]) -> _Delta:
-    parts = extract_json_safe_state_delta(state)
-    return _Delta(parts["app"], parts["user"], parts["session"])
-
-
-def _write_delta(connection: Connection, key: SessionKey, delta: _Delta) -> None:
-    write_state(connection, key, _encoded(delta.session))
-    write_shared_state(connection, key.app, key.user, _encoded(delta.user))
-    write_shared_state(connection, key.app, None, _encoded(delta.app))
-
-
-def _encoded(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: json.dumps(value) for name, value in values.items()}
 
 
 def _session(key: SessionKey, state: dict[str, Any], updated_at: float) -> Session:

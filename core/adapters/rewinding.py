@@ -5,13 +5,12 @@ delete every key of the state that was last written before them.
 """
 
 from google.adk.events import Event
-from google.adk.sessions import Session, State
+from google.adk.sessions import Session
 
+from core.adapters.base_state import own_changes
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.rewound_calls import RewoundCalls, rewound_calls
-from schemas.state import PERSISTED
-
-_ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
+from schemas.tenancy import SessionKey
 
 
 async def rewound_turns(sessions: BoundedSessions, session: Session, event: Event) -> RewoundCalls:
@@ -31,11 +30,8 @@ async def rewound_turns(sessions: BoundedSessions, session: Session, event: Even
     if before not in names:
         return RewoundCalls()
     begun = names.index(before)
-    held = {key: v for each in events[:begun] for key, v in each.actions.state_delta.items()}
-    changed = {key for each in events[begun:] for key in each.actions.state_delta}
-    event.actions.state_delta = {
-        key: held.get(key)
-        for key in sorted(changed)
-        if not key.startswith(_ELSEWHERE) and key not in PERSISTED
-    }
+    key = SessionKey(session.app_name, session.user_id, session.id)
+    held = {**await sessions.base_state(key), **own_changes(events[:begun])}
+    changed = own_changes(events[begun:])
+    event.actions.state_delta = {name: held.get(name) for name in sorted(changed)}
     return rewound_calls(events, event)

@@ -15,6 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from core.adapters.adk_session import BoundedSessionService
+from core.adapters.event_retention import Retention
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_sessions import PostgresSessionService
 from tests.fakes.scripted_llm import ScriptedLlm, call
@@ -23,7 +24,7 @@ from tests.pipeline.desk import result_of
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 RUN: dict[str, Any] = {"user_id": "aiko", "session_id": "s-1"}
 
-Open = Callable[[int], BaseSessionService]
+Open = Callable[..., BaseSessionService]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -32,8 +33,10 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
     if request.param == "sqlite":
         services: list[BoundedSessionService] = []
 
-        def in_file(recent: int) -> BaseSessionService:
-            services.append(BoundedSessionService(tmp_path / "s.db", recent_events=recent))
+        def in_file(recent: int, retention: Retention | None = None) -> BaseSessionService:
+            services.append(
+                BoundedSessionService(tmp_path / "s.db", recent_events=recent, retention=retention)
+            )
             return services[-1]
 
         yield in_file
@@ -41,7 +44,9 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
-        yield lambda recent: PostgresSessionService(database, recent_events=recent)
+        yield lambda recent, retention=None: PostgresSessionService(
+            database, recent_events=recent, retention=retention
+        )
         await database.close()
 
 
@@ -113,6 +118,47 @@ async def test_a_rewind_brings_back_what_a_turn_that_is_no_longer_loaded_had_wri
     assert await cart(service) == "coffee"
     await rewind(running, changed)
     assert await cart(service) == "tea"
+
+
+async def test_a_rewind_brings_back_what_the_session_began_with(open_service: Open) -> None:
+    llm = ScriptedLlm().on("generator", call("put", what="coffee"), "Done.")
+    service = open_service(50)
+    await service.create_session(**HERE, state={"cart": "tea"})
+    running = runner(service, llm)
+    changed = await say(running, "Coffee, please.")
+    assert await cart(service) == "coffee"
+    await rewind(running, changed)
+    assert await cart(service) == "tea"
+
+
+async def test_a_rewind_brings_back_what_a_deleted_event_had_written(open_service: Open) -> None:
+    llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.", "Two.", "Three.", "Four.")
+    llm.on("generator", call("put", what="coffee"), "Done.")
+    service = open_service(50, Retention(2))
+    running = runner(service, llm)
+    for text in ("Tea, please.", "How much?", "And now?", "And then?"):
+        await say(running, text)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert not [e for e in session.events if "cart" in e.actions.state_delta]
+    changed = await say(running, "Coffee instead.")
+    await rewind(running, changed)
+    assert await cart(service) == "tea"
+
+
+async def test_a_key_that_no_event_before_the_turn_wrote_is_gone_after_a_rewind(
+    open_service: Open,
+) -> None:
+    llm = ScriptedLlm().on("generator", "Hello.", call("put", what="coffee"), "Done.")
+    service = open_service(50)
+    await service.create_session(**HERE, state={"name": "Aiko", "user:tea": "green"})
+    running = runner(service, llm)
+    await say(running, "Hello.")
+    changed = await say(running, "Coffee, please.")
+    await rewind(running, changed)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    assert session.state == {"name": "Aiko", "user:tea": "green", "cart": None}
 
 
 async def test_a_call_that_was_taken_back_can_no_longer_be_answered(open_service: Open) -> None:
