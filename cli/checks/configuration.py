@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pydantic import BaseModel
 
 from cli.checks.finding import Finding, note, ok, problem
+from cli.checks.storage import why_unseen
 from config import Settings
 from core.errors import ConfigError
 
@@ -32,7 +33,8 @@ def setting_names() -> tuple[str, ...]:
 
 def check_agent_dir(settings: Settings) -> Finding:
     """Whether the ADK apps are where the settings say."""
-    if (settings.agent_dir / "acc_ace" / "agent.py").is_file():
+    app = settings.agent_dir / "acc_ace" / "agent.py"
+    if why_unseen(app) is None and app.is_file():
         return ok("agent_dir", str(settings.agent_dir))
     return problem(
         "agent_dir",
@@ -46,6 +48,9 @@ def check_files_dir(settings: Settings) -> Finding:
     folder = settings.files_dir
     if folder is None:
         return ok("files_dir", "unset: the read_file tool reads nothing")
+    if (unseen := why_unseen(folder)) is not None:
+        detail = f"{folder} cannot be looked at: {unseen}"
+        return problem("files_dir", detail, "let this user in, or change ACC_ACE_FILES_DIR")
     if folder.is_dir():
         return ok("files_dir", str(folder))
     return problem(

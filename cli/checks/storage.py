@@ -1,9 +1,10 @@
-"""The data directory, the disk and the databases. Nothing is created or changed."""
+"""The data directory, the disk and the databases. Nothing is changed, and nothing is left."""
 
 import asyncio
 import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -32,14 +33,25 @@ def check_data_dir(settings: Settings) -> Finding:
         )
     if settings.store == "postgres":
         return ok("data_dir", "not used: ACC_ACE_STORE=postgres")
-    path = settings.data_dir.absolute()
+    return _check_folder(settings.data_dir.absolute())
+
+
+def _check_folder(path: Path) -> Finding:
+    if (unseen := why_unseen(path)) is not None:
+        detail = f"{path} cannot be looked at: {unseen}"
+        return problem("data_dir", detail, "let this user in, or change ACC_ACE_DATA_DIR")
     nearest = _nearest(path)
     fix = "make it writable for this user, or change ACC_ACE_DATA_DIR"
     if not nearest.is_dir():
         return problem("data_dir", f"{nearest} is not a folder", "change ACC_ACE_DATA_DIR")
     if not os.access(nearest, os.W_OK | os.X_OK):
         return problem("data_dir", f"{nearest} is not writable", fix)
-    return ok("data_dir", str(path) if nearest == path else f"{path}, created at the first turn")
+    if nearest == path:
+        return ok("data_dir", str(path))
+    if (reason := _why_not_made(nearest)) is not None:
+        detail = f"no folder can be made in {nearest}: {reason}"
+        return problem("data_dir", detail, "change ACC_ACE_DATA_DIR")
+    return ok("data_dir", f"{path}, created at the first turn")
 
 
 def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
@@ -62,7 +74,8 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
     if settings.store == "postgres":
         yield _check_postgres(settings)
         return
-    paths = sorted(settings.data_dir.glob("*.db")) if settings.data_dir.is_dir() else []
+    seen = why_unseen(settings.data_dir) is None and settings.data_dir.is_dir()
+    paths = sorted(settings.data_dir.glob("*.db")) if seen else []
     if not paths:
         yield ok("database", "not created yet")
     for path in paths:
@@ -114,6 +127,27 @@ def _complaint(error: StoreError) -> Finding:
 _RESTORE = "restore it from a backup, or move it away to start with an empty memory"
 
 
+def why_unseen(path: Path) -> str | None:
+    """Why it cannot be known whether the path exists; None when it can."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def _nearest(path: Path) -> Path:
     """The path itself, or the nearest parent that exists."""
-    return next((each for each in (path, *path.parents) if each.exists()), path)
+    each = (path, *path.parents)
+    return next((one for one in each if why_unseen(one) is None and one.exists()), path)
+
+
+def _why_not_made(folder: Path) -> str | None:
+    """Why nothing can be made in the folder; /proc says of itself that it is writable."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".acc-ace-doctor-", dir=folder)).rmdir()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

@@ -214,6 +214,28 @@ def test_data_directory_that_cannot_be_made_is_found(tmp_path: Path) -> None:
     assert _is_problem(finding, "is not a folder", "ACC_ACE_DATA_DIR")
 
 
+def test_directories_that_cannot_be_looked_at_are_found(tmp_path: Path) -> None:
+    # As for a folder that this user may not enter, but for root too: no system can look at it.
+    hidden = tmp_path / ("x" * 300) / "data"
+    settings = Settings(data_dir=hidden, files_dir=hidden, agent_dir=hidden)
+    assert _is_problem(check_data_dir(settings), "cannot be looked at", "ACC_ACE_DATA_DIR")
+    assert check_disk(settings).status is Status.OK
+    assert [finding.detail for finding in check_databases(settings)] == ["not created yet"]
+    assert _is_problem(check_files_dir(settings), "cannot be looked at", "ACC_ACE_FILES_DIR")
+    assert _is_problem(check_agent_dir(settings), "no acc_ace/agent.py", "ACC_ACE_AGENT_DIR")
+
+
+def test_data_directory_below_a_folder_that_takes_nothing_is_found() -> None:
+    finding = check_data_dir(Settings(data_dir=Path("/proc/acc-ace/data")))
+    assert finding.status is Status.PROBLEM
+    assert "ACC_ACE_DATA_DIR" in finding.fix
+
+
+def test_looking_at_a_data_directory_leaves_nothing(tmp_path: Path) -> None:
+    assert check_data_dir(Settings(data_dir=tmp_path / "data")).status is Status.OK
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_memory_that_is_not_kept_is_noted() -> None:
     assert check_data_dir(Settings(store="memory")).status is Status.NOTE
     assert list(check_databases(Settings(store="memory"))) == []
