@@ -6,6 +6,7 @@
     await controller.record(answer)                       # evidence for the next recall
     await controller.close()                              # when the conversation is over
 
+Code without an event loop calls `update_state_sync`, `record_sync` and `close_sync`.
 It is the same code as the pipeline's: the same gates, stores and prompts.
 """
 
@@ -146,6 +147,10 @@ class AccController:
                 await model.aclose()
         await self._container.close()
 
+    def close_sync(self) -> None:
+        """`close` for callers without an event loop; raises RuntimeError inside one."""
+        asyncio.run(self.close())
+
     async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
         """Keep what your agent answered as evidence, so that the next turn can recall it.
 
@@ -168,6 +173,10 @@ class AccController:
                 self._key, at=self._container.clock.now(), memory="acc"
             )
             await self._keep(turn_input, entry, answer, tool_results)
+
+    def record_sync(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
+        """`record` for callers without an event loop; raises RuntimeError inside one."""
+        asyncio.run(self.record(answer, tool_results=tool_results))
 
     async def _keep(
         self,

@@ -1,7 +1,10 @@
 """ACC without ADK: `AccController` over the same gates, stores and prompts."""
 
+from pathlib import Path
+
 import pytest
 from google.adk.models import BaseLlm
+from pydantic import SecretStr
 
 from acc_ace.controller import AccController
 from config import Role, Settings
@@ -11,6 +14,7 @@ from core.errors import InputError, ModelUnavailable
 from schemas.authority import Authority
 from schemas.ccs import CompressedCognitiveState, empty_ccs
 from schemas.interaction import TurnInput
+from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen
 
@@ -91,3 +95,26 @@ def test_the_sync_form_needs_no_event_loop(container: Container) -> None:
     acc = controller(container, ScriptedLlm())
     ccs = acc.update_state_sync(BAN, None)
     assert acc.update_state_sync("Hello.", ccs).constraints == [BAN]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    if request.param == "sqlite":
+        return Settings(data_dir=tmp_path)
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return Settings(
+        store="postgres", database_url=SecretStr(server.clean_database()), data_dir=tmp_path
+    )
+
+
+def test_a_conversation_without_an_event_loop_is_kept_and_closed(settings: Settings) -> None:
+    llm = ScriptedLlm()
+    acc = controller(build_container(settings), llm)
+    ccs = acc.update_state_sync("What can we do?", None)
+    acc.record_sync("1. wait 2. fail over")
+    acc.update_state_sync("Do the second.", ccs)
+    assert "fail over" in seen(llm.requests_of("compressor")[-1])
+    acc.close_sync()
+    again = controller(build_container(settings), llm)
+    assert again.update_state_sync("And now?", None)
+    again.close_sync()
