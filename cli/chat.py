@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 
+from cli.ctrl_c import CtrlC
 from cli.failure import ExitCode, exit_code
 from cli.screen import Screen
 from cli.script import Script
@@ -57,6 +58,10 @@ class Chat:
         state = await self._turns.state(self._key)
         return state.turn if state else 0
 
+    def tell_undoing(self) -> None:
+        """Tell whoever presses Ctrl-C again that the first one was taken."""
+        self._screen.notice("cancelling; what this turn has written is taken back first")
+
     async def _turn(self, text: str, authority: Authority) -> None:
         self._screen.begin(text)
         try:
@@ -94,8 +99,10 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
     for turn in script.turns:
         played += 1
         try:
-            if not runner.run(chat.say(turn.input, turn.authority)):
-                break
+            # A Ctrl-C between two turns ends the script as well.
+            with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+                if not ctrl_c.run(chat.say(turn.input, turn.authority)):
+                    break
         except AccAceError as error:
             code = code or exit_code(error)
             if not keep_going:
@@ -109,27 +116,29 @@ def converse(
     chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
 ) -> ExitCode:
     """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
-    while (line := read_line()) is not None:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            if not runner.run(_say_or_cancel(chat, text, screen)):
-                break
-        except KeyboardInterrupt:
-            continue  # The turn was cancelled, and said so.
-        except AccAceError:
-            continue  # Shown by the chat; the prompt comes back.
+    with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+        while (line := ctrl_c.read(read_line)) is not None:
+            text = line.strip()
+            if not text:
+                continue
+            try:
+                if not ctrl_c.run(_say_or_cancel(chat, text, screen)):
+                    break
+            except KeyboardInterrupt:
+                continue  # The turn was cancelled, and said so.
+            except AccAceError:
+                continue  # Shown by the chat; the prompt comes back.
     return ExitCode.OK
 
 
 async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
     """Run a line; when it is cancelled, tell what is left of it."""
-    before = await chat.completed()
+    before = None
     try:
+        before = await chat.completed()
         return await chat.say(text)
     except asyncio.CancelledError:
-        committed = await chat.completed() != before
+        committed = before is not None and await chat.completed() != before
         screen.notice(
             "cancelled after the answer was committed; /undo takes the turn back"
             if committed
