@@ -146,7 +146,11 @@ class Settings(BaseSettings):
     background: BackgroundLimits = BackgroundLimits()
     embedder: EmbedderSettings = EmbedderSettings()
 
-    data_dir: Path = Field(default=Path(".acc_ace"), description="Directory of all stored data.")
+    data_dir: Path = Field(
+        default=Path(".acc_ace"),
+        description="Directory of all stored data. A relative one is below the directory that a "
+        "program is started in: name an absolute one to find the same data from everywhere.",
+    )
     store: Literal["sqlite", "postgres", "memory"] = Field(
         default="sqlite",
         description="Where memory is kept: files in data_dir, the PostgreSQL of database_url (for "

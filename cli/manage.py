@@ -35,7 +35,7 @@ def erase_user(user: str, *, app: str | None, yes: bool, as_json: bool) -> None:
     settings = load_settings()
     with asyncio.Runner() as runner, _turns(settings, runner) as turns:
         erased = runner.run(turns.erase_user(user, app=only))
-    _tell(erased, user, as_json=as_json)
+    _tell(erased, user, settings, as_json=as_json)
 
 
 def export_user(user: str, out: Path | None, *, app: str | None) -> None:
@@ -81,19 +81,27 @@ def _target(out: Path | None) -> AbstractContextManager[TextIO]:
     return nullcontext(sys.stdout) if out is None else writing(out)
 
 
-def _tell(erased: Erased, user: str, *, as_json: bool) -> None:
+def _tell(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print(json_line({"user": user, "erased": total(erased), "apps": erased}))
         return
-    told = {
+    counted = {
         app: ", ".join(f"{name} {count}" for name, count in counts.items() if count)
         for app, counts in erased.items()
     }
-    for app, counts in told.items():
+    for app, counts in counted.items():
         if counts:
             stdout_console().print(f"erased of user {user} in {app}: {counts}")
-    if not any(told.values()):
-        stdout_console().print(f"erased of user {user}: nothing was stored")
+    if not any(counted.values()):
+        told = f"erased of user {user}: nothing was stored in {_where(settings)}"
+        stdout_console().print(told, soft_wrap=True)
+
+
+def _where(settings: Settings) -> str:
+    """Where it was looked: of a relative data directory every folder has another."""
+    if settings.store == "postgres":
+        return "the PostgreSQL of ACC_ACE_DATABASE_URL"
+    return "memory" if settings.store == "memory" else str(settings.data_dir.absolute())
 
 
 def _confirmed(user: str, app: str | None) -> bool:
