@@ -108,8 +108,9 @@ class TurnRecord:
         """
         if self.committed is not None or self.committing is None:
             return
-        await asyncio.wait([self.committing])
-        if not self.committing.cancelled() and self.committing.exception() is None:
+        if not (is_lost := self.committing.get_loop().is_closed()):
+            await asyncio.wait([self.committing])
+        if not (is_lost or self.committing.cancelled() or self.committing.exception()):
             self.committed = self.committing.result()
         else:
             # The end of the event loop does not stop the write itself, and a store that was lost

@@ -29,13 +29,17 @@ class Turn:
         """Whether its task will never go on."""
         return self.is_lost or self.loop.is_closed()
 
+    @property
+    def is_run(self) -> bool:
+        """Whether its own event loop runs now, so that it may wait."""
+        try:
+            return asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            return False
+
     def is_collected(self, error: BaseException) -> bool:
         """Whether the task is being collected, so that it may wait for nothing."""
-        try:
-            is_run = asyncio.get_running_loop() is self.loop
-        except RuntimeError:
-            is_run = False
-        return isinstance(error, GeneratorExit) or not is_run
+        return isinstance(error, GeneratorExit) or not self.is_run
 
 
 class LivingLock:

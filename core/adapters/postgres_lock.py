@@ -9,6 +9,9 @@ no other session for two beats, in which all get back to those that they had. Sh
 process have been faster all the same, the turn is told when it comes to commit, and commits
 nothing.
 
+A task whose event loop was closed never gives its lock back: whichever turn of this process asks
+the server next does that.
+
 Advisory locks belong to a connection, so a pooler between this program and the server must
 not work by transaction (PgBouncer: `pool_mode = session`).
 """
@@ -20,11 +23,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import psycopg
 
+from core.adapters.living_lock import Turn
 from core.adapters.postgres_advisory import give_back, may_be_untaken, move, take
 from core.adapters.postgres_connection import Backend, WatchedConnection
 from core.adapters.postgres_database import PostgresDatabase
@@ -66,7 +70,7 @@ class PostgresSessionLock:
         self._closed = False
         # Touched by the one thread alone.
         self._connection: WatchedConnection | None = None
-        self._wanted: set[SessionKey] = set()
+        self._wanted: dict[SessionKey, Turn] = {}
         self._held: set[SessionKey] = set()
         self._lost: deque[Backend] = deque(maxlen=_LOST_BACKENDS)
         self._looked_at = 0.0
@@ -77,18 +81,20 @@ class PostgresSessionLock:
     async def hold(self, key: SessionKey, *, wait_s: float) -> AsyncIterator[None]:
         """Hold the session while the context is open; SessionBusyError after `wait_s` seconds."""
         deadline = asyncio.get_running_loop().time() + wait_s
-        async with self._local.hold(key, wait_s=wait_s):
+        async with self._local.turn(key, wait_s=wait_s) as turn:
             try:
-                await self._acquire(key, deadline, wait_s)
+                await self._acquire(key, turn, deadline, wait_s)
                 watch = asyncio.create_task(self._watch())
                 try:
                     yield
                 finally:
-                    watch.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await watch
+                    if turn.is_run:
+                        watch.cancel()
             finally:
-                await self._give_back(key)
+                if turn.is_run:
+                    await self._give_back(key)
+                else:
+                    turn.is_lost = True
 
     async def confirm(self, key: SessionKey) -> None:
         """Make sure that a turn of this process which held the session still does.
@@ -111,9 +117,9 @@ class PostgresSessionLock:
             executor.submit(self._disconnect)
             await asyncio.to_thread(executor.shutdown)
 
-    async def _acquire(self, key: SessionKey, deadline: float, wait_s: float) -> None:
+    async def _acquire(self, key: SessionKey, turn: Turn, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
-        while not await self._ask(self._taking(key)):
+        while not await self._ask(self._taking(key, turn)):
             left = deadline - loop.time()
             if left <= 0:
                 raise busy(key, wait_s)
@@ -130,16 +136,11 @@ class PostgresSessionLock:
                 _log.warning("session_locks_lost", exc_info=True)
 
     async def _give_back(self, key: SessionKey) -> None:
-        def work(connection: Connection) -> None:
-            if key in self._held:
-                give_back(connection, key)
-                self._held.discard(key)
-
         def job(asked_at: float) -> None:
             # First, so that it is not taken again should the connection be lost just now.
-            self._wanted.discard(key)
+            self._wanted.pop(key, None)
             if key in self._held:
-                self._persist(work, asked_at)
+                self._persist(self._let_go, asked_at)
 
         try:
             # A task of its own would be cancelled by an event loop that ends.
@@ -211,7 +212,7 @@ class PostgresSessionLock:
 
     def _move(self, connection: Connection) -> None:
         """Take what is missing, from connections of this process that the server still has."""
-        missing = self._wanted - self._held
+        missing = self._wanted.keys() - self._held
         if not missing and not self._lost:
             return
         self._held |= move(connection, self._lost, missing)
@@ -231,7 +232,16 @@ class PostgresSessionLock:
             self._connection.close()
             self._connection = None
 
-    def _taking(self, key: SessionKey) -> Callable[[Connection], bool]:
+    def _let_go(self, connection: Connection) -> None:
+        """Give back what no turn holds any more."""
+        for key, turn in tuple(self._wanted.items()):
+            if turn.is_over:
+                del self._wanted[key]
+        for key in tuple(self._held - self._wanted.keys()):
+            give_back(connection, key)
+            self._held.discard(key)
+
+    def _taking(self, key: SessionKey, turn: Turn) -> Callable[[Connection], bool]:
         def work(connection: Connection) -> bool:
             if self._lost:
                 self._move(connection)
@@ -239,8 +249,9 @@ class PostgresSessionLock:
                 time.monotonic() < self._owners_first_until or not take(connection, key)
             ):
                 return False
-            self._wanted.add(key)
+            self._wanted[key] = turn
             self._held.add(key)
+            self._let_go(connection)
             return True
 
         return work
@@ -261,3 +272,4 @@ class PostgresSessionLock:
         if time.monotonic() - self._looked_at >= self._beat_s:
             connection.execute("SELECT 1")
         self._move(connection)
+        self._let_go(connection)

@@ -9,6 +9,9 @@ waits, by a clock that nobody sets. A lease that ends later than one taken now w
 before the clock was set back: it is cut to that, so that one whose owner is gone ends as any other,
 and one whose owner is there is renewed. If a lease is lost (the process was stopped for longer than
 it lasts), the journal's compare-and-swap still lets only one of the two turns commit.
+
+A task that can no longer give its lease back, because its event loop was closed or the database
+was away, leaves that to whoever takes the next one in this process.
 """
 
 import asyncio
@@ -16,12 +19,12 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 from core.adapters.lease_watch import WATCHED, Lease, LeaseWatch
+from core.adapters.living_lock import Turn
 from core.adapters.process_identity import is_gone, is_there, this_process
 from core.adapters.session_lock import InProcessSessionLock, busy
 from core.adapters.sqlite_database import SqliteDatabase
@@ -65,26 +68,30 @@ class SqliteSessionLock:
         self._renewal_s = lease_s / _RENEWALS
         self._process = process
         self._watch = LeaseWatch(monotonic)
-        self._not_returned: deque[str] = deque(maxlen=WATCHED)
+        self._turns: dict[str, Turn] = {}
+        """By owner, until the lease is known to be given back."""
         self._local = InProcessSessionLock()
 
     @asynccontextmanager
     async def hold(self, key: SessionKey, *, wait_s: float) -> AsyncIterator[None]:
         """Hold the session while the context is open; SessionBusyError after `wait_s` seconds."""
         deadline = asyncio.get_running_loop().time() + wait_s
-        async with self._local.hold(key, wait_s=wait_s):
+        async with self._local.turn(key, wait_s=wait_s) as turn:
             owner = f"{uuid.uuid4().hex}/{self._process or this_process()}"
+            self._turns[owner] = turn
             try:
                 await self._acquire(key, owner, deadline, wait_s)
                 renewal = asyncio.create_task(self._renew(key, owner))
                 try:
                     yield
                 finally:
-                    renewal.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await renewal
+                    if turn.is_run:
+                        renewal.cancel()
             finally:
-                await self._give_back(key, owner)
+                # From now on it is for the next one to give back, should this not come to its end.
+                is_run, turn.is_lost = turn.is_run, True
+                if is_run:
+                    await self._give_back(key, owner)
 
     async def _acquire(self, key: SessionKey, owner: str, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -97,10 +104,13 @@ class SqliteSessionLock:
     async def _take(self, key: SessionKey, owner: str) -> bool:
         """Take or renew the lease; False while it is another owner's."""
         now = self._clock.now().timestamp()
-        not_returned = tuple(self._not_returned)
+        left = self._left()
 
         def work(connection: sqlite3.Connection) -> bool:
             _bring_near(connection, key, now + self._lease_s)
+            connection.executemany(
+                "DELETE FROM leases WHERE owner = ?", [(other,) for other in left]
+            )
             lease = _lease(connection, key)
             if lease and lease.owner != owner and not self._is_over(key, lease, now):
                 return False
@@ -110,23 +120,26 @@ class SqliteSessionLock:
                 "SET owner = excluded.owner, expires_at = excluded.expires_at",
                 (*key, owner, now + self._lease_s),
             )
-            connection.executemany(
-                "DELETE FROM leases WHERE owner = ?", [(other,) for other in not_returned]
-            )
             return True
 
         taken = await self._database.write(work)
+        for other in left:
+            self._turns.pop(other, None)
         if taken:
             self._watch.forget(key)
-            for other in not_returned:
-                with suppress(ValueError):
-                    self._not_returned.remove(other)
         return taken
+
+    def _left(self) -> list[str]:
+        """The owners that will not give their leases back; of very many the last."""
+        left = [owner for owner, turn in self._turns.copy().items() if turn.is_over]
+        for owner in left[:-WATCHED]:
+            self._turns.pop(owner, None)
+        return left[-WATCHED:]
 
     def _is_over(self, key: SessionKey, lease: Lease, now: float) -> bool:
         """Whether the lease of another owner may be taken."""
         process = lease.owner.partition("/")[2]
-        if is_gone(process) or lease.owner in self._not_returned:
+        if is_gone(process):
             return True
         unrenewed_s = self._watch.unrenewed_s(key, lease)
         if lease.expires_at > now:
@@ -144,13 +157,9 @@ class SqliteSessionLock:
                 _log.warning("lease_not_renewed session=%s", key.session, exc_info=True)
 
     async def _give_back(self, key: SessionKey, owner: str) -> None:
-        # Until it is known to be done. The next turn of this process gives it back then, whatever
-        # its session; if none comes, it expires.
-        self._not_returned.append(owner)
         try:
             await self._database.write_to_its_end(lambda connection: _drop(connection, key, owner))
-            with suppress(ValueError):
-                self._not_returned.remove(owner)
+            self._turns.pop(owner, None)
         except StoreError:
             # The turn is over and its result stands.
             _log.warning("lease_not_returned session=%s", key.session, exc_info=True)

@@ -43,8 +43,6 @@ class OpenTurn:
     """Gives the session free."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the turn is to be closed."""
-    closer: "asyncio.Task[None] | None" = None
-    """Closes the turn when it is over; runs for as long as the session is held."""
     unsaved: State = field(default_factory=dict)
     """Keys of session.state that the next event of the run will persist."""
     watched: "list[tuple[asyncio.Task[Any], Callable[[asyncio.Task[Any]], None]]]" = field(
@@ -53,7 +51,11 @@ class OpenTurn:
     """Tasks whose end closes the turn, with their callbacks."""
     resumed: bool = False
     failed: bool = False
+    is_lost: bool = False
+    """Whether its event loop was closed before the turn was."""
     closed: bool = False
+    settled: bool = False
+    """Kept or undone: nothing of the turn is left to do before its session is given back."""
 
     @property
     def name(self) -> RunName:
@@ -72,6 +74,11 @@ class OpenTurn:
             **({keys.CCS: committed.state.to_state()} if committed else {}),
             **playbook_projection(self.record),
         }
+
+    def lose(self) -> None:
+        """Say that the event loop was closed: what the turn held and awaited is of no use there."""
+        self.is_lost, self.hold, self.over = True, AsyncExitStack(), asyncio.Event()
+        self.over.set()
 
     def watch(
         self, task: "asyncio.Task[Any]", callback: "Callable[[asyncio.Task[Any]], None]"

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextvars import ContextVar
 from typing import Any
 
@@ -46,7 +47,8 @@ class Turns:
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
-        self._held: set[OpenTurn] = set()
+        self._closers: dict[OpenTurn, asyncio.Task[None]] = {}
+        """What closes each turn when it is over; runs for as long as the session is held."""
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
         """The open turn of a run, or None."""
@@ -76,8 +78,10 @@ class Turns:
         turn = new_turn(ctx, self._listener, asyncio.current_task())
         await self._close_abandoned(turn)
         await turn.hold.enter_async_context(holding(self._container, ctx))
-        self._close_when_over(turn)
+        self._start(turn, self._close_when_over(turn))
+        self._take_up_lost(besides=turn.record.key)
         try:
+            await self._close_left(turn)
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
             await self._close(turn, failed=True)
@@ -122,7 +126,8 @@ class Turns:
 
     async def drain(self) -> None:
         """Wait for the turns that are being closed, and for one that the caller has left."""
-        for turn in tuple(self._held):
+        self._take_up_lost()
+        for turn in self._closers.copy():
             if turn.task is asyncio.current_task():
                 turn.over.set()
         while closing := self._closing_here():
@@ -131,21 +136,21 @@ class Turns:
     def _closing_here(self) -> "list[asyncio.Task[None]]":
         """What closes turns in the running event loop."""
         here = asyncio.get_running_loop()
-        closers = [turn.closer for turn in tuple(self._held) if turn.over.is_set()]
-        return [closer for closer in closers if closer and closer.get_loop() is here]
+        return [
+            closer
+            for turn, closer in self._closers.copy().items()
+            if turn.over.is_set() and closer.get_loop() is here
+        ]
 
-    def _close_when_over(self, turn: OpenTurn) -> None:
-        """Begin to wait for the end of a turn, whose session is held.
+    def _start(self, turn: OpenTurn, closing: Coroutine[Any, Any, None]) -> None:
+        closer = asyncio.get_running_loop().create_task(begun(closing))
+        self._closers[turn] = closer
+        closer.add_done_callback(lambda _: self._closed(turn, closer))
 
-        The event loop may end first, as `asyncio.run` ends it: it cancels all tasks, waits for
-        them, and closes what generators hold, the session too. What was begun only then would be
-        too late.
-        """
-        self._held.add(turn)
-        turn.closer = asyncio.get_running_loop().create_task(begun(self._close_at_its_end(turn)))
-        turn.closer.add_done_callback(lambda closer: self._closed(turn, closer))
-
-    async def _close_at_its_end(self, turn: OpenTurn) -> None:
+    async def _close_when_over(self, turn: OpenTurn) -> None:
+        # Begun with the turn. When `asyncio.run` ends an event loop, it cancels all tasks, waits
+        # for them, and closes what generators hold, the session too: what is begun only then is
+        # begun too late.
         await outlast(turn.over)
         await self._settle(turn)
 
@@ -154,8 +159,8 @@ class Turns:
         # Said at once: what the error has cancelled may have begun to close the turn already.
         turn.failed = turn.failed or failed
         turn.over.set()
-        if turn.closer is not None:
-            await asyncio.shield(turn.closer)
+        if (closer := self._closers.get(turn)) is not None:
+            await asyncio.shield(closer)
 
     async def _settle(self, turn: OpenTurn) -> None:
         """Close a turn, also when the event loop ends meanwhile; only learning is cut then."""
@@ -166,12 +171,13 @@ class Turns:
             self._leave(turn, name)
         async with turn.hold:
             try:
-                if not turn.failed:
+                if not turn.failed and not turn.record.answered:
                     await insist(lambda: self._keep(turn))
                 if turn.record.answered:
                     await self._learn(turn)
             finally:
                 await insist(lambda: self._undo_unanswered(turn))
+                turn.settled = True
         if not turn.failed:
             self._upkeep.after_turn(turn.record.key.app)
 
@@ -196,7 +202,10 @@ class Turns:
 
     async def _learn(self, turn: OpenTurn) -> None:
         try:
-            await self._memory.learn(turn)
+            if turn.is_lost:
+                turn.record.warn("not learned from: the event loop of the turn was closed")
+            else:
+                await self._memory.learn(turn)
         except AccAceError as error:
             learning_failed(turn.record, error)
         limits = self._container.settings.limits
@@ -215,8 +224,35 @@ class Turns:
             if _same(other, turn.record.key) and other.task is turn.task:
                 await self._close(other)
 
+    def _take_up_lost(self, *, besides: SessionKey | None = None) -> None:
+        """Begin to close the turns whose event loop was closed before they were."""
+        for turn, closer in self._closers.copy().items():
+            if closer.get_loop().is_closed() and turn.record.key != besides:
+                turn.lose()
+                self._start(turn, self._close_lost(turn))
+
+    async def _close_lost(self, turn: OpenTurn) -> None:
+        wait_s = self._container.settings.limits.turn_wait_s
+        async with self._container.lock.hold(turn.record.key, wait_s=wait_s):
+            if not turn.settled:
+                await self._settle(turn)
+
+    async def _close_left(self, turn: OpenTurn) -> None:
+        """Close what was left open of the session, which `turn` holds: nobody goes on with it."""
+        for other in self._closers.copy():
+            if other is turn or other.record.key != turn.record.key or other.settled:
+                continue
+            other.lose()
+            try:
+                await self._settle(other)
+            except Exception:
+                # It is over, and no reason to refuse the turn that comes after it.
+                logger.exception("turn_not_closed session=%s", other.record.key.session)
+            self._closers.pop(other, None)
+
     def _closed(self, turn: OpenTurn, closer: "asyncio.Task[None]") -> None:
-        self._held.discard(turn)
+        if self._closers.get(turn) is closer:
+            del self._closers[turn]
         if not closer.cancelled() and (error := closer.exception()) is not None:
             logger.error("turn_not_closed", exc_info=error)
 
