@@ -39,7 +39,7 @@ def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: b
         for job in jobs:
             print(json_line(_value(job)))
     elif not jobs:
-        stdout_console().print("no learning jobs")
+        stdout_console().print(_told_none(wanted, user))
     else:
         for job in jobs:
             stdout_console().print(_line(job), soft_wrap=True)
@@ -79,8 +79,15 @@ def retry_jobs(job_id: str | None, *, all_dead: bool, as_json: bool) -> None:
 
 def drop_job(job_id: str) -> None:
     """Forget a job. Raises NotFoundError, InputError, ConfigError or StoreError."""
-    _with_queue(lambda queue: queue.drop(job_id), missing=job_id)
-    stdout_console().print(f"job {job_id} is forgotten; its turn is not learned from")
+
+    async def forget(queue: LearningQueue) -> QueuedLearning:
+        job = await queue.get(job_id)
+        await queue.drop(job_id)
+        return job
+
+    done = _with_queue(forget, missing=job_id).state is JobState.DONE
+    told = "what it taught the playbook stays" if done else "its turn is not learned from"
+    stdout_console().print(f"job {job_id} is forgotten; {told}", soft_wrap=True)
 
 
 def _with_queue(
@@ -109,6 +116,12 @@ def _state(name: str) -> JobState:
 
 def _value(job: QueuedLearning) -> dict[str, object]:
     return {**job.model_dump(mode="json"), "tokens": job.tokens}
+
+
+def _told_none(states: Sequence[JobState], user: str | None) -> str:
+    """That there is no job, and of which: there may be others."""
+    kinds = f" that are {' or '.join(states)}" if states else ""
+    return f"no learning jobs{f' of user {user}' if user is not None else ''}{kinds}"
 
 
 def _line(job: QueuedLearning) -> Text:

@@ -48,7 +48,7 @@ def retry(
 
 @app.command("drop")
 def drop(job: _Id) -> None:
-    """Forget a job that is not running. Its turn is then not learned from."""
+    """Forget a job that is not running. Unless it is done, its turn is not learned from."""
     from cli.jobs import drop_job as run  # noqa: PLC0415 — keeps --help quick
 
     run(job)

@@ -13,7 +13,7 @@ from config import Settings
 from core.errors import AccAceError, InputError, NotFoundError
 from core.ports.learning_queue import LearningQueue
 from schemas.learning_job import JobState
-from tests.background.test_killed_workers import opened, seed
+from tests.background.test_killed_workers import opened, seed, worker
 
 
 @pytest.fixture
@@ -75,8 +75,23 @@ def test_a_job_is_shown_done_again_and_forgotten(settings: Settings) -> None:
     assert "shed: queue_full" in shown.stdout
     assert "will be done again" in run("retry", shed).stdout
     assert sorted(states(settings)) == [JobState.SHED, JobState.WAITING, JobState.WAITING]
-    assert run("drop", shed).exit_code == 0
+    assert "its turn is not learned from" in run("drop", shed).stdout
     assert isinstance(error_of(run("show", shed)), NotFoundError)
+
+
+def test_a_done_job_is_forgotten_and_what_it_taught_stays(settings: Settings) -> None:
+    with worker(settings) as child:
+        assert child.communicate(timeout=120)[0].splitlines()[-1:] == ["idle"]
+    done = str(listed("--state", "done")[0]["id"])
+    told = run("drop", done).stdout
+    assert "what it taught the playbook stays" in told
+    assert "not learned from" not in told
+
+
+def test_that_there_are_none_is_said_of_those_that_were_asked_for(settings: Settings) -> None:
+    assert states(settings)
+    none = run("list", "--state", "dead", "--state", "done", "--user", "aiko").stdout.strip()
+    assert none == "no learning jobs of user aiko that are dead or done"
 
 
 def test_wrong_uses_are_told(settings: Settings) -> None:
