@@ -1,9 +1,11 @@
 """What the server prints when it is up: what to open, and who answers."""
 
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 from config import Settings
 from core.models.factory import ModelInfo
+from server.hosts import HostNames
 
 
 def greeting(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
@@ -12,7 +14,14 @@ def greeting(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
 
 
 def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterator[str]:
-    yield f"ACC×ACE serves on {url}"
+    names = HostNames(trusted=settings.trusted_hosts, bind_host=settings.host)
+    if names.accepts(urlsplit(url).hostname or ""):
+        yield f"ACC×ACE serves on {url}"
+    else:
+        # The address itself would be refused, and a proxy's scheme and port are not known.
+        port, told = urlsplit(url).port, ", ".join(names.patterns)
+        yield f"ACC×ACE serves on port {port}, under these names only: {told}"
+        url = ""
     if settings.serve_web_interface:
         yield f"  chat      {url}/dev-ui/?app=acc_ace"
     yield f"  API       {url}/docs"

@@ -31,20 +31,33 @@ def is_any_address(host: str) -> bool:
         return host == ""
 
 
-class TrustedHosts:
-    """ASGI middleware: 400 for a Host header that is not trusted.
+class HostNames:
+    """The hosts that a server answers as.
 
     `trusted` holds names, `*.example.com` patterns or `*`. When it is empty, a loopback bind
     trusts loopback names, another bind trusts its own address, and a bind to every interface
     trusts all. Loopback names are always trusted on a loopback bind.
     """
 
-    def __init__(self, app: ASGIApp, *, trusted: Sequence[str], bind_host: str) -> None:
-        self._app = app
+    def __init__(self, *, trusted: Sequence[str], bind_host: str) -> None:
         self._bind_host = bind_host
-        self._trusted = tuple(host.lower() for host in trusted) or (
+        self.patterns = tuple(host.lower() for host in trusted) or (
             ("*",) if is_any_address(bind_host) else (bind_host.strip("[]").lower(),)
         )
+
+    def accepts(self, host: str) -> bool:
+        """Whether a host, without port and in lower case, is one of them."""
+        if is_loopback(self._bind_host) and is_loopback(host):
+            return True
+        return any(_matches(host, pattern) for pattern in self.patterns)
+
+
+class TrustedHosts:
+    """ASGI middleware: 400 for a Host header that is none of `HostNames`."""
+
+    def __init__(self, app: ASGIApp, *, trusted: Sequence[str], bind_host: str) -> None:
+        self._app = app
+        self._names = HostNames(trusted=trusted, bind_host=bind_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
@@ -65,12 +78,7 @@ class TrustedHosts:
         if not hosts:
             # Browsers always send Host, so a request without it is no rebinding.
             return True
-        if len(hosts) > 1:
-            return False
-        host = _without_port(hosts[0])
-        if is_loopback(self._bind_host) and is_loopback(host):
-            return True
-        return any(_matches(host, pattern) for pattern in self._trusted)
+        return len(hosts) == 1 and self._names.accepts(_without_port(hosts[0]))
 
 
 def _hosts(scope: Scope) -> list[str]:

@@ -1,0 +1,43 @@
+"""What the server prints at its start can be opened."""
+
+import pytest
+
+from config import ROLES, Settings
+from core.models.factory import describe
+from server.greeting import greeting
+from server.hosts import TrustedHosts
+from tests.server.asgi import Echo, client
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound
+LOCAL = "http://127.0.0.1:8041"
+
+
+def lines(settings: Settings, url: str = LOCAL) -> list[str]:
+    return greeting(url, settings, [describe(role, settings) for role in ROLES]).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted"),
+    [
+        ("127.0.0.1", ()),
+        ("127.0.0.1", ("chat.example",)),
+        (EVERYWHERE, ()),
+        (EVERYWHERE, ("127.0.0.1", "chat.example")),
+    ],
+)
+async def test_an_address_that_is_shown_is_answered(host: str, trusted: tuple[str, ...]) -> None:
+    shown = lines(Settings(host=host, trusted_hosts=trusted))
+    assert shown[:2] == [f"ACC×ACE serves on {LOCAL}", f"  chat      {LOCAL}/dev-ui/?app=acc_ace"]
+    guard = TrustedHosts(Echo(), trusted=trusted, bind_host=host)
+    async with client(guard, base_url=LOCAL) as http:
+        assert (await http.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted"), [(EVERYWHERE, ("chat.example",)), ("chat.example", ())]
+)
+def test_an_address_that_would_be_refused_is_not_shown(host: str, trusted: tuple[str, ...]) -> None:
+    shown = lines(Settings(host=host, trusted_hosts=trusted))
+    assert shown[0] == "ACC×ACE serves on port 8041, under these names only: chat.example"
+    assert shown[1] == "  chat      /dev-ui/?app=acc_ace"
+    assert not any("127.0.0.1" in line for line in shown)
