@@ -147,7 +147,8 @@ def install_problem_handlers(app: FastAPI, *, data_dir: Path) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         known = cast(RequestValidationError, error)
-        return problem_response(_of_validation(known, request.url.path))
+        is_json = "json" in request.headers.get("content-type", "")
+        return problem_response(_of_validation(known, request.url.path, is_json=is_json))
 
     app.add_exception_handler(AccAceError, ours)
     app.add_exception_handler(SessionNotFoundError, ours)
@@ -180,7 +181,7 @@ def _of_http(error: StarletteHTTPException, path: str) -> Problem:
     return problem(error.status_code, code, detail, instance=path)
 
 
-def _of_validation(error: RequestValidationError, path: str) -> Problem:
+def _of_validation(error: RequestValidationError, path: str, *, is_json: bool) -> Problem:
     errors = [
         {"loc": [str(part) for part in item["loc"]], "msg": item["msg"], "type": item["type"]}
         for item in error.errors()
@@ -188,6 +189,11 @@ def _of_validation(error: RequestValidationError, path: str) -> Problem:
     if any(item["type"] == "json_invalid" for item in errors):
         return problem(400, "invalid_json", "the body is not JSON", instance=path, errors=errors)
     detail = "; ".join(f"{'.'.join(item['loc'])}: {item['msg']}" for item in errors)
+    if not is_json and any(item["loc"] == ["body"] for item in errors):
+        # FastAPI leaves such a body as it is; curl's -d calls it a form.
+        detail = (
+            f"send the body as JSON, with the header 'Content-Type: application/json' ({detail})"
+        )
     return problem(422, "invalid_request", detail, instance=path, errors=errors)
 
 

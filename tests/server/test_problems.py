@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi import FastAPI, HTTPException
 
@@ -95,3 +96,23 @@ def test_what_a_plugin_raised_is_told_although_adk_wraps_it(tmp_path: Path) -> N
     wrapped.__cause__ = errors.MemoryBypassedError("use run_async")
     told = problem_of(wrapped, instance="/run", data_dir=tmp_path)
     assert (told.status, told.code, told.detail) == (500, "memory_bypassed", "use run_async")
+
+
+@pytest.mark.parametrize("sent", ["application/x-www-form-urlencoded", "text/plain", None])
+async def test_a_body_that_is_not_called_json_is_told_how_to_be(
+    http: httpx.AsyncClient, sent: str | None
+) -> None:
+    headers = {} if sent is None else {"Content-Type": sent}
+    refused = await http.post("/v1/sessions/s/turns", content='{"input": "x"}', headers=headers)
+    assert refused.status_code == 422
+    assert "'Content-Type: application/json'" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("content", ["[]", '{"inputs": "x"}'])
+async def test_a_json_body_with_a_fault_is_told_of_the_fault_alone(
+    http: httpx.AsyncClient, content: str
+) -> None:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    refused = await http.post("/v1/sessions/s/turns", content=content, headers=headers)
+    assert refused.status_code == 422
+    assert "Content-Type" not in refused.json()["detail"]
