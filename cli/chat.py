@@ -60,7 +60,7 @@ class Chat:
 
     def tell_undoing(self) -> None:
         """Tell whoever presses Ctrl-C again that the first one was taken."""
-        self._screen.notice("cancelling; what this turn has written is taken back first")
+        self._screen.notice("cancelling already; the prompt comes back once the turn is settled")
 
     async def _turn(self, text: str, authority: Authority) -> None:
         self._screen.begin(text)

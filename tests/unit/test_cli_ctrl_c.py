@@ -97,7 +97,7 @@ def test_ctrl_c_while_the_undo_runs_neither_leaves_nor_loses_it(
     assert turns.journal[KEY] == []
     told, _, after = shown.partition("cancelled; nothing of this turn was kept")
     assert "nothing yet: the state is empty" in after
-    assert told.count("taken back first") == (at_once + while_undoing > 1)
+    assert told.count("cancelling already") == (at_once + while_undoing > 1)
 
 
 def test_leaving_right_after_three_presses_leaves_nothing_undone() -> None:
