@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, cast, get_args
@@ -16,7 +17,7 @@ from core.container import Container
 from core.errors import InputError
 from lab.learning.dataset import read_samples
 from lab.learning.run import begun, carry_on
-from schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState
+from schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def checked_feedback(name: str) -> FeedbackMode:
     for mode in get_args(FeedbackMode):
         if mode == name:
             return cast(FeedbackMode, mode)
-    raise InputError(f"--feedback '{name}' is none; use {', '.join(get_args(FeedbackMode))}")
+    allowed = ", ".join(get_args(FeedbackMode))
+    raise InputError(f"--feedback must be one of {allowed}; got {name!r:.40}")
 
 
 def run_learn(data: Path, options: LearnOptions) -> ExitCode:
@@ -67,6 +69,7 @@ def run_learn(data: Path, options: LearnOptions) -> ExitCode:
                 ) as the_run,
             ):
                 _tell_models(container, sys.stderr)
+                _tell_untold(samples, sys.stderr)
                 progress = Progress(sys.stderr)
                 return await carry_on(container, the_run, students, progress=progress.tell)
         finally:
@@ -146,6 +149,13 @@ def _score_line(score: HeldoutScore) -> str:
     unanswered = score.samples - score.answered
     note = f", {unanswered} unanswered" if unanswered else ""
     return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
+
+
+def _tell_untold(samples: Sequence[Sample], out: TextIO) -> None:
+    untold = sum(sample.target is None for sample in samples)
+    if untold:
+        told = "no 'target': they are learnt from without a score and without a right answer"
+        print(f"{untold} of {len(samples)} samples have {told}", file=out, flush=True)
 
 
 def _tell_models(container: Container, out: TextIO) -> None:

@@ -86,6 +86,16 @@ def test_without_truth_the_embedded_model_learns_nothing_and_says_so(
     assert playbook(acc_ace.data) == []
 
 
+def test_samples_without_a_target_are_learnt_from_and_counted(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    data = tmp_path / "open.jsonl"
+    data.write_text('{"question": "a"}\n{"question": "b", "target": "B"}\n', encoding="utf-8")
+    ended = acc_ace("learn", str(data), "--heldout", "0")
+    assert ended.code == 0
+    assert "1 of 2 samples have no 'target'" in ended.err
+
+
 def test_a_run_that_was_done_is_shown_again_on_resume(acc_ace: CommandLine, tickets: Path) -> None:
     first = acc_ace("learn", str(tickets), "--json")
     refused = acc_ace("learn", str(tickets), "--json")
@@ -99,7 +109,7 @@ def test_a_run_that_was_done_is_shown_again_on_resume(acc_ace: CommandLine, tick
     ("arguments", "complaint"),
     [
         (["absent.jsonl"], "absent.jsonl cannot be read"),
-        (["{data}", "--feedback", "praise"], "--feedback 'praise' is none; use truth, reward"),
+        (["{data}", "--feedback", "praise"], "must be one of truth, reward, none; got 'praise'"),
     ],
 )
 def test_bad_input_is_told_in_one_line(
