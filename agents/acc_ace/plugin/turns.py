@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Coroutine
 from contextvars import ContextVar
 from typing import Any
@@ -31,6 +32,18 @@ from schemas.turn_event import Answer, TurnDone, TurnPaused
 logger = logging.getLogger(__name__)
 
 
+_REMEMBERED = 100
+"""Turns that were left, for a better word when somebody goes on with one nonetheless."""
+
+_WITH_PLUGIN = "run the agent through a Runner whose App has the plugin"
+
+_ONE_TASK = (
+    "the task that took the run's first event has ended, and the turn with it. Take all events of "
+    "a run in one task; asyncio.wait_for makes a task of its own on Python 3.11, asyncio.timeout "
+    "makes none"
+)
+
+
 class Turns:
     """The turns that run under one plugin in this process."""
 
@@ -46,6 +59,7 @@ class Turns:
         self._container, self._memory, self._upkeep = container, memory, upkeep
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._open: dict[RunName, OpenTurn] = {}
+        self._left: deque[RunName] = deque(maxlen=_REMEMBERED)
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closers: dict[OpenTurn, asyncio.Task[None]] = {}
         """What closes each turn when it is over; runs for as long as the session is held."""
@@ -60,7 +74,7 @@ class Turns:
         if turn is None:
             raise MemoryBypassedError(
                 f"no turn of session '{ctx.session.id}' is open, so a request would go out without "
-                "bounded memory: run the agent through a Runner whose App has the plugin"
+                f"bounded memory: {_ONE_TASK if run_name(ctx) in self._left else _WITH_PLUGIN}"
             )
         return turn
 
@@ -89,7 +103,7 @@ class Turns:
         self._open[turn.name] = turn
         turn.runs[turn.name].hide()
         if turn.task is not None:
-            turn.watch(turn.task, lambda _: turn.over.set())
+            turn.watch(turn.task, lambda _: self._leave_open(turn))
 
     def calling(self, turn: OpenTurn) -> None:
         """Let the runs that the current task starts belong to a turn.
@@ -223,6 +237,12 @@ class Turns:
         for other in tuple(self._open.values()):
             if _same(other, turn.record.key) and other.task is turn.task:
                 await self._close(other)
+
+    def _leave_open(self, turn: OpenTurn) -> None:
+        """Close a turn whose task has ended before the run, so that nobody goes on with it."""
+        if not turn.over.is_set():
+            self._left.append(turn.name)
+            turn.over.set()
 
     def _take_up_lost(self, *, besides: SessionKey | None = None) -> None:
         """Begin to close the turns whose event loop was closed before they were."""

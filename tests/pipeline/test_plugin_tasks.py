@@ -1,0 +1,59 @@
+"""A turn under the plugin ends with the task that took its first event, and says so."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.events import Event
+
+from core.errors import MemoryBypassedError
+from schemas.interaction import Outcome
+from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.pipeline.desk import Desk
+
+
+def look(what: str) -> str:
+    """Look at something."""
+    return f"{what} is fine"
+
+
+@pytest.fixture
+def desk() -> Desk:
+    llm = ScriptedLlm().on("generator", call("look", what="db-01"), "All is fine.")
+    return Desk(LlmAgent(name="helper", model=llm, tools=[look]))
+
+
+async def next_of(events: AsyncIterator[Event]) -> Event:
+    return await anext(events)
+
+
+async def taken_in_tasks(desk: Desk, events: AsyncIterator[Event]) -> None:
+    while True:
+        await asyncio.create_task(next_of(events))
+        # A client is busy between two events.
+        await desk.settled()
+
+
+async def test_a_run_whose_events_are_taken_in_several_tasks_is_told_to_keep_to_one(
+    desk: Desk,
+) -> None:
+    events = desk.run("How is db-01?")
+    with pytest.raises(RuntimeError, match="all events of a run in one task") as raised:
+        await taken_in_tasks(desk, events)
+    assert isinstance(raised.value.__cause__, MemoryBypassedError)
+    await desk.settled()
+    assert [each.outcome for each in await desk.evidence()] == [Outcome.FAILED]
+
+
+async def test_each_event_may_have_a_time_limit_of_its_own(desk: Desk) -> None:
+    events, taken = desk.run("How is db-01?"), 0
+    while True:
+        try:
+            async with asyncio.timeout(30):
+                await anext(events)
+        except StopAsyncIteration:
+            break
+        taken += 1
+    assert taken == 3
+    assert [each.outcome for each in await desk.evidence()] == [Outcome.ANSWERED]
