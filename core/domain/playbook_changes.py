@@ -119,9 +119,13 @@ def check_promotion(
     if follows is None:
         raise InputError(
             "this branch was not forked from the main one; say which version of the main one it "
-            "is to follow"
+            f"is to follow ({_FOLLOW})"
         )
-    check_playbook_version(main, version, follows)
+    advice = f"look at it, then name the version that the branch is to replace ({_FOLLOW})"
+    check_playbook_version(main, version, follows, advice=advice)
+
+
+_FOLLOW = "--onto VERSION, over HTTP If-Match"
 
 
 def _replaced(current: Playbook, target: Playbook, said: DeltaRecord, fates: Fates) -> Change:

@@ -59,12 +59,18 @@ def without_origin(bullet: Bullet, user: str) -> Bullet:
     return bullet.model_copy(update={"origin": None})
 
 
-def check_playbook_version(scope: PlaybookScope, current: int, expected: int) -> None:
-    """Raise ConflictError unless the current version is the expected one."""
+def check_playbook_version(
+    scope: PlaybookScope,
+    current: int,
+    expected: int,
+    *,
+    advice: str = "load it and apply the operations again",
+) -> None:
+    """Raise ConflictError, which ends with the advice, unless current is the expected version."""
     if current != expected:
         raise ConflictError(
             f"playbook of {named(scope)} is at version {current}, not {expected}: another commit "
-            "came first; load it and apply the operations again"
+            f"came first; {advice}"
         )
 
 
