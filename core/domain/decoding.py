@@ -32,6 +32,8 @@ _SAMPLE = 4_096
 _BINARY_SHARE = 0.05
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
+_ENCODING = "name its encoding (--encoding, over HTTP ?encoding=)"
+
 
 def decode(
     blocks: Iterable[bytes], *, name: str, encoding: str = "utf-8", lenient: bool = False
@@ -108,11 +110,11 @@ def _text(
         byte = error.object[error.start]
         raise InputError(
             f"{name} is not {codec.upper()}: byte {offset} (0x{byte:02X}) {error.reason}; "
-            "name its encoding, or read it leniently"
+            f"{_ENCODING}, or read it leniently (--lenient, over HTTP ?lenient=true)"
         ) from error
     except UnicodeError as error:
         # Codecs such as punycode say no more than that.
-        raise InputError(f"{name} is not {codec.upper()}: {error}; name its encoding") from error
+        raise InputError(f"{name} is not {codec.upper()}: {error}; {_ENCODING}") from error
 
 
 def _without_nul(text: str, at: int, name: str, *, lenient: bool) -> str:

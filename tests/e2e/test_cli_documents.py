@@ -186,6 +186,10 @@ def test_other_encodings_and_torn_bytes_are_read_when_asked(
     (here / "sjis.txt").write_bytes("再起動は禁止です。".encode("cp932"))
     (here / "utf16.txt").write_bytes("再起動は禁止です。".encode("utf-16"))
     (here / "torn.txt").write_bytes(b"torn \xff bytes")
+    unread = acc_ace("memory", "import", "sjis.txt")
+    assert unread.code == 2
+    assert "--encoding" in unread.err
+    assert "--lenient" in unread.err
     assert acc_ace("memory", "import", "sjis.txt", "--encoding", "cp932").code == 0
     assert acc_ace("memory", "import", "utf16.txt").code == 0
     assert acc_ace("memory", "import", "torn.txt", "--lenient").code == 0
