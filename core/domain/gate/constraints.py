@@ -7,6 +7,7 @@ pinned as the clause of x_t that bears it out, and what it drops or rewords is p
 from collections.abc import Sequence
 
 from core.domain.gate.proposals import judge_proposals
+from core.domain.gate.release_help import how_to_release, names_constraint
 from core.domain.gate.ruling import ConstraintRuling
 from core.domain.gate.support import shared, within_any
 from core.domain.language.rule_changes import (
@@ -19,11 +20,8 @@ from core.domain.language.rule_detection import detect_rules
 from core.domain.language.words import content_words
 from core.domain.plain_text import one_line
 from core.domain.similarity import same_wording
-from core.domain.tokens import clip_tokens
 from schemas.commit import CommittedState, ConstraintPin, Release
 from schemas.interaction import TurnInput
-
-_DETAIL_TOKENS = 32
 
 _SAME_RULE = 0.6
 """Share of a pin's words from which a text within the words that release it is that pin."""
@@ -48,8 +46,8 @@ def settle_constraints(
         _apply_changes(ruling, turn_input, turn=turn)
         unmatched = unmatched_release(turn_input.text, previous.pins)
         _pin_rules(ruling, turn_input, unmatched, turn=turn)
-        if unmatched and previous.pins:
-            ruling.warnings.append(_how_to_release(unmatched, previous.pins[0].id))
+        if unmatched and (previous.pins or names_constraint(unmatched)):
+            ruling.warnings.append(how_to_release(turn_input.text, unmatched, ruling.pins))
     if proposed is not None:
         judge_proposals(ruling, proposed, turn_input, turn=turn, budget=budget)
     return ruling
@@ -102,13 +100,6 @@ def _pin_rules(
             continue
         if not _spoken_of(plain, ruling):
             ruling.pin(plain, span.sentence, turn_input, turn=turn)
-
-
-def _how_to_release(said: str, example: str) -> str:
-    return (
-        f"nothing was released by '{clip_tokens(one_line(said), _DETAIL_TOKENS)}': name one "
-        f"constraint by its id, for example 'release {example}'"
-    )
 
 
 def _spoken_of(plain: str, ruling: ConstraintRuling) -> bool:

@@ -1,5 +1,6 @@
 """Answers about rules: refuse what one forbids, confirm changes, permit, note claims."""
 
+from core.domain.gate.release_help import tells_of_no_release
 from core.domain.language import release_cues
 from core.domain.language.goal_detection import detect_goal
 from core.domain.language.normal import normalise
@@ -93,25 +94,24 @@ def _amends(quote: str) -> bool:
 
 def _release_lines(situation: Situation) -> list[str]:
     """What to say of the rules that x_t released, or meant to release; empty for none."""
-    if situation.state.pinned:
-        if not _released(situation):
-            return []
-        return [say("released", situation.language), *rule_lines(situation)]
+    if not situation.state.pinned:
+        return _unpinned_release_lines(situation)
+    released = [say("released", situation.language), *rule_lines(situation)]
+    if released_in(situation.state.ccs.episodic_trace):
+        return released
+    if any(tells_of_no_release(warning) for warning in situation.warnings):
+        return rule_lines(situation)  # The warning, which is passed on, says the rest.
+    # Another Compressor may have written the state; then the words of x_t must do.
+    return released if unmatched_release(situation.text, ()) is not None else []
+
+
+def _unpinned_release_lines(situation: Situation) -> list[str]:
     if situation.state.ended:
         rules = " / ".join(situation.state.ended)
         return [situation.tell_rule("released", rule=rules), *rule_lines(situation)]
     if unmatched_release(situation.text, situation.state.pins) is None:
         return []
     return [say("unpinned_not_released", situation.language), *rule_lines(situation)]
-
-
-def _released(situation: Situation) -> bool:
-    """Whether x_t released a rule: the trace says so, or the gate did not warn."""
-    if released_in(situation.state.ccs.episodic_trace):
-        return True
-    # Another Compressor may have written the state; then the words of x_t must do.
-    unmatched = any("nothing was released" in warning for warning in situation.warnings)
-    return not unmatched and unmatched_release(situation.text, ()) is not None
 
 
 def permit(situation: Situation) -> Said | None:
