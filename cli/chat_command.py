@@ -70,6 +70,9 @@ def chat(
         screen = _screen(options, people, scripted=script is not None)
         talk = Chat(app.turns, key, screen, memory=memory)
         turns = runner.run(talk.completed())
+        if not turns and "/" in session:
+            # One that has turns already can be gone on with.
+            raise InputError("--session of a new session holds no '/': no HTTP path could name it")
         for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
             people.print(line, style="dim", soft_wrap=True)
         if script is None:

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from acc_ace.controller import AccController
 from acc_ace.conversation import APP_NAME
 from cli import chat_command
 from cli.app import main
+from config import Settings
+from core.bootstrap import build_container
 
 
 class Ended(NamedTuple):
@@ -139,6 +142,7 @@ def test_bad_settings_exit_with_2_and_say_what_is_allowed(
     [
         (("--script", "no-such-file.txt"), "no-such-file.txt does not exist"),
         (("--session", " "), "--session must be 1 to 128 printable characters"),
+        (("--session", "a/b c"), "--session of a new session holds no '/'"),
         (("--user", "x" * 129), "--user must be 1 to 128 printable characters"),
         (("--script", "-"), "the script has no inputs"),
         (("--frobnicate",), "No such option"),
@@ -148,6 +152,15 @@ def test_bad_arguments_exit_with_2(acc_ace: CommandLine, args: tuple[str, ...], 
     ended = acc_ace("chat", *args)
     assert ended.code == 2
     assert told in ended.err
+
+
+def test_a_session_with_a_slash_that_has_turns_is_gone_on_with(acc_ace: CommandLine) -> None:
+    acc = AccController(build_container(Settings(data_dir=acc_ace.data)), session="a/b c")
+    acc.update_state_sync("Never restart db-01 by day.", None)
+    acc.record_sync("Noted.")
+    acc.close_sync()
+    ended = acc_ace("chat", "--json", "--session", "a/b c", stdin="What now?")
+    assert (ended.code, ended.turns[0]["turn"]) == (0, 2)
 
 
 def test_empty_and_huge_inputs_exit_with_2_and_change_nothing(
