@@ -11,12 +11,15 @@ from acc_ace.whole_user import total
 from cli.chat_command import APP_NAME, checked_name
 from cli.new_file import writing
 from cli.opening import open_app
-from cli.output import stdout_console
+from cli.output import stderr_console, stdout_console
 from cli.streams import json_line
 from cli.turn_api import TurnApi
 from config import Settings, load_settings
 from core.adapters.typed_erasure import history_path
 from core.errors import InputError
+
+_FRAME = frozenset({"user", "end"})
+"""Kinds of the records around what is held."""
 
 Erased = dict[str, dict[str, int]]
 """How much of what was deleted, by app."""
@@ -51,21 +54,26 @@ def export_user(user: str, out: Path | None, *, app: str | None) -> None:
     settings = load_settings()
     lines = _typed(settings, user) if only in {None, APP_NAME} else []
     with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:
-        count = runner.run(_write(turns.export_user(user, app=only), lines, file))
+        count, held = runner.run(_write(turns.export_user(user, app=only), lines, file))
     if out is not None:
         stdout_console().print(f"{count} records about user {user} written to {out}")
+    if not held:
+        told = f"nothing is held about user {user} in {_named(only)}, in {_where(settings)}"
+        stderr_console().print(told, soft_wrap=True)
 
 
 async def _write(
     records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
-) -> int:
-    count = 0
+) -> tuple[int, bool]:
+    """How many records were written, and whether any of them says something of the user."""
+    count, held = 0, bool(lines)
     async for record in records:
+        held = held or record["kind"] not in _FRAME
         # What was typed comes before the last record, which says that nothing is missing.
         for item in [*lines, record] if record["kind"] == "end" else [record]:
             print(json_line(item), file=file)
             count += 1
-    return count
+    return count, held
 
 
 def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
@@ -97,6 +105,10 @@ def _tell(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> No
         stdout_console().print(told, soft_wrap=True)
 
 
+def _named(app: str | None) -> str:
+    return "every app" if app is None else f"app {app}"
+
+
 def _where(settings: Settings) -> str:
     """Where it was looked: of a relative data directory every folder has another."""
     if settings.store == "postgres":
@@ -107,8 +119,7 @@ def _where(settings: Settings) -> str:
 def _confirmed(user: str, app: str | None) -> bool:
     if not sys.stdin.isatty():
         raise InputError("erasing asks for a confirmation; give --yes when there is no terminal")
-    where = "in every app" if app is None else f"in app {app}"
-    asked = f"Delete everything stored about user {user} {where}? [y/N] "
+    asked = f"Delete everything stored about user {user} in {_named(app)}? [y/N] "
     return input(asked).strip().lower() == "y"
 
 

@@ -71,3 +71,12 @@ def test_lines_that_were_typed_are_exported_and_erased(acc_ace: CommandLine) -> 
     assert not typed.exists()
     again = acc_ace("memory", "erase", "--user", "aiko", "--yes").out
     assert f"nothing was stored in {acc_ace.data}" in again
+
+
+def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
+    acc_ace("chat", "--user", KEY.user, stdin="The marker is quokka-4711.")
+    assert acc_ace("memory", "export", "--user", KEY.user).err == ""
+    none = acc_ace("memory", "export", "--user", KEY.user, "--app", "acc_acce")
+    assert none.turns[-1] == {"kind": "end"}
+    told = f"nothing is held about user {KEY.user} in app acc_acce, in {acc_ace.data}"
+    assert none.err.strip() == told
