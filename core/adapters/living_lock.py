@@ -17,7 +17,10 @@ _LOOK_S = 1.0
 
 @dataclass(eq=False)
 class Turn:
-    """The turn of one task; `after_lost` when one before it never came to its end."""
+    """The turn of one task.
+
+    `after_lost` when one before it never came to its end, until it has cleared up after that one.
+    """
 
     loop: asyncio.AbstractEventLoop
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -99,7 +102,8 @@ class LivingLock:
     def _end(self, turn: Turn) -> None:
         with self._mutex:
             if self._holder is turn:
-                self._holder = None
+                # It may have ended before it could clear up.
+                self._holder, self._has_lost = None, turn.after_lost
             elif turn in self._waiting:
                 self._waiting.remove(turn)
             self._pass_on()

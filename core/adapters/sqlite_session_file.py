@@ -72,6 +72,7 @@ class SessionFile:
                 connection = self._connection or await self._open()
                 if turn.after_lost:
                     await _end(connection)
+                    turn.after_lost = False
                 try:
                     yield connection
                 except BaseException as error:

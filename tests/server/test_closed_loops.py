@@ -137,6 +137,27 @@ def test_who_waits_already_goes_on_when_the_loop_of_the_other_is_closed(
     assert not task.done()
 
 
+def test_what_a_closed_loop_left_is_undone_though_the_call_that_was_let_in_after_it_is_cancelled(
+    file: SessionFile,
+) -> None:
+    loop, written = asyncio.new_event_loop(), asyncio.Event()
+    task = loop.create_task(write(file, "lost", written))
+    loop.run_until_complete(written.wait())
+
+    async def leave_and_go_on() -> list[str]:
+        leaves = asyncio.create_task(go_on(file))
+        await asyncio.sleep(0)
+        loop.close()
+        goes_on = asyncio.create_task(go_on(file))
+        # It looks for itself, and lets in the one before it, which leaves without having begun.
+        await asyncio.sleep(0)
+        leaves.cancel()
+        return await goes_on
+
+    assert asyncio.run(leave_and_go_on()) == ["next"]
+    assert not task.done()
+
+
 def test_a_statement_that_ends_after_its_loop_keeps_no_later_call_waiting(tmp_path: Path) -> None:
     service = BoundedSessionService(tmp_path / "sessions.db", wait_s=STANDS_STILL_S)
     session = asyncio.run(service.create_session(**MINE))
