@@ -15,13 +15,15 @@ from rich.console import Console
 
 from cli.banner import DEFAULT_USER, banner
 from cli.chat import Chat, converse, play
+from cli.checks.configuration import check_files_dir, check_names
+from cli.checks.finding import Status
 from cli.failure import ExitCode
 from cli.output import stderr_console, stdout_console
 from cli.prompt import line_history, read_line
 from cli.screen import JsonScreen, Screen
 from cli.script import STDIN, Script, ScriptedDocument, load_script
 from cli.terminal import TerminalScreen
-from config import Settings, load_settings
+from config import Settings, load_settings, names_set
 from core.adapters.typed_erasure import TERMINAL_APP, history_path
 from core.errors import InputError
 from core.ports.clock import Clock
@@ -63,6 +65,7 @@ def chat(
     key = SessionKey(APP_NAME, user, session)
     memory = None if options.memory is None else memory_name(options.memory)
     settings = load_settings()
+    _tell_ignored(settings)
     with asyncio.Runner() as runner, _started(settings, runner) as app:
         app.turns.start_learning()
         # With --json, stdout belongs to the program that reads it.
@@ -125,6 +128,14 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
             _tell_left(runner.run(app.turns.stop_learning(finish_s=_FINISH_S)))
         finally:
             runner.run(app.turns.close())
+
+
+def _tell_ignored(settings: Settings) -> None:
+    """Name settings that change nothing as they are; `acc-ace doctor` finds more."""
+    for finding in (*check_names(names_set()), check_files_dir(settings)):
+        if finding.status is Status.PROBLEM:
+            told = f"! {finding.detail}; {finding.fix}"
+            stderr_console().print(told, style="yellow", soft_wrap=True)
 
 
 def _tell_left(jobs: int) -> None:

@@ -15,20 +15,25 @@ from cli.checks.storage import why_unseen
 from config import Settings
 from core.errors import ConfigError
 
+_PREFIX = "ACC_ACE_"
+_NEAR = 0.7
+"""How alike a name and a guess are, from 0 to 1, without the prefix that all share."""
+
 
 def check_names(names: Iterable[str]) -> Iterator[Finding]:
     """Names with our prefix that no setting has: they would be left out without a word."""
     known = setting_names()
+    leaves = [name for name in known if not any(each.startswith(f"{name}__") for each in known)]
     for name in names:
         if name.upper() not in known:
-            near = get_close_matches(name.upper(), known, n=1)
-            fix = f"did you mean {near[0]}?" if near else "see .env.example for all names"
+            near = get_close_matches(_bare(name.upper()), map(_bare, leaves), n=1, cutoff=_NEAR)
+            fix = f"did you mean {_PREFIX}{near[0]}?" if near else "see .env.example for all names"
             yield problem("settings", f"{name} is not a setting", fix)
 
 
 def setting_names() -> tuple[str, ...]:
     """Every name that may be set, 'ACC_ACE_GENERATOR__MODEL' for a nested one."""
-    return tuple(f"ACC_ACE_{name.upper()}" for name in _names(Settings))
+    return tuple(f"{_PREFIX}{name.upper()}" for name in _names(Settings))
 
 
 def check_agent_dir(settings: Settings) -> Finding:
@@ -128,6 +133,10 @@ def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from _names(inner, f"{prefix}{name}__")
         yield f"{prefix}{name}"
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(_PREFIX)
 
 
 def _findable(module: str) -> bool:

@@ -163,6 +163,18 @@ def test_a_session_with_a_slash_that_has_turns_is_gone_on_with(acc_ace: CommandL
     assert (ended.code, ended.turns[0]["turn"]) == (0, 2)
 
 
+def test_settings_that_change_nothing_are_told_at_the_start(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    acc_ace.set("ACC_ACE_GENERATR__MODEL", "foo")
+    acc_ace.set("ACC_ACE_FILES_DIR", str(tmp_path / "none"))
+    ended = acc_ace("chat", "--json", stdin="hello")
+    assert (ended.code, len(ended.turns)) == (0, 1)
+    told = "! ACC_ACE_GENERATR__MODEL is not a setting; did you mean ACC_ACE_GENERATOR__MODEL?"
+    assert told in ended.err
+    assert f"! {tmp_path / 'none'} is not a folder; create it, or change ACC_ACE" in ended.err
+
+
 def test_empty_and_huge_inputs_exit_with_2_and_change_nothing(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:

@@ -92,6 +92,18 @@ def test_misspelt_setting_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _is_problem(finding, "ACC_ACE_GENRATOR__MODEL", "did you mean ACC_ACE_GENERATOR__MODEL")
 
 
+def test_what_is_like_no_setting_is_no_setting_and_nothing_is_guessed() -> None:
+    [finding] = check_names(["ACC_ACE_USERR"])
+    assert _is_problem(finding, "ACC_ACE_USERR is not a setting", "see .env.example")
+
+
+def test_a_guess_is_a_setting_and_no_block_of_them() -> None:
+    for finding in check_names(f"{name}X" for name in setting_names()):
+        guess = finding.fix.removeprefix("did you mean ").removesuffix("?")
+        assert guess in {*setting_names(), "see .env.example for all names"}
+        assert not any(each.startswith(f"{guess}__") for each in setting_names())
+
+
 def test_misspelt_setting_in_the_env_file_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
