@@ -11,6 +11,7 @@ from core.errors import MemoryBypassedError
 from schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk
+from tests.pipeline.test_leaving_at_the_answer import ROOTS
 
 
 def look(what: str) -> str:
@@ -56,4 +57,20 @@ async def test_each_event_may_have_a_time_limit_of_its_own(desk: Desk) -> None:
             break
         taken += 1
     assert taken == 3
+    assert [each.outcome for each in await desk.evidence()] == [Outcome.ANSWERED]
+
+
+@pytest.mark.parametrize("root", ROOTS)
+async def test_who_left_a_turn_open_may_cancel_all_other_tasks_and_wait_for_them(root: str) -> None:
+    desk = Desk(ROOTS[root]())
+    events = desk.run("Look at db-01.")
+    async for event in events:
+        if event.is_final_response():
+            break
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    async with asyncio.timeout(10):
+        await asyncio.gather(*others, return_exceptions=True)
+    await desk.settled()
     assert [each.outcome for each in await desk.evidence()] == [Outcome.ANSWERED]

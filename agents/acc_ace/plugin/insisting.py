@@ -8,13 +8,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def outlast(event: asyncio.Event) -> None:
-    """Wait for an event, however often that is cancelled."""
+async def outlast(event: asyncio.Event, is_waited_for: Callable[[], bool]) -> None:
+    """Wait for an event, also when that is cancelled while the event is still to be waited for."""
     while not event.is_set():
         try:
             await event.wait()
         except asyncio.CancelledError:
             _overlook()
+            if not is_waited_for():
+                return
 
 
 async def insist(step: Callable[[], Awaitable[T]]) -> T:

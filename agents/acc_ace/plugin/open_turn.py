@@ -75,6 +75,11 @@ class OpenTurn:
             **playbook_projection(self.record),
         }
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the task of the run was cancelled, so that its end is near."""
+        return self.task is not None and self.task.cancelling() > 0
+
     def lose(self) -> None:
         """Say that the event loop was closed: what the turn held and awaited is of no use there."""
         self.is_lost, self.hold, self.over = True, AsyncExitStack(), asyncio.Event()

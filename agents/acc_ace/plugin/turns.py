@@ -164,8 +164,9 @@ class Turns:
     async def _close_when_over(self, turn: OpenTurn) -> None:
         # Begun with the turn. When `asyncio.run` ends an event loop, it cancels all tasks, waits
         # for them, and closes what generators hold, the session too: what is begun only then is
-        # begun too late.
-        await outlast(turn.over)
+        # begun too late. Who cancels all tasks but the one of the run waits for this one too.
+        await outlast(turn.over, lambda: turn.name not in self._open or turn.is_cancelled)
+        turn.over.set()
         await self._settle(turn)
 
     async def _close(self, turn: OpenTurn, *, failed: bool = False) -> None:
