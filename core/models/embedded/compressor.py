@@ -14,6 +14,7 @@ from core.domain.language.sentences import split_clauses, split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.conflicts import find_conflict
+from core.models.embedded.corrections import corrected
 from core.models.embedded.entities import find_entities, merged
 from core.models.embedded.gist import (
     facts_of,
@@ -26,7 +27,14 @@ from core.models.embedded.intents import asks_permission
 from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options, pick, referred_option
 from core.models.embedded.relations import find_claim, find_relations, latest
-from core.models.embedded.speech import is_hedged, is_order, next_step, orders, questions
+from core.models.embedded.speech import (
+    is_correction,
+    is_hedged,
+    is_order,
+    next_step,
+    orders,
+    questions,
+)
 from core.models.embedded.views import (
     Evidence,
     StateView,
@@ -166,6 +174,8 @@ def _options(
 def _gist(turn_input: TurnInput, previous: StateView) -> str:
     known = split_sentences(previous.ccs.semantic_gist)
     told = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
+    if is_correction(turn_input.text):
+        known = corrected(told, known)
     facts = latest_facts([*reversed(told), *known])
     # Facts about something that has a name outlive the others.
     return _joined(_within(sorted(facts, key=lambda item: not find_entities(item)), _GIST_TOKENS))

@@ -11,6 +11,7 @@ from core.domain.language.sentences import split_sentences
 from core.domain.language.words import content_words
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
+from core.models.embedded.corrections import corrected_in
 from core.models.embedded.entities import find_entities
 from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options
@@ -103,13 +104,14 @@ def latest_facts(sentences: Iterable[str]) -> list[str]:
 
 
 def overtaken(sentences: Iterable[str]) -> dict[str, str]:
-    """Outdated sentences with the one that overtakes each; the newest must come first.
+    """Outdated or corrected sentences with the one that overtakes each; the newest comes first.
 
     A sentence that tells nothing is overtaken by ''.
     """
     gone: dict[str, str] = {}
     kept: list[tuple[str, _Told]] = []
-    for sentence in sentences:
+    told_by_age = list(sentences)
+    for sentence in told_by_age:
         told = _told(sentence)
         newer = (text for text, other in kept if _overtakes(other, told))
         winner = next(newer, None) if told.terms else ""
@@ -117,6 +119,8 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
             kept.append((sentence, told))
         else:
             gone[sentence] = winner
+    for older, correction in corrected_in(told_by_age).items():
+        gone.setdefault(older, gone.get(correction) or correction)
     return gone
 
 

@@ -14,10 +14,12 @@ from core.domain.language.goal_detection import detect_goal
 from core.domain.language.rule_changes import detect_changes
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
+from core.models.embedded.corrections import corrected
 from core.models.embedded.gist import facts_of, said_and_answered
 from core.models.embedded.matching import unique
 from core.models.embedded.options import listed_options
 from core.models.embedded.relations import find_relations, latest
+from core.models.embedded.speech import is_correction
 from core.models.embedded.views import StateView, mapping_of, text_of, texts_of
 from schemas.authority import Authority
 from schemas.ccs import empty_ccs
@@ -47,7 +49,7 @@ def state_of_transcript(
     answers = [item.text for item in said if not item.by_user]
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
     told = [*reversed([item.text for item in (*said, current)]), summary]
-    facts = unique(fact for text in reversed(spoken) for fact in facts_of(text))
+    facts = _facts(spoken)
     pins, ended = _rules([*split_sentences(summary), *spoken], _cited(answers))
     ccs = empty_ccs().model_copy(
         update={
@@ -68,6 +70,15 @@ def state_of_transcript(
         pinned=False,
         ended=ended if current.by_user else (),
     )
+
+
+def _facts(spoken: Sequence[str]) -> list[str]:
+    """What the user said, newest first, without what a correction took the place of."""
+    facts: list[str] = []
+    for text in spoken:
+        told = facts_of(text)
+        facts = [*told, *(corrected(told, facts) if is_correction(text) else facts)]
+    return unique(facts)
 
 
 def _cited(answers: Sequence[str]) -> list[tuple[str, str]]:

@@ -114,8 +114,14 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "noted": ("Noted: {what}", "記録しました：{what}"),
     "noted_short": ("Noted.", "記録しました。"),
     "corrected": (
-        "Thank you for the correction. I now hold: {what}",
-        "訂正ありがとうございます。次のとおり改めました：{what}",
+        "Thank you for the correction. Noted: {what}",
+        "訂正ありがとうございます。次のとおり記録しました：{what}",
+    ),
+    "corrected_what": (
+        "Thank you for the correction. It does not name what it is about, so what I hold is as it "
+        "was. Please say in full what is true.",
+        "訂正ありがとうございます。何についての訂正か分からないため、把握している内容は変わっていません。"
+        "正しい内容を、名前を挙げて書いてください。",
     ),
     "glad": (
         "Good to hear. Noted as something that worked.",
