@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from rich.console import Console
 from cli.banner import DEFAULT_USER, banner
 from cli.chat import Chat, converse, play
 from cli.checks.configuration import check_files_dir, check_names
-from cli.checks.finding import Status
+from cli.checks.finding import Finding, Status
 from cli.failure import ExitCode
 from cli.output import stderr_console, stdout_console
 from cli.prompt import line_history, read_line
@@ -65,8 +65,9 @@ def chat(
     key = SessionKey(APP_NAME, user, session)
     memory = None if options.memory is None else memory_name(options.memory)
     settings = load_settings()
-    _tell_ignored(settings)
+    _tell_problems((*check_names(names_set()), check_files_dir(settings)))
     with asyncio.Runner() as runner, _started(settings, runner) as app:
+        _tell_problems(_of_models(settings))
         app.turns.start_learning()
         # With --json, stdout belongs to the program that reads it.
         people = stderr_console() if options.as_json else stdout_console()
@@ -130,9 +131,16 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
             runner.run(app.turns.close())
 
 
-def _tell_ignored(settings: Settings) -> None:
-    """Name settings that change nothing as they are; `acc-ace doctor` finds more."""
-    for finding in (*check_names(names_set()), check_files_dir(settings)):
+def _of_models(settings: Settings) -> Iterable[Finding]:
+    # Imported here, because it takes seconds; ADK has been by now.
+    from cli.checks.models import check_models  # noqa: PLC0415 — see above
+
+    return check_models(settings)
+
+
+def _tell_problems(findings: Iterable[Finding]) -> None:
+    """Name settings that do not work as they are; `acc-ace doctor` finds more."""
+    for finding in findings:
         if finding.status is Status.PROBLEM:
             told = f"! {finding.detail}; {finding.fix}"
             stderr_console().print(told, style="yellow", soft_wrap=True)

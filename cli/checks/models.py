@@ -7,6 +7,7 @@ from google import genai
 from google.genai import types
 
 from cli.checks.finding import Finding, note, ok, problem
+from cli.checks.storage import why_unseen
 from config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from core.domain.redaction import redact
 from core.errors import ConfigError
@@ -89,6 +90,8 @@ def _check_name(check: str, setting: str, name: str) -> Finding:
             f"set GOOGLE_API_KEY, or {setting}={EMBEDDED_MODEL}",
         )
     weights = Path(name.removeprefix(_LLAMA_CPP))
+    if kind == "llama-cpp" and (unseen := why_unseen(weights)) is not None:
+        return problem(check, f"{weights} cannot be looked at: {unseen}", f"mend {setting}")
     if kind == "llama-cpp" and not weights.is_file():
         return problem(check, f"{weights} does not exist", f"put the file there, or mend {setting}")
     return ok(check, name)
