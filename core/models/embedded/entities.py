@@ -35,8 +35,9 @@ _SPEECH = (
 _NO_NAME = (
     r"(?!(?:The|This|That|These|Those|It|We|You|They|He|She|What|When|Where|Why|How|Who|Which|And"
     r"|But|Also|Now|Then|Please|Prod|Production|Nobody|Everyone|Everything|Someone|Anyone|There"
-    r"|Here|Support|Security|Finance|Legal|Customers?|Users?|Traffic|Monday|Tuesday|Wednesday"
-    r"|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September"
+    r"|Here|Support|Security|Finance|Legal|Customers?|Users?|Traffic|(?:Mon|Tues|Wednes|Thurs"
+    r"|Fri|Satur|Sun)days?|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun|Week(?:days?|ends?)|Holidays?"
+    r"|Christmas|Easter|January|February|March|April|June|July|August|September"
     r"|October|November|December|Only|Ask|Page|Call|Tell|Thanks|Yes|No|Ok|Okay|Let|Just|If|In"
     r"|On|At|So|My|Our|Your|His|Her|Its|One|Two|Three|Option|Nothing|Postgres|Redis|Kafka)\b)"
 )
@@ -91,7 +92,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\b\d{1,2}\s?(?:am|pm)\b|\d{1,2}月\d{1,2}日"
             rf"|\b{_MONTH} \d{{1,2}}\b|\b\d{{1,2}} {_MONTH}\b"
             r"|(?:午前|午後)?\d{1,2}時(?!間)(?:半|\d{1,2}分)?"
-            r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[月火水木金土日]曜日?"
+            r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|[月火水木金土日]曜日?"
         ),
     ),
     (

@@ -23,6 +23,8 @@ from core.models.embedded.entities import find_entities, merged
         ("release v4.12 is live", "version:v4.12"),
         ("the budget is $500", "money:$500"),
         ("it began at 09:12", "time:09:12"),
+        ("Never reboot db-01 on Mondays.", "time:Mondays"),
+        ("we close on Sundays", "time:Sundays"),
         ("the promotion takes six minutes", "duration:six minutes"),
         ("Bob says it is fine", "person:Bob"),
         ("please ask Aiko about it", "person:Aiko"),
@@ -53,11 +55,23 @@ def test_a_named_thing_is_found_with_its_type(text: str, expected: str) -> None:
         "a part of the whole (部分)",
         "What time is it in Asia/Tokyo?",
         "Our office in Nagoya is closed",
+        "Deploy on Mondays, Tuesdays, Wednesdays, Thursdays and Fridays",
+        "we close on Saturdays and Sundays",
+        "every Mon and Tue, never on Wed, Thu or Fri, on Sat, on Sun.",
+        "closed on Weekends, Holidays, Christmas and Easter",
     ],
 )
 def test_ordinary_words_are_no_servers_people_or_teams(text: str) -> None:
     kinds = {entity.kind for entity in find_entities(text)}
     assert not kinds & {"server", "person", "team", "ticket"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("please ask Sunita about it", "Sunita"), ("it was Monique who called", "Monique")],
+)
+def test_a_name_that_begins_like_a_day_is_still_a_name(text: str, name: str) -> None:
+    assert f"person:{name}" in [str(entity) for entity in find_entities(text)]
 
 
 def test_a_name_inside_a_url_is_not_found_twice() -> None:
