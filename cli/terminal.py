@@ -10,6 +10,7 @@ from cli.memory_line import memory_line
 from cli.printable import printable
 from cli.wrap import StreamWrap
 from core.errors import AccAceError
+from core.models.labels import says_label
 from schemas.report import TurnReport
 from schemas.turn_event import (
     Answer,
@@ -140,7 +141,7 @@ class TerminalScreen:
             self.notice("(the answer was revised:)")
             self._stream(event.text.rstrip())
         self._close_line()
-        if event.note:
+        if event.note and not says_label(event.text):
             self.notice(f"{event.model}: {event.note}")
         self._doing = []
         self._progress()

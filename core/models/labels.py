@@ -1,6 +1,7 @@
 """How the answers of a model must be labelled."""
 
 from config import EMBEDDED_MODEL
+from core.models.embedded.wording import NOTE
 
 EMBEDDED_NOTE = "extractive, not an LLM"
 """The label of whatever the embedded model says."""
@@ -9,3 +10,8 @@ EMBEDDED_NOTE = "extractive, not an LLM"
 def note_on(model: str) -> str:
     """The label of a model's answers; '' for language models."""
     return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
+
+
+def says_label(answer: str) -> bool:
+    """Whether an answer of the embedded model ends with its label, as the first ones do."""
+    return answer.rstrip().endswith(tuple(NOTE.values()))

@@ -79,7 +79,7 @@ def test_people_see_answers_memory_lines_and_that_no_llm_speaks(acc_ace: Command
     assert ended.code == 0
     assert "> 営業時間内は再起動禁止です。" in ended.out
     assert "+1 constraint · " in ended.out
-    assert "embedded/rules: extractive, not an LLM" in ended.out
+    assert "LLM ではありません" in ended.out
     assert "semantic_gist" not in ended.out
 
 

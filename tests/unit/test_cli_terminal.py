@@ -11,6 +11,7 @@ from cli.banner import ModelUse, banner
 from cli.terminal import TerminalScreen
 from cli.view import ccs_view, diff_view
 from core.errors import ModelUnavailable
+from core.models.embedded.wording import NOTE
 from schemas.authority import Authority
 from schemas.ccs import empty_ccs
 from schemas.commit import (
@@ -100,6 +101,12 @@ def test_model_note_warnings_and_memory_line_follow_the_answer() -> None:
         "CCS 412/1024 tokens · 42 tokens",
         "! compressor: kept the last state",
     ]
+
+
+@pytest.mark.parametrize("label", NOTE.values())
+def test_the_label_of_an_answer_is_not_told_again(label: str) -> None:
+    answer = Answer(text=f"hi\n{label}", model="embedded/rules", note="extractive, not an LLM")
+    assert _plain(_shown(answer, width=80)) == f"hi\n{label}"
 
 
 def test_failed_tool_is_told() -> None:
