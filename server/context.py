@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, StringConstraints
 
 from acc_ace.conversation import APP_NAME, Conversation
 from core.adapters.bounded_sessions import BoundedSessions
@@ -45,7 +45,11 @@ def get_context(request: Request) -> ServerContext:
 
 Context = Annotated[ServerContext, Depends(get_context)]
 
-_HeaderName = Annotated[str, BeforeValidator(lambda value: name_of(value.encode("latin-1")))]
+_HeaderName = Annotated[
+    str,
+    StringConstraints(max_length=NAME_LENGTH, pattern=NAME_PATTERN),
+    BeforeValidator(lambda value: name_of(value.encode("latin-1"))),
+]
 """A name in a header: Starlette reads the bytes as Latin-1, clients write UTF-8."""
 
 
@@ -62,8 +66,6 @@ def get_user(
     x_user: Annotated[
         _HeaderName | None,
         Header(
-            max_length=NAME_LENGTH,
-            pattern=NAME_PATTERN,
             description="Who is asking, while no tokens are set; in UTF-8. With tokens, the token "
             "decides.",
         ),

@@ -87,3 +87,14 @@ async def test_token_of_a_name_beyond_ascii_opens_what_its_header_names(guarded:
 def test_cookies_that_are_no_unicode_open_nothing() -> None:
     scope = {"headers": [(b"cookie", b"acc_ace_login=\xe9")]}
     assert Identities({"alice": SecretStr("t")}).of_request(scope) is None
+
+
+async def test_bounds_of_names_in_headers_are_described(http: httpx.AsyncClient) -> None:
+    parameters = (await http.get("/openapi.json")).json()["paths"]["/v1/sessions"]["get"][
+        "parameters"
+    ]
+    query, header = (
+        next(item["schema"]["anyOf"] for item in parameters if item["name"] == name)
+        for name in ("user", "x-user")
+    )
+    assert header == query
