@@ -36,7 +36,12 @@ class SharedWorld(World):
     """A world in which a second process may come to a session."""
 
     async def two_at_once(self, told: Told, *whats: What) -> None:
-        """Do two things with a session in two processes at once; one may find it busy."""
+        """Do two things with a session in two processes at once; one may find it busy.
+
+        Not with one that went back half-way: what finishes that would depend on who comes first.
+        """
+        if told.unfinished:
+            return
         acts = [Act(what, self._new_word(told) if what in SAYS else "") for what in whats]
         told.words -= {act.word for act in acts}
         self.model.begin("Noted.", fails=False)
