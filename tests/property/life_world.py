@@ -1,16 +1,19 @@
 """A world of users and sessions: it does what they do, and knows what must come of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
 
 from acc_ace.conversation import APP_NAME, Conversation
 from config import ROLES, Settings
+from core.adapters.open_sessions import open_sessions
 from core.bootstrap import build_container
 from core.errors import AccAceError, NotFoundError
+from core.turn.event_offloading import offload_events
 from schemas.memory_name import MemoryName
+from schemas.past_turn import PastTurn
 from schemas.tenancy import SessionKey, Tenant
 from schemas.turn_event import Answer
 from tests.fakes.clock import FixedClock
@@ -43,8 +46,18 @@ class World(Promises):
     def open(self) -> None:
         """Begin a process over the stores."""
         self.container = build_container(self.settings, self.clock)
+        failing = self.failing.around(self.container)
+
+        async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+            await offload_events(failing, key, turns)
+
         self.conversation = Conversation(
-            self.failing.around(self.container), models=dict.fromkeys(ROLES, self.model)
+            failing,
+            # By the journal itself it is seen where sessions are.
+            session_service=open_sessions(
+                self.settings, lambda: self.container.journal, offload=offload
+            ),
+            models=dict.fromkeys(ROLES, self.model),
         )
 
     async def close(self) -> None:
