@@ -5,8 +5,8 @@ The differences to ADK's own service (google-adk 2.13):
 - The Runner asks with `config=None` and gets the newest few events; the web UI leaves `config`
   out and gets them all. A turn of ours needs no history: its memory is the CCS.
 - A turn that waits for a person is loaded whole, however long ago it was.
-- What a rewind took back is not loaded without the turn before which it was: ADK would bring it
-  back.
+- What a rewind took back is not loaded for a turn: ADK would bring it back once the turn that the
+  rewind names is out of the window.
 - Old events may be deleted, or offloaded to long-term memory and then deleted.
 - Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
   lose the protected keys, with a warning in the log.
@@ -47,22 +47,21 @@ from core.adapters.bounded_sessions import (
 from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
-from core.adapters.live_events import is_part, loadable_events, rewound_to
-from core.adapters.rewinding import rewound_turns
-from core.adapters.rewound_calls import RewoundCalls
+from core.adapters.rewinding import rewound_events
 from core.adapters.sqlite_base_state import SCHEMA as BASE_SCHEMA
-from core.adapters.sqlite_base_state import keep_base, read_base
+from core.adapters.sqlite_base_state import keep_changes, read_base
 from core.adapters.sqlite_event_rows import (
     SCHEMA,
     delete_rows,
     has_calls,
-    read_cut,
     read_old,
     read_window,
     write_answered,
     write_opened,
     write_rewound,
 )
+from core.adapters.sqlite_rewinds import SCHEMA as REWINDS_SCHEMA
+from core.adapters.sqlite_rewinds import add_rewind, drop_rewinds, taken_back
 from core.adapters.sqlite_scrub import BRIEFLY_S, PATIENTLY_S, scrub_connected, still_read
 from core.adapters.sqlite_session_file import SessionFile
 from core.adapters.storable import hold_live, make_storable, storable
@@ -95,7 +94,8 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         self._recent_events = recent_events
         self._retention = retention or Retention()
         self._on_delete = on_delete or only_here
-        self._file = SessionFile(path, CREATE_SCHEMA_SQL + SCHEMA + BASE_SCHEMA, wait_s=wait_s)
+        schema = CREATE_SCHEMA_SQL + SCHEMA + BASE_SCHEMA + REWINDS_SCHEMA
+        self._file = SessionFile(path, schema, wait_s=wait_s)
 
     async def create_session(
         self,
@@ -122,7 +122,10 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         session_id: str,
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
-        """The session: its recent events for `config=None`, all where `config` is left out."""
+        """The session: its recent events for `config=None`, all where `config` is left out.
+
+        What rewinds took back is there only where it is left out.
+        """
         use_time_ordered_ids()
         session = await super().get_session(
             app_name=app_name,
@@ -135,14 +138,11 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         key = _key(session)
         if config is None:
             async with self._get_db_connection() as connection:
-                bodies, waiting = await read_window(connection, key, recent=self._recent_events)
-            events = [Event.model_validate_json(body) for body in bodies]
-            session.events = loadable_events(events, waiting=waiting)
-        elif is_part(config) and (turns := rewound_to(session.events)):
-            names = [event.id for event in session.events]
-            async with self._get_db_connection() as connection:
-                cut_short = await read_cut(connection, key, turns=turns, events=names)
-            session.events = loadable_events(session.events, cut=cut_short)
+                bodies = await read_window(connection, key, recent=self._recent_events)
+            session.events = [Event.model_validate_json(body) for body in bodies]
+        if config is not LEFT_OUT and session.events:
+            taken = await self.taken_back(key, [event.id for event in session.events])
+            session.events = [event for event in session.events if event.id not in taken]
         return session
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -150,7 +150,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         if event.partial:
             return event
         live = make_storable(event)
-        rewound = await rewound_turns(self, session, event)
+        past = await rewound_events(self, session, event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -168,7 +168,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             raise
         hold_live(session, event, live)
         await self._note_answered(session, event)
-        await self._note_rewound(session, rewound)
+        await self._note_rewound(session, event, past)
         if begins_turn(event):
             await cut(self, _key(session), self._retention, begun=event)
         return stored
@@ -181,11 +181,17 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
             bodies = await read_old(connection, key, turns=turns, limit=limit, spare=spare)
         return [Event.model_validate_json(body) for body in bodies]
 
+    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
+        """Those of some events, by id, that a rewind took back."""
+        async with self._get_db_connection() as connection:
+            return await taken_back(connection, key, events)
+
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
         async with self._get_db_connection() as connection:
-            await keep_base(connection, key, events)
+            await keep_changes(connection, key, events)
             await delete_rows(connection, key, events)
+            await drop_rewinds(connection, key)
             await connection.commit()
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -258,12 +264,13 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
                 await write_answered(connection, key, event.invocation_id, traffic)
                 await connection.commit()
 
-    async def _note_rewound(self, session: Session, calls: RewoundCalls) -> None:
-        """Nobody can answer a call that was taken back."""
-        if not calls:
+    async def _note_rewound(self, session: Session, rewind: Event, past: Sequence[Event]) -> None:
+        """Note what a rewind took back: nobody reads it again, or answers a call in it."""
+        if not past:
             return
         key = _key(session)
         async with self._get_db_connection() as connection:
+            calls = await add_rewind(connection, key, rewind, past)
             forgotten = await write_rewound(connection, key, calls)
             await connection.commit()
         log_forgotten_calls(key, forgotten)

@@ -4,7 +4,8 @@ Done a little at a time, at the begin of each turn, so that no turn pays for the
 unit is an invocation, so a call is never cut from its result; one with a call that still waits
 for a person stays, and so does one that may still be running: the words of the next turn are
 stored before that turn can wait for it. Offloading comes before deleting and can be repeated: a
-crash in between makes it run again and changes nothing.
+crash in between makes it run again and changes nothing. What a rewind took back is
+not offloaded.
 """
 
 import logging
@@ -54,6 +55,10 @@ class OldEvents(Protocol):
         """
         ...
 
+    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
+        """Those of some events, by id, that a rewind took back."""
+        ...
+
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
         ...
@@ -70,11 +75,13 @@ async def cut(events: OldEvents, key: SessionKey, retention: Retention, *, begun
         found = await events.old_events(
             key, turns=retention.turns, limit=CUT_EVENTS, spare=begun.invocation_id
         )
-        old = [event for turn in _over(found, begun.timestamp) for event in turn]
+        turns = _turns(found).values()
+        old = [each for turn in turns if not _may_run(turn, begun.timestamp) for each in turn]
         if not old:
             return
         if retention.offload is not None:
-            await retention.offload(key, past_turns(old))
+            taken = await events.taken_back(key, [event.id for event in old])
+            await retention.offload(key, past_turns([e for e in old if e.id not in taken]))
         await events.delete_events(key, [event.id for event in old])
     except AccAceError as error:
         # The turn goes on: nothing is lost, and the next one tries again.
@@ -91,18 +98,6 @@ def _turns(events: Sequence[Event]) -> dict[str, list[Event]]:
     for event in events:
         turns.setdefault(event.invocation_id or event.id, []).append(event)
     return turns
-
-
-def _over(events: Sequence[Event], now: float) -> list[list[Event]]:
-    """Turns that are over; a rewind only when all turns before it are, which it may take back."""
-    over: list[list[Event]] = []
-    running = False
-    for turn in _turns(events).values():
-        if _may_run(turn, now):
-            running = True
-        elif not (running and any(e.actions.rewind_before_invocation_id for e in turn)):
-            over.append(turn)
-    return over
 
 
 def _may_run(turn: Sequence[Event], now: float) -> bool:

@@ -1,9 +1,16 @@
-"""What the state of ADK's sessions in PostgreSQL was before their oldest event."""
+"""What ADK's sessions in PostgreSQL began with, and what deleted events changed of their state."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.adapters.base_state import decoded_state, encoded_state, with_deleted
+from core.adapters.base_state import (
+    BEGIN,
+    Around,
+    decoded_state,
+    encoded_state,
+    left_changes,
+    with_changes,
+)
 from core.adapters.postgres_schema import Connection
 from schemas.tenancy import SessionKey
 
@@ -16,11 +23,31 @@ _HOLD = """
     SELECT FROM sessions WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
        FOR NO KEY UPDATE
 """
-_BODIES = """
+# From the event before them to the newest of them.
+_AROUND = """
+    WITH gone AS (
+        SELECT min(happened_at) AS oldest, max(happened_at) AS newest FROM events
+         WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+           AND event_id = ANY(%(events)s))
+    SELECT event_id, CASE WHEN event_id = ANY(%(events)s) THEN body END
+      FROM events
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND happened_at BETWEEN coalesce((
+            SELECT max(happened_at) FROM events
+             WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+               AND happened_at < (SELECT oldest FROM gone)), (SELECT oldest FROM gone))
+           AND (SELECT newest FROM gone)
+     ORDER BY happened_at, seq
+"""
+_BODY = """
     SELECT body FROM events
      WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
-       AND event_id = ANY(%(events)s)
-     ORDER BY happened_at, seq
+       AND event_id = %(event)s
+"""
+_CHANGE = """
+    UPDATE events SET body = %(body)s
+     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
+       AND event_id = %(event)s
 """
 # No row when the session was deleted meanwhile.
 _WRITE = """
@@ -43,10 +70,17 @@ def write_base(connection: Connection, key: SessionKey, state: Mapping[str, Any]
         connection.execute(_WRITE, key._asdict() | {"state": encoded_state(state)})
 
 
-def keep_base(connection: Connection, key: SessionKey, events: Sequence[str]) -> None:
-    """Keep what events that are about to be deleted left of the state."""
+def keep_changes(connection: Connection, key: SessionKey, events: Sequence[str]) -> None:
+    """Keep what events that are about to be deleted changed."""
     connection.execute(_HOLD, key._asdict())
-    rows = connection.execute(_BODIES, key._asdict() | {"events": list(events)}).fetchall()
-    base = read_base(connection, key)
-    if (kept := with_deleted(base, [body for (body,) in rows])) != base:
-        write_base(connection, key, kept)
+    rows = connection.execute(_AROUND, key._asdict() | {"events": list(events)}).fetchall()
+    for event, changes in left_changes(Around(*row) for row in rows).items():
+        if event == BEGIN:
+            write_base(connection, key, {**read_base(connection, key), **changes})
+        else:
+            _change(connection, key._asdict() | {"event": event}, changes)
+
+
+def _change(connection: Connection, event: Mapping[str, str], changes: Mapping[str, Any]) -> None:
+    for (body,) in connection.execute(_BODY, event).fetchall():
+        connection.execute(_CHANGE, {**event, "body": with_changes(body, changes)})

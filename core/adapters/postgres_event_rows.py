@@ -32,7 +32,7 @@ _OLDEST = """
      ORDER BY happened_at, seq LIMIT %(limit)s
 """
 _EVENTS = """
-    SELECT body FROM events
+    SELECT event_id, body FROM events
      WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
        AND (invocation_id = ANY(%(turns)s) OR seq = ANY(%(rows)s))
      ORDER BY happened_at, seq
@@ -46,11 +46,6 @@ _INSERT = """
                  WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s)),
             %(body)s)
     ON CONFLICT DO NOTHING
-"""
-_CUT = """
-    SELECT DISTINCT invocation_id FROM events
-     WHERE app = %(app)s AND user_id = %(user)s AND session = %(session)s
-       AND invocation_id = ANY(%(turns)s) AND event_id <> ALL(%(events)s)
 """
 _CALLS = """
     SELECT invocation_id, answered_in FROM open_calls
@@ -97,6 +92,13 @@ _DELETE = """
 """
 
 
+class StoredEvent(NamedTuple):
+    """An event as a turn loads it."""
+
+    event_id: str
+    body: str
+
+
 class NewEvent(NamedTuple):
     """An event as it is stored."""
 
@@ -108,39 +110,26 @@ class NewEvent(NamedTuple):
 
 def read_events(
     connection: Connection, key: SessionKey, *, limit: int | None, since: float | None
-) -> list[str]:
+) -> list[StoredEvent]:
     """The newest events, oldest first; of the same moment in the order in which they came."""
     rows = connection.execute(
-        "SELECT body FROM events WHERE app = %s AND user_id = %s AND session = %s "
+        "SELECT event_id, body FROM events WHERE app = %s AND user_id = %s AND session = %s "
         "AND happened_at >= %s ORDER BY happened_at DESC, seq DESC LIMIT %s",
         (*key, since or float("-inf"), limit),
     ).fetchall()
-    return [body for (body,) in reversed(rows)]
+    return [StoredEvent(*row) for row in reversed(rows)]
 
 
-def read_window(
-    connection: Connection, key: SessionKey, *, recent: int
-) -> tuple[list[str], set[str]]:
-    """The newest `recent` events and those of turns that wait, each turn whole; oldest first.
-
-    And which invocations wait.
-    """
+def read_window(connection: Connection, key: SessionKey, *, recent: int) -> list[StoredEvent]:
+    """The newest `recent` events and those of turns that wait, each turn whole; oldest first."""
     named = key._asdict()
     newest = connection.execute(_NEWEST, named | {"limit": recent}).fetchall() if recent else []
     calls = connection.execute(_CALLS, named).fetchall()
     waiting = {turn for turn, answered in calls if answered in {None, turn}}
     turns = {turn for _, turn in newest if turn} | waiting
     if not newest and not turns:
-        return [], waiting
-    return _bodies(connection, key, turns, [row for row, _ in newest]), waiting
-
-
-def read_cut(
-    connection: Connection, key: SessionKey, *, turns: Iterable[str], events: Iterable[str]
-) -> set[str]:
-    """Which of some turns have more than these events."""
-    named = key._asdict() | {"turns": list(turns), "events": list(events)}
-    return {turn for (turn,) in connection.execute(_CUT, named).fetchall()}
+        return []
+    return _stored(connection, key, turns, [row for row, _ in newest])
 
 
 def read_old(
@@ -160,7 +149,8 @@ def read_old(
         _OLDEST, named | {"spared": list(spared), "kept": list(kept), "limit": limit}
     ).fetchall()
     names = {turn for _, turn in oldest if turn}
-    return _bodies(connection, key, names, [row for row, turn in oldest if not turn])
+    found = _stored(connection, key, names, [row for row, turn in oldest if not turn])
+    return [event.body for event in found]
 
 
 def delete_rows(connection: Connection, key: SessionKey, events: Sequence[str]) -> None:
@@ -206,8 +196,8 @@ def write_calls(connection: Connection, key: SessionKey, turn: str, traffic: Cal
 
 def write_rewound(connection: Connection, key: SessionKey, calls: RewoundCalls) -> int:
     """Note what a rewind changed; how many older calls are no longer kept for that."""
-    connection.execute(_FORGET_TURNS, key._asdict() | {"turns": list(calls.taken)})
-    return sum(write_calls(connection, key, turn, traffic) for turn, traffic in calls.restored)
+    connection.execute(_FORGET_TURNS, key._asdict() | {"turns": list(calls.turns)})
+    return sum(write_calls(connection, key, turn, traffic) for turn, traffic in calls.live)
 
 
 def _newest_turns(connection: Connection, key: SessionKey, count: int) -> set[str]:
@@ -226,10 +216,10 @@ def _newest_turns(connection: Connection, key: SessionKey, count: int) -> set[st
     return found
 
 
-def _bodies(
+def _stored(
     connection: Connection, key: SessionKey, turns: Iterable[str], rows: Iterable[int]
-) -> list[str]:
+) -> list[StoredEvent]:
     found = connection.execute(
         _EVENTS, key._asdict() | {"turns": list(turns), "rows": list(rows)}
     ).fetchall()
-    return [body for (body,) in found]
+    return [StoredEvent(*row) for row in found]

@@ -31,13 +31,12 @@ from core.adapters.bounded_sessions import (
 from core.adapters.client_state import is_from_client
 from core.adapters.event_calls import begins_turn, call_traffic
 from core.adapters.event_retention import Retention, cut
-from core.adapters.live_events import is_part, loadable_events, rewound_to
-from core.adapters.postgres_base_state import keep_base, read_base, write_base
+from core.adapters.postgres_base_state import keep_changes, read_base, write_base
 from core.adapters.postgres_database import PostgresDatabase
 from core.adapters.postgres_event_rows import (
     NewEvent,
+    StoredEvent,
     delete_rows,
-    read_cut,
     read_events,
     read_old,
     read_window,
@@ -45,6 +44,7 @@ from core.adapters.postgres_event_rows import (
     write_event,
     write_rewound,
 )
+from core.adapters.postgres_rewinds import add_rewind, drop_rewinds, taken_back
 from core.adapters.postgres_schema import Connection
 from core.adapters.postgres_session_rows import (
     delete_session,
@@ -55,8 +55,7 @@ from core.adapters.postgres_session_rows import (
     write_shared_state,
 )
 from core.adapters.postgres_state_delta import state_delta, write_delta
-from core.adapters.rewinding import rewound_turns
-from core.adapters.rewound_calls import RewoundCalls
+from core.adapters.rewinding import rewound_events
 from core.adapters.storable import hold_live, make_storable, storable
 from core.adapters.time_ordered_ids import use_time_ordered_ids
 from schemas.state import PLAYBOOK
@@ -119,39 +118,24 @@ class PostgresSessionService(BoundedSessions):
         session_id: str,
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
-        """The session: its recent events for `config=None`, all where `config` is left out."""
+        """The session: its recent events for `config=None`, all where `config` is left out.
+
+        What rewinds took back is there only where it is left out.
+        """
         use_time_ordered_ids()
         key = SessionKey(app_name, user_id, session_id.strip())
 
-        def work(connection: Connection) -> tuple[list[Any], list[str], set[str]]:
+        def work(connection: Connection) -> tuple[list[Any], list[StoredEvent]]:
             found = read_sessions(connection, key.tenant, key.session)
             if not found or (config is not None and config.num_recent_events == 0):
-                return found, [], set()
-            if config is None:
-                return found, *read_window(connection, key, recent=self._recent_events)
-            bodies = read_events(
-                connection,
-                key,
-                limit=config.num_recent_events,
-                since=config.after_timestamp,
-            )
-            return found, bodies, set()
+                return found, []
+            return found, self._loaded(connection, key, config)
 
-        found, bodies, waiting = await self._database.read(work)
+        found, events = await self._database.read(work)
         if not found:
             return None
         loaded = _session(key, found[0].state, found[0].updated_at)
-        events = [Event.model_validate_json(body) for body in bodies]
-        if config is None:
-            loaded.events = loadable_events(events, waiting=waiting)
-        elif is_part(config) and (turns := rewound_to(events)):
-            names = [event.id for event in events]
-            cut_short = await self._database.read(
-                lambda connection: read_cut(connection, key, turns=turns, events=names)
-            )
-            loaded.events = loadable_events(events, cut=cut_short)
-        else:
-            loaded.events = events
+        loaded.events = [Event.model_validate_json(event.body) for event in events]
         return loaded
 
     async def list_sessions(
@@ -191,7 +175,7 @@ class PostgresSessionService(BoundedSessions):
         if event.partial:
             return event
         live = make_storable(event)
-        rewound = await rewound_turns(self, session, event)
+        past = await rewound_events(self, session, event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
@@ -200,7 +184,7 @@ class PostgresSessionService(BoundedSessions):
             # Steps between stages reach the running session, and are not stored.
             self._apply_temp_state(session, event)
             event = self._trim_temp_delta_state(event)
-            await self._store(session, event, rewound)
+            await self._store(session, event, past)
             session.last_update_time = event.timestamp
             stored = self._commit_event_to_session(session, event)
             hold_live(session, event, live)
@@ -218,12 +202,17 @@ class PostgresSessionService(BoundedSessions):
         )
         return [Event.model_validate_json(body) for body in bodies]
 
+    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
+        """Those of some events, by id, that a rewind took back."""
+        return await self._database.read(lambda connection: taken_back(connection, key, events))
+
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
 
         def work(connection: Connection) -> None:
-            keep_base(connection, key, events)
+            keep_changes(connection, key, events)
             delete_rows(connection, key, events)
+            drop_rewinds(connection, key)
 
         await self._database.write(work)
 
@@ -239,7 +228,20 @@ class PostgresSessionService(BoundedSessions):
     async def close(self) -> None:
         """Nothing to do: the connections belong to the stores, which close them."""
 
-    async def _store(self, session: Session, event: Event, rewound: RewoundCalls) -> None:
+    def _loaded(
+        self, connection: Connection, key: SessionKey, config: GetSessionConfig | None
+    ) -> list[StoredEvent]:
+        if config is None:
+            found = read_window(connection, key, recent=self._recent_events)
+        else:
+            limit, since = config.num_recent_events, config.after_timestamp
+            found = read_events(connection, key, limit=limit, since=since)
+        if config is LEFT_OUT or not found:
+            return found
+        taken = taken_back(connection, key, [event.event_id for event in found])
+        return [event for event in found if event.event_id not in taken]
+
+    async def _store(self, session: Session, event: Event, past: Sequence[Event]) -> None:
         key = _key(session)
         delta, traffic = state_delta(event.actions.state_delta), call_traffic(event)
         row = NewEvent(
@@ -253,8 +255,11 @@ class PostgresSessionService(BoundedSessions):
             if not write_event(connection, key, row):
                 raise SessionNotFoundError(f"Session {session.id} not found.")
             write_delta(connection, key, delta)
-            restored = write_rewound(connection, key, rewound) if rewound else 0
-            return restored + write_calls(connection, key, event.invocation_id, traffic)
+            forgotten = write_calls(connection, key, event.invocation_id, traffic)
+            if past:
+                calls = add_rewind(connection, key, event, past)
+                forgotten += write_rewound(connection, key, calls)
+            return forgotten
 
         log_forgotten_calls(key, await self._database.write(work))
 

@@ -1,35 +1,39 @@
 """What a rewind of ADK's changes about the calls that wait for a person."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from google.adk.events import Event
 
 from core.adapters.event_calls import CallTraffic, call_traffic
-from core.adapters.live_events import live_events
 
 
 class RewoundCalls(NamedTuple):
     """What is to be noted, in this order."""
 
-    taken: frozenset[str] = frozenset()
-    """Invocations of which something is taken back: their calls are forgotten."""
-    restored: Sequence[tuple[str, CallTraffic]] = ()
-    """Calls and answers, by invocation, of those that were taken back and no longer are."""
-
-    def __bool__(self) -> bool:
-        """Whether anything changes."""
-        return any(self)
+    turns: frozenset[str] = frozenset()
+    """Invocations whose calls are forgotten."""
+    live: Sequence[tuple[str, CallTraffic]] = ()
+    """Their calls and the answers to them that are not taken back, by invocation."""
 
 
-def rewound_calls(events: Sequence[Event], rewind: Event) -> RewoundCalls:
-    """Read it from all events of a session before the rewind."""
-    before, after = live_events(events), live_events([*events, rewind])
-    restored = _turns(_beside(after, before)) - _turns(_beside(events, after))
-    return RewoundCalls(_turns(_beside(before, after)), _calls_of(after, restored))
+def rewound_calls(
+    events: Sequence[Event], before: Collection[str], after: Collection[str]
+) -> RewoundCalls:
+    """Read it from the events of a session; `before` and `after` the rewind these are taken back.
+
+    Noted anew are the calls of turns of which something is taken back or comes back, and those
+    that were answered there.
+    """
+    changed = [event for event in events if (event.id in before) != (event.id in after)]
+    answered = {call for event in changed for call in call_traffic(event).answered}
+    turns = {event.invocation_id for event in changed}
+    turns |= {each.invocation_id for each in events if call_traffic(each).opened & answered}
+    named = frozenset(turns - {""})
+    return RewoundCalls(named, _calls_of([e for e in events if e.id not in after], named))
 
 
-def _calls_of(events: Iterable[Event], turns: frozenset[str]) -> list[tuple[str, CallTraffic]]:
+def _calls_of(events: Sequence[Event], turns: frozenset[str]) -> list[tuple[str, CallTraffic]]:
     """The calls of some turns, and their answers in whatever turn."""
     opened: set[str] = set()
     found: list[tuple[str, CallTraffic]] = []
@@ -42,13 +46,3 @@ def _calls_of(events: Iterable[Event], turns: frozenset[str]) -> list[tuple[str,
         if not traffic.is_none:
             found.append((event.invocation_id, traffic))
     return found
-
-
-def _beside(events: Iterable[Event], others: Iterable[Event]) -> list[Event]:
-    """Events that are not among the others."""
-    known = {id(each) for each in others}
-    return [each for each in events if id(each) not in known]
-
-
-def _turns(events: Iterable[Event]) -> frozenset[str]:
-    return frozenset(each.invocation_id for each in events) - {""}

@@ -1,12 +1,19 @@
-"""What the state of ADK's sessions in SQLite was before their oldest event."""
+"""What ADK's sessions in SQLite began with, and what deleted events changed of their state."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiosqlite
 
-from core.adapters.base_state import decoded_state, encoded_state, with_deleted
+from core.adapters.base_state import (
+    BEGIN,
+    Around,
+    decoded_state,
+    encoded_state,
+    left_changes,
+    with_changes,
+)
 from schemas.tenancy import SessionKey
 
 SCHEMA = """
@@ -30,11 +37,29 @@ _READ = """
     SELECT state FROM base_states
      WHERE app_name = :app AND user_id = :user AND session_id = :session
 """
-_BODIES = """
-    SELECT event_data FROM events
+# From the event before them to the newest of them.
+_AROUND = """
+    WITH gone AS (
+        SELECT min(timestamp) AS oldest, max(timestamp) AS newest FROM events
+         WHERE app_name = :app AND user_id = :user AND session_id = :session
+           AND id IN (SELECT value FROM json_each(:events)))
+    SELECT id, CASE WHEN id IN (SELECT value FROM json_each(:events)) THEN event_data END
+      FROM events
      WHERE app_name = :app AND user_id = :user AND session_id = :session
-       AND id IN (SELECT value FROM json_each(:events))
+       AND timestamp BETWEEN coalesce((
+            SELECT max(timestamp) FROM events
+             WHERE app_name = :app AND user_id = :user AND session_id = :session
+               AND timestamp < (SELECT oldest FROM gone)), (SELECT oldest FROM gone))
+           AND (SELECT newest FROM gone)
      ORDER BY timestamp, rowid
+"""
+_BODY = """
+    SELECT event_data FROM events
+     WHERE app_name = :app AND user_id = :user AND session_id = :session AND id = :event
+"""
+_CHANGE = """
+    UPDATE events SET event_data = :body
+     WHERE app_name = :app AND user_id = :user AND session_id = :session AND id = :event
 """
 # No row when the session was deleted meanwhile.
 _WRITE = """
@@ -51,12 +76,22 @@ async def read_base(db: aiosqlite.Connection, key: SessionKey) -> dict[str, Any]
     return {}
 
 
-async def keep_base(db: aiosqlite.Connection, key: SessionKey, events: Sequence[str]) -> None:
-    """Keep what events that are about to be deleted left of the state; begins a transaction."""
+async def keep_changes(db: aiosqlite.Connection, key: SessionKey, events: Sequence[str]) -> None:
+    """Keep what events that are about to be deleted changed; begins a transaction."""
     # Another process may cut the same session.
     await db.execute_fetchall("BEGIN IMMEDIATE")
     named = key._asdict() | {"events": json.dumps(list(events))}
-    bodies = [body for (body,) in await db.execute_fetchall(_BODIES, named)]
-    base = await read_base(db, key)
-    if (kept := with_deleted(base, bodies)) != base:
-        await db.execute_fetchall(_WRITE, key._asdict() | {"state": encoded_state(kept)})
+    rows = await db.execute_fetchall(_AROUND, named)
+    for event, changes in left_changes(Around(*row) for row in rows).items():
+        if event == BEGIN:
+            state = {**await read_base(db, key), **changes}
+            await db.execute_fetchall(_WRITE, key._asdict() | {"state": encoded_state(state)})
+        else:
+            await _change(db, key._asdict() | {"event": event}, changes)
+
+
+async def _change(
+    db: aiosqlite.Connection, event: Mapping[str, str], changes: Mapping[str, Any]
+) -> None:
+    for (body,) in await db.execute_fetchall(_BODY, event):
+        await db.execute_fetchall(_CHANGE, {**event, "body": with_changes(body, changes)})

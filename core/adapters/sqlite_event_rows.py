@@ -60,19 +60,16 @@ _OLDEST = """
                AND invocation_id IN (SELECT value FROM json_each(:kept))))
      ORDER BY timestamp, rowid LIMIT :limit
 """
-# Each side of the OR has an index.
+# `+` keeps SQLite from an index in whose order it would read all of the session.
 _EVENTS = """
     SELECT event_data FROM events
-     WHERE app_name = :app AND user_id = :user AND session_id = :session
-       AND (invocation_id IN (SELECT value FROM json_each(:turns))
-            OR rowid IN (SELECT value FROM json_each(:rows)))
-     ORDER BY timestamp, rowid
-"""
-_CUT = """
-    SELECT DISTINCT invocation_id FROM events
-     WHERE app_name = :app AND user_id = :user AND session_id = :session
-       AND invocation_id IN (SELECT value FROM json_each(:turns))
-       AND id NOT IN (SELECT value FROM json_each(:events))
+     WHERE rowid IN (
+            SELECT rowid FROM events
+             WHERE app_name = :app AND user_id = :user AND session_id = :session
+               AND invocation_id IN (SELECT value FROM json_each(:turns))
+            UNION SELECT value FROM json_each(:rows))
+       AND +app_name = :app AND +user_id = :user AND +session_id = :session
+     ORDER BY +timestamp, rowid
 """
 _CALLS = """
     SELECT invocation_id, answered_in FROM open_calls
@@ -118,27 +115,14 @@ _DELETE = """
 """
 
 
-async def read_window(
-    db: aiosqlite.Connection, key: SessionKey, *, recent: int
-) -> tuple[list[str], set[str]]:
-    """The newest `recent` events and those of turns that wait, each turn whole; oldest first.
-
-    And which invocations wait.
-    """
+async def read_window(db: aiosqlite.Connection, key: SessionKey, *, recent: int) -> list[str]:
+    """The newest `recent` events and those of turns that wait, each turn whole; oldest first."""
     newest = await _all(db, _NEWEST, key, limit=recent) if recent else []
     waiting = {turn for turn, answered in await _all(db, _CALLS, key) if answered in {None, turn}}
     turns = {turn for _, turn in newest if turn} | waiting
     if not newest and not turns:
-        return [], waiting
-    return await _bodies(db, key, turns, [row for row, _ in newest]), waiting
-
-
-async def read_cut(
-    db: aiosqlite.Connection, key: SessionKey, *, turns: Iterable[str], events: Iterable[str]
-) -> set[str]:
-    """Which of some turns have more than these events."""
-    found = await _all(db, _CUT, key, turns=_listed(turns), events=_listed(events))
-    return {turn for (turn,) in found}
+        return []
+    return await _bodies(db, key, turns, [row for row, _ in newest])
 
 
 async def read_old(
@@ -183,9 +167,9 @@ async def write_answered(
 
 async def write_rewound(db: aiosqlite.Connection, key: SessionKey, calls: RewoundCalls) -> int:
     """Note what a rewind changed; how many older calls are no longer kept for that."""
-    await _run(db, _FORGET_TURNS, key, turns=_listed(calls.taken))
+    await _run(db, _FORGET_TURNS, key, turns=_listed(calls.turns))
     forgotten = 0
-    for turn, traffic in calls.restored:
+    for turn, traffic in calls.live:
         forgotten += await write_opened(db, key, turn, traffic)
         await write_answered(db, key, turn, traffic)
     return forgotten

@@ -98,9 +98,13 @@ async def _fill_chat(sessions: BaseSessionService, key: SessionKey) -> None:
     session = await sessions.create_session(
         app_name=key.app, user_id=key.user, session_id=key.session, state=state
     )
+    undone = types.Content(role="user", parts=[types.Part(text=mark("undone"))])
     said = types.Content(role="user", parts=[types.Part(text=mark("event"))])
     call = types.FunctionCall(id=mark("call"), name="wait", args={})
     asked = types.Content(role="model", parts=[types.Part(function_call=call)])
+    undo = EventActions(rewind_before_invocation_id="i-0")
+    await sessions.append_event(session, Event(author="user", invocation_id="i-0", content=undone))
+    await sessions.append_event(session, Event(author="user", invocation_id="u-0", actions=undo))
     await sessions.append_event(session, Event(author="user", invocation_id="i-1", content=said))
     await sessions.append_event(
         session,

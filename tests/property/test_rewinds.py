@@ -1,11 +1,13 @@
-"""Of a session with any rewinds, a part that we hand out is to ADK what it is in the whole."""
+"""Of a session with any rewinds, those that count take back what ADK leaves out."""
+
+from itertools import pairwise
 
 from google.adk.events import Event, EventActions
 from google.adk.events._rewind_events import _apply_rewinds
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.live_events import live_events, loadable_events
+from core.adapters.rewinds import Rewind, counting
 
 # What happens next in a session: words of the turn so many back, or a rewind to it.
 STEPS = st.lists(
@@ -27,39 +29,28 @@ def session_of(steps: list[tuple[str, int]]) -> list[Event]:
     return events
 
 
-def ids(events: list[Event]) -> list[str]:
-    return [event.id for event in events]
+def rewinds_of(events: list[Event]) -> list[Rewind]:
+    turns = [event.invocation_id for event in events]
+    named = [(event.actions.rewind_before_invocation_id, at) for at, event in enumerate(events)]
+    return [Rewind((0.0, turns.index(turn)), (0.0, at)) for turn, at in named if turn]
 
 
 @given(STEPS)
-def test_what_is_live_of_a_whole_session_is_what_adk_leaves(steps: list[tuple[str, int]]) -> None:
-    events = session_of(steps)
-    assert ids(live_events(events)) == ids(_apply_rewinds(events))
-    assert ids(loadable_events(events)) == ids(events)
-
-
-@given(STEPS, st.integers(0, 8))
-@example([("new", 0), ("new", 0), ("old", 1), ("rewind", 2)], 1)
-def test_adk_leaves_of_a_part_what_it_leaves_of_it_in_the_whole(
-    steps: list[tuple[str, int]], begin: int
+def test_what_no_rewind_that_counts_took_back_is_what_adk_leaves(
+    steps: list[tuple[str, int]],
 ) -> None:
     events = session_of(steps)
-    part, cut = events[begin:], {event.invocation_id for event in events[:begin]}
-    live = {event.id for event in _apply_rewinds(events)}
-    loaded = loadable_events(part, cut=cut)
-    assert ids(_apply_rewinds(loaded)) == [e.id for e in part if e.id in live]
+    found = counting(rewinds_of(events))
+    live = [
+        event.id
+        for at, event in enumerate(events)
+        if not any(rewind.since <= (0.0, at) < rewind.until for rewind in found)
+        and not event.actions.rewind_before_invocation_id
+    ]
+    assert live == [event.id for event in _apply_rewinds(events)]
 
 
-@given(STEPS, st.integers(0, 8))
-def test_adk_finds_the_turn_of_each_rewind_that_it_looks_at(
-    steps: list[tuple[str, int]], begin: int
-) -> None:
-    events = session_of(steps)
-    loaded = loadable_events(events[begin:], cut={e.invocation_id for e in events[:begin]})
-    place = len(loaded) - 1
-    while place >= 0:
-        if before := loaded[place].actions.rewind_before_invocation_id:
-            begun = [event.invocation_id for event in loaded[:place]]
-            assert before in begun
-            place = begun.index(before)
-        place -= 1
+@given(STEPS)
+def test_rewinds_that_count_do_not_overlap(steps: list[tuple[str, int]]) -> None:
+    found = sorted(counting(rewinds_of(session_of(steps))))
+    assert all(one.until < next_.since for one, next_ in pairwise(found))
