@@ -94,7 +94,9 @@ class LivingLock:
             if (left := until - turn.loop.time()) <= 0:
                 raise TimeoutError
             try:
-                await asyncio.wait_for(turn.begun.wait(), min(_LOOK_S, left))
+                # Not `wait_for`: in Python 3.11 it loses a cancel that comes with the lock.
+                async with asyncio.timeout(min(_LOOK_S, left)):
+                    await turn.begun.wait()
             except TimeoutError:
                 with self._mutex:
                     self._pass_on()

@@ -74,6 +74,26 @@ async def test_a_cancelled_waiter_leaves_the_queue(stores: Stores) -> None:
         pass
 
 
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_waiter_that_is_cancelled_as_it_gets_the_session_is_cancelled(
+    stores: Stores, steps: int
+) -> None:
+    async def wait() -> None:
+        async with stores.lock.hold(KEY, wait_s=30):
+            await asyncio.sleep(30)
+
+    async with stores.lock.hold(KEY, wait_s=0):
+        waiter = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    waiter.cancel()
+    await asyncio.wait({waiter}, timeout=3)
+    assert waiter.cancelled()
+    async with stores.lock.hold(KEY, wait_s=1):
+        pass
+
+
 async def test_locks_that_nobody_holds_take_no_memory() -> None:
     lock = InProcessSessionLock()
     for number in range(1_000):
