@@ -29,11 +29,13 @@ _TOO_LONG: Final = "(a number too long to be kept)"
 
 _LEAVES: Final = (str, int, float, type(None))
 _COMMON: Final = frozenset((*_LEAVES, bool, dict, list))
-_WRITTEN: Final = (dict, list, tuple, set, frozenset)
+_WRITTEN_LISTS: Final = (list, tuple, set, frozenset)
+_WRITTEN: Final = (dict, *_WRITTEN_LISTS)
 _UNWRITTEN: Final = (deque, UserList, KeysView, ValuesView, ItemsView)
 """Lists that JSON has no form for until they are one."""
 _UNWRITTEN_MAPS: Final = (UserDict, ChainMap, MappingProxyType)
 """And dictionaries."""
+_HOLDERS: Final = (*_WRITTEN, *_UNWRITTEN, *_UNWRITTEN_MAPS)
 
 # Types are asked, never `isinstance`: it runs code of an object that poses as another.
 
@@ -55,21 +57,20 @@ class Repeats:
 
 
 def held_by(value: Any) -> Collection[Any] | None:  # noqa: ANN401
-    """What a list or an object holds, a dictionary by name; None for what is neither."""
+    """What a list or an object holds, a dictionary by name.
+
+    None for what is neither, or does not tell what it holds.
+    """
     kind = type(value)
-    if issubclass(kind, _LEAVES):
-        return None
-    if issubclass(kind, _WRITTEN):
+    if kind in _WRITTEN:
         held: Collection[Any] = value
         return held
-    if issubclass(kind, _UNWRITTEN):
-        return list(value)
-    if issubclass(kind, _UNWRITTEN_MAPS):
-        return dict(value)
-    if issubclass(kind, Enum):
-        # What Pydantic writes of a model is its own form.
-        return None if is_model(value.value) else held_by(value.value)
-    return _fields(value)
+    if issubclass(kind, _LEAVES):
+        return None
+    try:
+        return _held(kind, value)
+    except Exception:  # noqa: BLE001 - code of somebody's class: it may ask a closed database
+        return None
 
 
 def items(held: Collection[Any]) -> Iterable[Any]:
@@ -113,7 +114,7 @@ def has_form(value: Any) -> bool:  # noqa: ANN401, PLR0911
     if issubclass(kind, float):
         return math.isfinite(value)
     if _has(kind, "__dataclass_fields__"):
-        return _fields(value) is not None
+        return held_by(value) is not None
     return _own_form(value) is not NOTHING
 
 
@@ -144,34 +145,48 @@ def named(value: Any) -> str:  # noqa: ANN401
     if issubclass(kind, int):
         return _TOO_LONG
     name = encodable(f"(a {kind.__name__})")
-    if _has(kind, "__dataclass_fields__") or held_by(value) is not None or _is_generated(kind):
+    if issubclass(kind, _HOLDERS) or _has(kind, "__dataclass_fields__"):
         return name
-    if issubclass(kind, BaseException) and any(held_by(arg) is not None for arg in value.args):
+    if held_by(value) is not None or _is_generated(kind):
         return name
     try:
+        if issubclass(kind, BaseException) and any(held_by(arg) is not None for arg in value.args):
+            return name
         return encodable(str(value)[:_MOST_SAID])
     except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
         return name
 
 
-def _fields(value: Any) -> dict[str, Any] | None:  # noqa: ANN401
-    """The fields of an object; None of one that has none, or whose fields cannot be read."""
-    kind = type(value)
+def _held(kind: Any, value: Any) -> Collection[Any] | None:  # noqa: ANN401
+    if issubclass(kind, dict):
+        # As Pydantic reads it, whatever the class says that it holds.
+        return dict(dict.items(value))
+    for plain in _WRITTEN_LISTS:
+        if issubclass(kind, plain):
+            return list(plain.__iter__(value))
+    if issubclass(kind, _UNWRITTEN):
+        return list(value)
+    if issubclass(kind, _UNWRITTEN_MAPS):
+        return dict(value)
+    if issubclass(kind, Enum):
+        # What Pydantic writes of a model is its own form.
+        return None if is_model(value.value) else held_by(value.value)
+    return _fields(kind, value)
+
+
+def _fields(kind: Any, value: Any) -> dict[str, Any] | None:  # noqa: ANN401
+    """The fields of an object; None of one that has none."""
     if issubclass(kind, SimpleNamespace):
-        held: dict[str, Any] = vars(value)
-        return held
+        return dict(vars(value))
     if is_model(value):
         names = [name for name, field in kind.__pydantic_fields__.items() if not field.exclude]
     elif _has(kind, "__dataclass_fields__"):
         names = [field.name for field in dataclasses.fields(kind)]
     else:
         return None
-    try:
-        held = {name: getattr(value, name, NOTHING) for name in names}
-        # A class may answer whatever it is asked for; only a model has more.
-        more = getattr(value, "__pydantic_extra__", None) if is_model(value) else None
-    except Exception:  # noqa: BLE001 - a field may ask a database that is closed
-        return None
+    held = {name: getattr(value, name, NOTHING) for name in names}
+    # A class may answer whatever it is asked for; only a model has more.
+    more = getattr(value, "__pydantic_extra__", None) if is_model(value) else None
     return {name: item for name, item in held.items() if item is not NOTHING} | (more or {})
 
 

@@ -153,15 +153,15 @@ class _Copy:
 
     def _as_text(self, value: dict[Any, Any] | list[Any]) -> str:
         left: list[Any] = [value]
-        while left:
-            for item in items(left.pop()):
-                if isinstance(item, dict | list | tuple):
-                    if not self._repeats.allows(item, item):
-                        return _REPEATED
-                    left.append(item)
         try:
+            while left:
+                for item in items(left.pop()):
+                    if isinstance(item, dict | list | tuple):
+                        if not self._repeats.allows(item, item):
+                            return _REPEATED
+                        left.append(item)
             return encodable(json.dumps(value, ensure_ascii=False, default=named))
-        except (RecursionError, ValueError, TypeError):
+        except Exception:  # noqa: BLE001 - too deep, or code of somebody's class
             return _TOO_DEEP
 
 

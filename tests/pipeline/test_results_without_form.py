@@ -1,6 +1,9 @@
 """A tool may hand over what cannot be written down: the turn is answered all the same."""
 
 import math
+import sqlite3
+from collections import UserDict
+from contextlib import closing
 from typing import Any
 
 from config import Settings
@@ -30,6 +33,24 @@ class Mute:
 def host() -> dict[str, Any]:
     """Read a host and its load."""
     return {"host": Mute(), "load": math.nan}
+
+
+class Rows(UserDict[str, Any]):
+    """Rows by id, which are read when they are asked for."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        super().__init__()
+        self.data = {"1": None}
+        self._database = database
+
+    def __getitem__(self, key: str) -> Any:
+        return self._database.execute("SELECT ?", (key,)).fetchone()
+
+
+def rows() -> dict[str, Any]:
+    """Read rows, and close the database."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        return {"rows": Rows(database)}
 
 
 def loads() -> list[float]:
@@ -62,6 +83,11 @@ async def test_a_result_of_very_many_levels_is_answered_and_kept_as_far_as_it_ca
 async def test_a_result_whose_object_cannot_be_named_is_answered_and_kept() -> None:
     kept = await kept_of("host", "{'host': '(a Mute)', 'load': None}")
     assert kept == '{"host": "(a Mute)", "load": null}'
+
+
+async def test_a_result_of_rows_whose_database_is_closed_is_answered_and_kept() -> None:
+    kept = await kept_of("rows", "{'rows': '(a Rows)'}")
+    assert kept == '{"rows": "(a Rows)"}'
 
 
 async def test_a_result_that_is_a_list_is_seen_with_null_for_what_is_no_number() -> None:
