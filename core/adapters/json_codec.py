@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from core.domain.playbook_formats.form import first_problem
 from core.errors import CorruptStoreError
 from schemas.base import Value
 
@@ -33,7 +34,13 @@ def decode(model: type[V], text: str | bytes, *, what: str) -> V:
 def _decode_slowly(model: type[V], text: str | bytes, *, what: str) -> V:
     try:
         return model.model_validate(json.loads(text))
-    except (ValueError, ValidationError) as error:
+    except ValueError as error:
+        # From None: the trace of a ValidationError says what stands there, as the error itself.
         raise CorruptStoreError(
-            f"{what} cannot be read ({error}); restore the database from a copy"
-        ) from error
+            f"{what} cannot be read ({problem_of(error)}); restore the database from a copy"
+        ) from None
+
+
+def problem_of(error: ValueError) -> str:
+    """What is wrong with stored text, without what stands there: logs hold no words of users."""
+    return first_problem(error) if isinstance(error, ValidationError) else str(error)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from core.adapters.json_codec import decode, encode
+from core.adapters.json_codec import decode, encode, problem_of
 from core.adapters.playbook_rows import NEWEST, Head, is_applied, page_size
 from core.adapters.sql_rows import Rows
 from core.domain.playbook_log import archives, counts_of, not_undecided
@@ -127,7 +127,9 @@ def read_versions(
             for version, digest, at, bullets, counts in found
         ]
     except ValueError as error:
-        raise CorruptStoreError(f"playbook versions cannot be read: {error}") from error
+        raise CorruptStoreError(
+            f"playbook versions cannot be read: {problem_of(error)}"
+        ) from None  # Its trace would say what stands there.
 
 
 def digest_of_version(rows: Rows, playbook_id: int, version: int) -> str | None:

@@ -224,11 +224,11 @@ def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:
     bullets = table.read_bullets(rows, head.id)
     try:
         return Playbook(bullets=bullets, next_id=head.next_id)
-    except ValueError as error:
+    except ValueError:
         raise CorruptStoreError(
             f"playbook of {named(scope)}, version {head.version}: its bullets and its counter of "
             "ids do not fit together; restore the database from a copy"
-        ) from error
+        ) from None  # Its trace would say what the bullets do.
 
 
 def _caught_up(rows: Rows, head: Head, known: Known) -> Known | None:
