@@ -108,6 +108,44 @@ async def test_the_id_that_a_memory_gave_names_its_own_rule_among_messages() -> 
     assert "- Never reboot db-01." not in rules.answer
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "release", "ended", "stays"),
+    [
+        (
+            "No restarts",
+            "No restarts of db-01 on Sunday.",
+            "Release c-0002.",
+            "No restarts of db-01 on Sunday.",
+            "No restarts",
+        ),
+        (
+            "No restarts",
+            "No restarts of db-01 on Sunday.",
+            "Release c-0001.",
+            "No restarts",
+            "No restarts of db-01 on Sunday.",
+        ),
+        (
+            "再起動は禁止です。",
+            "db-01の再起動は禁止です。",
+            "制約 c-0002 を解除",
+            "db-01の再起動は禁止です。",
+            "再起動は禁止です。",
+        ),
+    ],
+)
+async def test_a_release_of_one_rule_among_messages_leaves_one_that_holds_its_words(
+    first: str, second: str, release: str, ended: str, stays: str
+) -> None:
+    conversation = embedded()
+    for rule in (first, second):
+        await conversation.turn(KEY, rule)
+    await conversation.turn(KEY, release, memory="window")
+    rules = (await conversation.turn(KEY, "Which rules are active?", memory="window")).answer
+    assert f"- {stays}" in rules.splitlines()
+    assert f"- {ended}" not in rules.splitlines()
+
+
 @pytest.mark.parametrize("memory", CLASSIC)
 @pytest.mark.parametrize(
     ("rule", "told"),

@@ -14,18 +14,18 @@ from core.domain.language.sentences import split_clauses, split_sentences
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
 from core.models.embedded.conflicts import find_conflict
-from core.models.embedded.corrections import corrected
+from core.models.embedded.corrections import corrected, of_one_matter
 from core.models.embedded.entities import find_entities, merged
 from core.models.embedded.gist import (
     facts_of,
     gist_of,
-    latest_facts,
     said_and_answered,
     without_list,
 )
 from core.models.embedded.intents import asks_permission
 from core.models.embedded.matching import terms_of, unique
 from core.models.embedded.options import listed_options, pick, referred_option
+from core.models.embedded.overtaking import latest_facts
 from core.models.embedded.relations import find_claim, find_relations, latest
 from core.models.embedded.speech import (
     is_correction,
@@ -177,8 +177,18 @@ def _gist(turn_input: TurnInput, previous: StateView) -> str:
     if is_correction(turn_input.text):
         known = corrected(told, known)
     facts = latest_facts([*reversed(told), *known])
-    # Facts about something that has a name outlive the others.
-    return _joined(_within(sorted(facts, key=lambda item: not find_entities(item)), _GIST_TOKENS))
+    lasting = _lasting(facts)
+    kept = _within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
+    return _joined(item for item in facts if item in kept)
+
+
+def _lasting(facts: Sequence[str]) -> list[str]:
+    """Facts about something that has a name: they outlive the others.
+
+    So does what was said since of the same, or an answer would have only what it said before.
+    """
+    named = [item for item in facts if find_entities(item)]
+    return [item for item in facts if item in named or any(of_one_matter(item, n) for n in named)]
 
 
 def _entities(

@@ -6,7 +6,6 @@ from core.domain.language.injection import instruction_like
 from core.domain.language.sentences import split_sentences
 from core.domain.tokens import clip_tokens
 from core.models.embedded.answering import answer_by_goal, answer_question, is_sure
-from core.models.embedded.corrections import names_subject
 from core.models.embedded.gist import facts_of
 from core.models.embedded.quoting import bearing_on, lessons_for, quoted_lines
 from core.models.embedded.situation import Call, Said, Situation
@@ -16,8 +15,6 @@ from core.models.embedded.speech import (
     is_praise,
     orders,
     questions,
-    statements,
-    without_lead,
 )
 from core.models.embedded.tool_use import SEARCH, search_call
 from core.models.embedded.wording import cited, say
@@ -70,8 +67,7 @@ def take_correction(situation: Situation) -> Said | None:
     """Thank for a correction and say what was noted of it, if it says what it is about."""
     if not is_correction(situation.text):
         return None
-    spoken = statements(situation.text)
-    facts = facts_of(situation.text) or [without_lead(s) for s in spoken if names_subject(s)]
+    facts = facts_of(situation.text)
     if not facts:
         line = say("corrected_what", situation.language)
         return Said((line,), "the correction names nothing")

@@ -2,22 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from core.domain.language.injection import instruction_like
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
-from core.domain.language.words import content_words
 from core.domain.tokens import clip_tokens, estimate_tokens
 from core.models.embedded.asking import asked_kinds, holds_kind
-from core.models.embedded.corrections import corrected_in
+from core.models.embedded.corrections import names_subject
 from core.models.embedded.entities import find_entities
-from core.models.embedded.matching import terms_of, unique
+from core.models.embedded.matching import terms_of
 from core.models.embedded.options import listed_options
-from core.models.embedded.relations import find_claim, find_relations, status_of
+from core.models.embedded.relations import find_claim
 from core.models.embedded.speech import (
     is_aside,
+    is_correction,
     is_greeting,
     is_order,
     is_question,
@@ -29,12 +28,6 @@ _TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
 _QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
 """Marks of a line in which the agent only quotes what it was told."""
 
-_DIGITS = re.compile(r"\d+")
-_SAME = 0.8
-_SAME_TOPIC = 0.6
-_VALUES = frozenset({"money", "percent", "time", "duration", "version"})
-"""Kinds of entities that are a value of something, not the thing itself."""
-
 _KIND_BONUS = 2.0
 _ORDER_WEIGHT = 0.3
 _ANSWER_WEIGHT = 0.3
@@ -42,18 +35,6 @@ _ANSWER_WEIGHT = 0.3
 
 _MAX_CHARS = 12_000
 _MAX_SENTENCES = 80
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What a sentence tells, for comparing it with another."""
-
-    terms: frozenset[str]
-    subjects: frozenset[str]
-    named: frozenset[str]
-    words: frozenset[str]
-    values: frozenset[str]
-    topic: frozenset[str]
 
 
 def said_and_answered(content: str) -> tuple[str, str]:
@@ -75,53 +56,26 @@ def without_list(text: str) -> str:
 
 
 def facts_of(text: str) -> list[str]:
-    """Statements of fact in a text that name something.
+    """Statements of fact in a text that name something; short ones only where they correct.
 
     Rules, claims of others, list items, asides, small talk and text that reads like an
     instruction are none. Those that name an entity come first.
     """
     spoken = without_list(text[:_MAX_CHARS])
+    corrects = is_correction(text)
     rules = {rule.sentence for rule in detect_rules(spoken)}
     told = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
-    found = [fact for item in told if _is_fact(fact := without_lead(item))]
+    found = [fact for item in told if _is_fact(fact := without_lead(item), corrects=corrects)]
     return sorted(found, key=lambda item: not find_entities(item))
 
 
-def _is_fact(sentence: str) -> bool:
+def _is_fact(sentence: str, *, corrects: bool) -> bool:
     return (
-        _has_substance(sentence)
+        (_has_substance(sentence) or (corrects and names_subject(sentence)))
         and not is_aside(sentence)
         and find_claim(sentence) is None
         and instruction_like(sentence) is None
     )
-
-
-def latest_facts(sentences: Iterable[str]) -> list[str]:
-    """Sentences without those that an earlier one overtakes; the newest must come first."""
-    told = unique(sentences)
-    gone = overtaken(told)
-    return [sentence for sentence in told if sentence not in gone]
-
-
-def overtaken(sentences: Iterable[str]) -> dict[str, str]:
-    """Outdated or corrected sentences with the one that overtakes each; the newest comes first.
-
-    A sentence that tells nothing is overtaken by ''.
-    """
-    gone: dict[str, str] = {}
-    kept: list[tuple[str, _Told]] = []
-    told_by_age = list(sentences)
-    for sentence in told_by_age:
-        told = _told(sentence)
-        newer = (text for text, other in kept if _overtakes(other, told))
-        winner = next(newer, None) if told.terms else ""
-        if winner is None:
-            kept.append((sentence, told))
-        else:
-            gone[sentence] = winner
-    for older, correction in corrected_in(told_by_age).items():
-        gone.setdefault(older, gone.get(correction) or correction)
-    return gone
 
 
 def gist_of(content: str, query: str, *, tokens: int) -> str:
@@ -176,30 +130,3 @@ def _has_substance(sentence: str) -> bool:
     return bool(find_entities(sentence)) or (
         estimate_tokens(sentence) >= 5 and len(terms_of(sentence)) >= 3
     )
-
-
-def _told(sentence: str) -> _Told:
-    entities = find_entities(sentence)
-    statuses = filter(None, map(status_of, find_relations(sentence)))
-    names = " ".join(entity.name for entity in entities)
-    return _Told(
-        terms=terms_of(_DIGITS.sub("#", sentence)),
-        subjects=frozenset(name for name, _ in statuses),
-        named=content_words(" ".join(e.name for e in entities if e.kind not in _VALUES)),
-        words=content_words(sentence),
-        values=frozenset(item.kind for item in entities if item.kind in _VALUES),
-        topic=content_words(sentence) - content_words(names),
-    )
-
-
-def _overtakes(newer: _Told, older: _Told) -> bool:
-    """Whether a newer sentence says the same, a new status, or a new value of the same thing."""
-    if older.subjects and older.subjects <= newer.subjects:
-        return True
-    if newer.values & older.values:
-        shared = len(newer.topic & older.topic)
-        if shared and (older.named & newer.words or shared >= _SAME_TOPIC * len(older.topic)):
-            return True
-    # One that tells no such value ("the job was stopped") does not overtake one that does.
-    tells_as_much = older.values <= newer.values
-    return tells_as_much and len(older.terms & newer.terms) / len(older.terms) >= _SAME

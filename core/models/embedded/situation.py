@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from core.domain.language.detect import language_of
 from core.domain.language.sentences import split_sentences
 from core.models.embedded.compressor import offered_options
-from core.models.embedded.gist import overtaken
+from core.models.embedded.corrections import corrected_in
 from core.models.embedded.matching import Fact, once, terms_of
+from core.models.embedded.overtaking import overtaken
 from core.models.embedded.prompt_reading import Prompt, ToolReply, read_inputs
 from core.models.embedded.relations import find_claim, find_relations, status_of
 from core.models.embedded.transcript import Spoken, state_of_transcript
@@ -136,15 +137,34 @@ def _certainty(text: str) -> float:
 
 
 def newest(facts: Iterable[Fact]) -> list[Fact]:
-    """Facts by turn, newest first, without those that a newer one overtakes."""
-    ordered = once(sorted(facts, key=lambda fact: -fact.turn))
+    """Facts by turn, newest first, without those that a newer one overtakes or corrects."""
+    told = sorted(facts, key=lambda fact: -fact.turn)
+    wrong = _corrected(told)
+    ordered = once(fact for fact in told if fact not in wrong)
     gone = overtaken(fact.text for fact in ordered)
     hints: dict[str, str] = {}
-    for older, newer in gone.items():
+    for older, newer in (*gone.items(), *((fact.text, text) for fact, text in wrong.items())):
         hints[newer] = f"{hints.get(newer, '')} {older}"
     return [
         replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in gone
     ]
+
+
+def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
+    """What turns of one session said that a later one of them corrects, each with its words.
+
+    Only of these is it known which came first; the gist was corrected when it was written.
+    """
+    said: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if turn_of(fact.cite):
+            said.setdefault(fact.cite.rpartition(":")[0], []).append(fact)
+    wrong: dict[Fact, str] = {}
+    for session in said.values():
+        by_turn = sorted(session, key=lambda fact: -turn_of(fact.cite))
+        gone = corrected_in([fact.text for fact in by_turn])
+        wrong |= {by_turn[older]: by_turn[newer].text for older, newer in gone.items()}
+    return wrong
 
 
 def turn_of(artifact_id: str) -> int:

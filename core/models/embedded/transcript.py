@@ -14,6 +14,7 @@ from core.domain.language.goal_detection import detect_goal
 from core.domain.language.rule_changes import detect_changes
 from core.domain.language.rule_detection import detect_rules
 from core.domain.language.sentences import split_sentences
+from core.domain.plain_text import one_line
 from core.models.embedded.corrections import corrected
 from core.models.embedded.gist import facts_of, said_and_answered
 from core.models.embedded.matching import unique
@@ -28,6 +29,8 @@ from schemas.commit import ConstraintPin
 _OPENING = re.compile(r'<artifact id="([^"]{1,200})"')
 _MARGIN = "| "
 _NAMED = re.compile(r"\[(c-\d{4,9})\]")
+_QUOTED = re.compile(r"\"(.{1,2000})\"|「(.{1,2000})」")
+_LISTED = re.compile(r"(?:- )?(.{1,2000}) \[c-\d{4,9}\]$")
 _MAX_FACTS = 200
 _MAX_RELATIONS = 60
 _PASSAGE_FACTS = 3
@@ -54,7 +57,7 @@ def state_of_transcript(
     ccs = empty_ccs().model_copy(
         update={
             "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
-            "semantic_gist": "\n".join([*facts[:_MAX_FACTS], *split_sentences(summary)]),
+            "semantic_gist": "\n".join([*facts, *split_sentences(summary)]),
             "relational_map": latest(r for text in told for r in reversed(find_relations(text)))[
                 :_MAX_RELATIONS
             ],
@@ -77,22 +80,27 @@ def _facts(spoken: Sequence[str]) -> list[str]:
     facts: list[str] = []
     for text in spoken:
         told = facts_of(text)
-        facts = [*told, *(corrected(told, facts) if is_correction(text) else facts)]
-    return unique(facts)
+        held = corrected(told, facts) if is_correction(text) else facts
+        facts = unique([*told, *held])[:_MAX_FACTS]
+    return facts
 
 
-def _cited(answers: Sequence[str]) -> list[tuple[str, str]]:
-    """Lines of answers that name one constraint, newest first, each with its id.
+def _cited(answers: Sequence[str]) -> dict[str, str]:
+    """Rules that lines of answers quote with one id, by their words; the newest id of each.
 
     A memory that pins gave them, so that a rule can be released here by the id that it was given.
     """
-    lines = (line for answer in reversed(answers) for line in answer.splitlines())
-    named = ((line, _NAMED.findall(line)) for line in lines)
-    return [(line, ids[0]) for line, ids in named if len(ids) == 1]
+    named: dict[str, str] = {}
+    for line in (line for answer in reversed(answers) for line in answer.splitlines()):
+        ids = _NAMED.findall(line)
+        quoted = _LISTED.match(line) or _QUOTED.search(line)
+        if len(ids) == 1 and quoted:
+            named.setdefault(one_line(next(filter(None, quoted.groups()))), ids[0])
+    return named
 
 
 def _rules(
-    spoken: Sequence[str], cited: Sequence[tuple[str, str]]
+    spoken: Sequence[str], cited: Mapping[str, str]
 ) -> tuple[list[ConstraintPin], tuple[str, ...]]:
     """The rules in force after all that was said, oldest first, and those that the last ended."""
     pins: list[ConstraintPin] = []
@@ -107,8 +115,9 @@ def _rules(
         for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
             if rule not in {pin.text for pin in pins}:
                 number += 1
-                name = next((id_ for line, id_ in cited if rule in line), f"said-{number}")
-                pins.append(_pin(name, rule, turn))
+                name = cited.get(one_line(rule), "")
+                taken = not name or any(pin.id == name for pin in pins)
+                pins.append(_pin(f"said-{number}" if taken else name, rule, turn))
     return pins, ended
 
 

@@ -1,13 +1,21 @@
 """After a correction only what is true of it is said, and what it corrects is not given again."""
 
+import sys
+from collections import Counter
+
 import pytest
 
 from acc_ace.conversation import APP_NAME, Conversation
 from config import Settings
 from core.bootstrap import build_container
-from core.models.embedded.corrections import takes_place_of
+from core.models.embedded.corrections import corrected, takes_place_of
+from core.models.embedded.matching import Fact
+from core.models.embedded.situation import newest
+from core.models.embedded.transcript import Spoken, state_of_transcript
+from schemas.commit import CommittedState
 from schemas.memory_name import MemoryName
 from schemas.tenancy import SessionKey
+from tests.unit.embedded.requests import compress, state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 
@@ -98,6 +106,18 @@ async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
 @pytest.mark.parametrize(
     ("newer", "older"),
     [
+        ("Correction: the API runs on port 8081.", "The API runs on web-3 in the Osaka rack."),
+        ("No, the API runs on Windows.", "The API runs on Linux."),
+        ("No, the backup of db-01 is in Tokyo.", "db-01 is in Osaka."),
+        ("No, the mail is in Osaka.", "The mail server is in Tokyo."),
+        ("No, the limit is $250 per night.", "The limit is $200 per day."),
+        ("No, db-01 is in Tokyo.", "db-01 was in Frankfurt."),
+        ("No, db-01 is in eu-west-1.", "db-01 is in rack-4."),
+        ("No, Bob is in Tokyo.", "Bob is in Finance."),
+        ("No, the cache is in production.", "The cache is in maintenance."),
+        ("訂正：担当は田中さんです。", "web-1の担当は佐藤さんです。"),
+        ("訂正：鈴木さんは東京オフィスにいます。", "鈴木さんは経理部にいます。"),
+        ("訂正：db-01は東京にあります。", "db-01は停止状態にあります。"),
         ("No, db-01 is slow.", "db-01 is the primary."),
         ("No, db-01 is in maintenance.", "db-01 is in Frankfurt."),
         ("No, db-02 is in Tokyo.", "db-01 is in Frankfurt."),
@@ -109,6 +129,134 @@ async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
 )
 def test_a_correction_of_one_thing_leaves_the_others_alone(newer: str, older: str) -> None:
     assert not takes_place_of(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("No, db-01 is in Tokyo.", "The db-01 server is in Frankfurt."),
+        ("Correction: the API runs on port 8081.", "The API runs on port 8080."),
+        ("No, the API runs on web-4.", "The API runs on web-3."),
+        ("No, the standup is on Friday.", "The standup is on Thursday."),
+        ("訂正：APIはポート8081で動いています。", "APIはポート8080で動いています。"),
+        ("訂正：鈴木さんは東京オフィスにいます。", "鈴木さんは大阪オフィスにいます。"),
+        ("訂正：予算は300万円です。", "予算は200万円です。"),
+    ],
+)
+def test_a_correction_takes_the_place_of_another_value_of_just_the_same(
+    newer: str, older: str
+) -> None:
+    assert takes_place_of(newer, older)
+
+
+def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> None:
+    held = ["The standup is on Monday.", "The standup is on Thursday."]
+    assert corrected(["No, the standup is on Friday."], held) == held
+    assert corrected(["No, the standup is on Friday."], held[:1]) == []
+
+
+@pytest.mark.parametrize("memory", ["acc", "replay"])
+@pytest.mark.parametrize(
+    ("told", "correction", "asked", "stands"),
+    [
+        (
+            "The API runs on web-3 in the Osaka rack. The API runs on port 8080.",
+            "Correction: the API runs on port 8081.",
+            "Which host does the API run on?",
+            "web-3",
+        ),
+        (
+            "鈴木さんは大阪オフィスにいます。鈴木さんは経理部にいます。",
+            "訂正：鈴木さんは東京オフィスにいます。",
+            "鈴木さんの部署はどこですか？",
+            "経理部",
+        ),
+        (
+            "db-01の担当は鈴木さんです。web-1の担当は佐藤さんです。",
+            "訂正：担当は田中さんです。",
+            "web-1の担当は誰ですか？",
+            "佐藤さん",
+        ),
+    ],
+)
+async def test_what_a_correction_does_not_speak_of_is_still_answered(
+    memory: MemoryName, told: str, correction: str, asked: str, stands: str
+) -> None:
+    *_, answer = await answers(memory, told, correction, asked)
+    assert stands in answer
+
+
+@pytest.mark.parametrize("memory", ["acc", "replay"])
+@pytest.mark.parametrize(
+    ("told", "correction", "asked", "new"),
+    [
+        (
+            "The cache is in the Frankfurt rack.",
+            "No, the cache is in Tokyo.",
+            "Where is the cache?",
+            "the cache is in Tokyo.",
+        ),
+        (
+            "db-01はフランクフルトの第二データセンターにあります。",
+            "訂正：db-01は東京にあります。",
+            "db-01はどこにありますか？",
+            "db-01は東京にあります。",
+        ),
+    ],
+)
+async def test_a_correction_that_is_said_to_be_noted_is_answered_first(
+    memory: MemoryName, told: str, correction: str, asked: str, new: str
+) -> None:
+    _, noted, answer = await answers(memory, told, correction, asked)
+    assert new in noted
+    assert answer.startswith(new)
+
+
+async def test_a_correction_is_not_pushed_out_by_what_it_corrects() -> None:
+    current = (await compress("The cache is in the Frankfurt rack.")).semantic_gist
+    current = (await compress("No, the cache is in Tokyo.", _knowing(current))).semantic_gist
+    for number in range(1, 9):
+        told = f"The nightly job of web-{number} wrote a report of its own to the shared disk."
+        current = (await compress(told, _knowing(current))).semantic_gist
+        assert "Frankfurt" not in current or "Tokyo" in current
+
+
+def test_what_one_session_says_corrects_no_other_and_nothing_that_was_said_later() -> None:
+    told = [
+        Fact("db-01 is in Osaka.", "turn:s1:3", turn=3),
+        Fact("No, db-01 is in Tokyo.", "turn:s1:2", turn=2),
+        Fact("db-01 is in Berlin.", "turn:s1:1", turn=1),
+        Fact("db-01 is in Frankfurt.", "turn:s2:1", turn=1),
+        Fact("db-01 is in Kyoto.", turn=1),
+    ]
+    assert [fact.text for fact in newest(told)] == [
+        "db-01 is in Osaka.",
+        "No, db-01 is in Tokyo.",
+        "db-01 is in Frankfurt.",
+        "db-01 is in Kyoto.",
+    ]
+
+
+def test_the_work_of_many_corrections_grows_with_the_messages_only() -> None:
+    short, long = _work(200), _work(400)
+    assert long < 3 * short
+
+
+def _work(turns: int) -> int:
+    """Calls that it takes to read a conversation in which each message corrects something."""
+    said = [Spoken(f"No, the backup of db-{number} is in Tokyo.", True) for number in range(turns)]
+    calls = Counter[str]()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: calls.update([event]))
+    try:
+        state_of_transcript(said, Spoken("Where is the backup?", True), {})
+    finally:
+        sys.setprofile(before)
+    return calls["call"]
+
+
+def _knowing(gist: str) -> CommittedState:
+    return state(semantic_gist=gist)
 
 
 async def test_two_statements_that_correct_nothing_both_stand() -> None:
