@@ -62,7 +62,9 @@ class CtrlC:
         self._task, self._presses, self._heard = None, 0, False
         self._working = True
         try:
-            return self._runner.run(self._result(work))
+            task = self._runner.run(self._awaited(work))
+            # Out of the loop: what was broken off would break it off once more.
+            return task.result()
         except asyncio.CancelledError:
             if self._presses:
                 raise KeyboardInterrupt from None
@@ -73,13 +75,13 @@ class CtrlC:
         finally:
             self._working = False
 
-    async def _result(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _awaited(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._task = task
         if self._presses:
             self._cancel()
         await asyncio.wait([task])
-        return task.result()
+        return task
 
     def _pressed(self, signum: int, frame: FrameType | None) -> None:
         del signum, frame

@@ -170,3 +170,19 @@ def test_what_blocks_the_loop_is_broken_off_by_the_next_press_and_its_end_is_awa
         with pytest.raises(KeyboardInterrupt):
             ctrl_c.run(turn())
         assert ended == ["turn"]
+
+
+def test_what_comes_after_what_was_broken_off_runs_to_its_end() -> None:
+    async def blocking() -> None:
+        press(2)
+        threading.Event().wait(60)
+
+    async def next_line() -> str:
+        await asyncio.sleep(0)
+        return "answered"
+
+    with asyncio.Runner() as runner, CtrlC(runner, again=nothing, blocked_s=0.0) as ctrl_c:
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c.run(blocking())
+        assert ctrl_c.run(next_line()) == "answered"
+        assert not asyncio.all_tasks(runner.get_loop())
