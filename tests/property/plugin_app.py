@@ -162,6 +162,12 @@ def _content(plan: Plan, step: str) -> types.Content:
 class Names(BasePlugin):
     """Notes which invocation a run is; one that fails early shows no event."""
 
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        # What a run brings is in the session before the run begins, and a cut falls between.
+        return await self.before_run_callback(invocation_context=invocation_context)
+
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
     ) -> types.Content | None:
