@@ -212,7 +212,7 @@ class AccController:
         """CCS_{t-1} with its bookkeeping from the journal."""
         head = await self._container.journal.head(self._key)
         await finish_return(self._container, self._key, head)
-        await finish_keeping(self._container, self._key)
+        await finish_keeping(self._container, self._key, head)
         current = head.state if head else CommittedState()
         if prev_ccs is not None and current.ccs == prev_ccs:
             return current

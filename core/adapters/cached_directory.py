@@ -27,6 +27,11 @@ class CachedDirectory:
         await self._cache.put(_KIND, key, encode(record))
         return record
 
+    async def renew(self, key: SessionKey, record: SessionRecord) -> None:
+        """Put a record in the place of the session's own."""
+        await self.inner.renew(key, record)
+        await self._cache.drop(_KIND, key)
+
     async def find(self, key: SessionKey) -> SessionRecord | None:
         """The session, or None."""
         return await read_through(

@@ -27,6 +27,10 @@ class InMemorySessionDirectory(RecordChanges):
         self._records[key] = record
         return record
 
+    async def renew(self, key: SessionKey, record: SessionRecord) -> None:
+        """Put a record in the place of the session's own."""
+        self._records[key] = record
+
     async def find(self, key: SessionKey) -> SessionRecord | None:
         """The session, or None."""
         record = self._records.get(key)

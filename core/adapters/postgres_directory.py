@@ -30,6 +30,8 @@ _PAGE = """
      ORDER BY active_at DESC, session DESC LIMIT %(size)s OFFSET %(passed)s
 """
 
+_DELETE = "DELETE FROM session_directory WHERE app = %s AND user_id = %s AND session = %s"
+
 
 class PostgresSessionDirectory(RecordChanges):
     """A SessionDirectory in a PostgresDatabase."""
@@ -47,6 +49,15 @@ class PostgresSessionDirectory(RecordChanges):
             return record
 
         return await self._database.write(work)
+
+    async def renew(self, key: SessionKey, record: SessionRecord) -> None:
+        """Put a record in the place of the session's own."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(_DELETE, key)
+            _write(connection, key, record, new=True)
+
+        await self._database.write(work)
 
     async def find(self, key: SessionKey) -> SessionRecord | None:
         """The session, or None."""
@@ -113,10 +124,7 @@ class PostgresSessionDirectory(RecordChanges):
             if left is not None:
                 _write(connection, key, left)
                 return
-            connection.execute(
-                "DELETE FROM session_directory WHERE app = %s AND user_id = %s AND session = %s",
-                key,
-            )
+            connection.execute(_DELETE, key)
 
         await self._database.write(work)
 

@@ -42,6 +42,10 @@ class SqliteSessionDirectory(RecordChanges):
 
         return await self._database.write(work)
 
+    async def renew(self, key: SessionKey, record: SessionRecord) -> None:
+        """Put a record in the place of the session's own."""
+        await self._database.write(lambda connection: _write(connection, key, record))
+
     async def find(self, key: SessionKey) -> SessionRecord | None:
         """The session, or None."""
         record = await self._database.read(lambda connection: _read(connection, key))

@@ -39,6 +39,19 @@ def opened(
     return record.model_copy(update={"active_at": active_at, "memory": memory})
 
 
+def begun_anew(
+    session: str, *, at: datetime, memory: MemoryName, notes: Sequence[str], left: Collection[str]
+) -> SessionRecord:
+    """The record in the place of one that cannot be read, with the notes that outlive its session.
+
+    `left` are those of them that an earlier session of its name left.
+    """
+    begun = SessionRecord(
+        session=session, created_at=at, active_at=at, memory=memory, notes_left=list(left)
+    )
+    return offloaded(begun, at, notes)
+
+
 def reset(record: SessionRecord, turn: int) -> SessionRecord:
     """The record of a session that begins anew after a turn."""
     return record.model_copy(update={"history_from": turn, "summary": None})

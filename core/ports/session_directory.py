@@ -17,6 +17,10 @@ class SessionDirectory(Protocol):
         """Find or create the session and note that it is active; an ended one begins anew."""
         ...
 
+    async def renew(self, key: SessionKey, record: SessionRecord) -> None:
+        """Put a record in the place of the session's own, which need not be readable."""
+        ...
+
     async def find(self, key: SessionKey) -> SessionRecord | None:
         """The session, or None when there is none or it was deleted."""
         ...

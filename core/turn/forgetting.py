@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from core.container import Container
 from core.errors import CorruptStoreError
-from core.turn.damaged_records import outliving_notes
+from core.turn.damaged_records import own_notes
 from schemas.artifact import Artifact
 from schemas.job import JobKind, job_id
 from schemas.session import SessionRecord
@@ -56,12 +56,14 @@ async def forget_words(container: Container, key: SessionKey, *, keep_notes: boo
     """Delete all of a session but its record; how many. Raises StoreError.
 
     Notes that outlive the session are no longer its own, and stay. Wherever it fails, the session
-    goes on with what is left: no summary of deleted turns is shown, and no reset of theirs hides
-    new ones. After the last step, what is said under that name begins another session.
+    goes on with its state: its turns are undone, so that nothing writes their words to memory
+    again, no summary of them is shown, and no reset of theirs hides new ones. After the last step,
+    what is said under that name begins another session.
     """
     known = await _has_record(container, key, damaged=False)
     if known:
         await container.directory.unsummarise(key)
+    await container.evidence.mark_undone(key, 0)
     # First what other sessions could recall.
     deleted = await container.artifacts.erase(key.tenant, key.session)
     deleted += await container.evidence.erase(key.tenant, key.session)
@@ -101,7 +103,7 @@ async def withdraw_consent(container: Container, key: SessionKey) -> None:
         record = await _record(container, key)
         notes = _named_notes(container, key, record)
     except CorruptStoreError:
-        record, notes = None, _notes_made_since(container, key)
+        record, notes = None, own_notes(container, key)
     async for note in notes:
         await container.artifacts.add([note.model_copy(update={"session": key.session})])
     if record and record.deleted_at is not None:
@@ -133,21 +135,6 @@ async def _named_notes(
     for name in record.notes if record else ():
         note = await container.artifacts.get(key.tenant, name)
         if record and note is not None and note.session is None and name not in record.notes_left:
-            yield note
-
-
-async def _notes_made_since(container: Container, key: SessionKey) -> AsyncIterator[Artifact]:
-    """The same, where the record cannot be read: those made since the session began.
-
-    All of them where its deletion cannot be read either.
-    """
-    try:
-        job = await container.jobs.find(job_id(JobKind.DELETE, key))
-    except CorruptStoreError:
-        job = None
-    began = job.session_began if job else None
-    async for note in outliving_notes(container, key):
-        if began is None or note.created_at >= began:
             yield note
 
 

@@ -6,6 +6,7 @@ from core.container import Container
 from core.domain.event_artifacts import event_piece_id, past_turn_artifacts
 from core.domain.tokens import estimate_tokens
 from core.domain.turn_artifacts import turn_artifacts
+from core.turn.keeping import was_erased
 from schemas.artifact import Artifact
 from schemas.interaction import Interaction, Outcome
 from schemas.past_turn import PastTurn, Utterance
@@ -19,8 +20,8 @@ async def rejoin(
 ) -> None:
     """Let the undone turns of some versions be answered ones, and found by recall, again.
 
-    All of them are later than `after_turn`.
-    Raises StoreError; trying again does what is left.
+    All of them are later than `after_turn`. None that a deletion, which then failed, erased from
+    memory. Raises StoreError; trying again does what is left.
     """
     async for undone in _undone(container, key, versions, after_turn=after_turn):
         await _answered(container, key, undone)
@@ -43,7 +44,10 @@ async def _undone(
         for interaction in page:
             if interaction.turn <= after_turn:
                 return
-            if interaction.ccs_version in versions and interaction.outcome is Outcome.UNDONE:
+            is_undone = (
+                interaction.ccs_version in versions and interaction.outcome is Outcome.UNDONE
+            )
+            if is_undone and not await was_erased(container, key, interaction):
                 yield interaction
         before = page[-1].invocation_id
 

@@ -1,5 +1,7 @@
 """Session records that cannot be read: what else the directory tells."""
 
+import json
+import traceback
 from collections.abc import AsyncIterator
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from core.adapters.cached_text import stamp_of
 from core.adapters.json_codec import encode
 from core.container import Container
+from core.domain.session_record import begun_anew
 from core.errors import CorruptStoreError
 from schemas.memory import Summary
 from schemas.tenancy import SessionKey
@@ -15,6 +18,7 @@ from tests.contract.values import KEY
 from tests.fakes.clock import START
 from tests.fakes.place import Place
 
+SECRET = "walnut"
 DAMAGED = ("{", '{"from": "a newer program"}')
 
 
@@ -85,3 +89,34 @@ async def test_a_record_with_half_a_surrogate_pair_has_a_stamp(stores: Container
     record = await stores.directory.find(key)
     assert record == opened.model_copy(update={"summary": summary})
     assert await stores.directory.stamp(key) == stamp_of(encode(record))
+
+
+async def test_no_log_nor_trace_of_a_damaged_record_holds_its_words(
+    place: Place, stores: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    await begin(stores, 2)
+    key = KEY._replace(session="s0")
+    record = await stores.directory.find(key)
+    assert record is not None
+    values = {**record.model_dump(mode="json"), "summary": {"content": SECRET}}
+    damage(place, "s0", body=json.dumps(values))
+    assert await listed(stores, limit=50) == ["s1"]
+    assert "session 's0' cannot be read (summary.through_turn: " in caplog.text
+    with pytest.raises(CorruptStoreError, match=r"summary\.through_turn: ") as raised:
+        await stores.directory.find(key)
+    for told in (caplog.text, *traceback.format_exception(raised.value)):
+        assert SECRET not in told
+
+
+@pytest.mark.parametrize("body", DAMAGED)
+async def test_a_record_takes_the_place_of_a_damaged_one(
+    place: Place, stores: Container, body: str
+) -> None:
+    await begin(stores, 1)
+    key = KEY._replace(session="s0")
+    damage(place, "s0", body=body)
+    record = begun_anew("s0", at=START, memory="acc", notes=["n-1", "n-2"], left=["n-1"])
+    await stores.directory.renew(key, record)
+    assert await stores.directory.find(key) == record
+    assert (record.notes, record.notes_left) == (["n-1", "n-2"], ["n-1"])
+    assert await stores.directory.names(KEY.tenant) == ["s0"]

@@ -53,6 +53,14 @@ async def test_a_session_is_created_once_and_then_found(stores: Container) -> No
     assert await stores.directory.find(OTHER_USER) is None
 
 
+async def test_a_record_takes_the_place_of_another_or_of_none(stores: Container) -> None:
+    opened = await stores.directory.open(KEY, at=START, memory="acc")
+    other = opened.model_copy(update={"memory": "window", "notes": ["n-1"]})
+    for key in (KEY, OTHER_USER):
+        await stores.directory.renew(key, other)
+        assert await stores.directory.find(key) == other
+
+
 async def test_a_clock_that_runs_backwards_makes_no_session_younger(stores: Container) -> None:
     await stores.directory.open(KEY, at=START, memory="acc")
     record = await stores.directory.open(KEY, at=START - later(60), memory="acc")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import CorruptStoreError
+from core.errors import CorruptStoreError, StoreError
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen
 from tests.pipeline.test_deletions_half_way import TEA, delete, delete_in_vain, recalled
@@ -139,6 +139,51 @@ async def test_notes_of_an_earlier_session_outlive_consent_withdrawn_from_a_dama
     await delete(life, by_adk=False)
     assert await recalled(life, LIKES) == [NOTE]
     assert await life.container.artifacts.count(KEY.tenant) == 1
+
+
+@pytest.mark.parametrize("by_adk", [False, True])
+async def test_notes_of_an_earlier_session_outlive_consent_withdrawn_from_one_damaged_before(
+    life: Life, place: Place, *, by_adk: bool
+) -> None:
+    await life.say(LIKES)
+    await life.conversation.forget_session(KEY, keep_notes=True)
+    await life.say(TEA)
+    damage(place, "s1")
+    await delete_in_vain(life, place, "interactions")
+    await delete(life, by_adk=by_adk)
+    assert await recalled(life, LIKES) == [NOTE]
+    assert await life.notes_kept() == [NOTE]
+    assert await life.container.artifacts.count(KEY.tenant) == 1
+
+
+async def test_consent_that_was_given_twice_and_withdrawn_keeps_notes_of_earlier_sessions_alone(
+    life: Life, place: Place
+) -> None:
+    await life.say(LIKES)
+    await life.conversation.forget_session(KEY, keep_notes=True)
+    await life.say(TEA)
+    await delete_in_vain(life, place, "interactions")
+    damage(place, "s1")
+    await delete_in_vain(life, place, "interactions")
+    await delete(life, by_adk=False)
+    assert await life.notes_kept() == [NOTE]
+    assert await life.container.artifacts.count(KEY.tenant) == 1
+
+
+async def test_a_damaged_record_that_could_not_be_begun_anew_loses_no_notes(
+    life: Life, place: Place
+) -> None:
+    await life.say(LIKES)
+    await life.conversation.forget_session(KEY, keep_notes=True)
+    await life.say(TEA)
+    damage(place, "s1")
+    place.refuse_inserts("session_directory")
+    with pytest.raises(StoreError):
+        await life.conversation.forget_session(KEY, keep_notes=True)
+    place.allow_updates("session_directory")
+    assert await life.container.directory.names(KEY.tenant) == ["s1"]
+    assert await life.conversation.forget_session(KEY, keep_notes=True)
+    assert sorted(await life.notes_kept()) == [f"preference: {TEA}", NOTE]
 
 
 @pytest.mark.parametrize("by_adk", [False, True])

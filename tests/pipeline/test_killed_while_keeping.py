@@ -12,6 +12,7 @@ from config import ROLES
 from core.container import Container
 from schemas.artifact import RecallQuery
 from schemas.interaction import Outcome
+from schemas.memory_name import MemoryName
 from tests.e2e.processes import ROOT, environment
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -86,4 +87,17 @@ async def test_words_killed_after_an_undo_take_the_place_of_those_undone(place: 
     words = await recalled(container)
     assert "walnut" in words
     assert "hazelnut" not in words
+    await conversation.close()
+
+
+@pytest.mark.parametrize("memory", ["acc", "window"])
+async def test_a_damaged_artifact_of_the_last_turn_is_written_again_of_its_evidence(
+    place: Place, memory: MemoryName
+) -> None:
+    container = place.open()
+    conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
+    await conversation.turn(KEY, SECRET)
+    place.execute("UPDATE artifacts SET body = '{' WHERE artifact_id = ?", f"turn:{KEY.session}:1")
+    await conversation.turn(KEY, "Hello.", memory=memory)
+    assert "walnut" in await recalled(container)
     await conversation.close()

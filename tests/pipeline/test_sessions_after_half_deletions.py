@@ -10,11 +10,13 @@ from contextlib import closing
 import pytest
 
 from core.errors import StoreError
+from schemas.artifact import RecallQuery
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen
 from tests.pipeline.test_session_life import KEY, LIKES, NEXT, Life
 
 TEA = "I prefer green tea."
+SECRET = "The code of the vault is walnut."
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ async def test_a_reset_of_deleted_turns_hides_no_new_ones(place: Place, table: s
     await life.conversation.close()
 
 
-async def test_a_session_whose_words_could_not_be_deleted_stays_reset(place: Place) -> None:
+async def test_words_that_could_not_all_be_deleted_are_not_shown_again(place: Place) -> None:
     life = Life(place, offload=False, memory="replay")
     for number in range(3):
         await life.say(f"old-{number}.")
@@ -80,9 +82,64 @@ async def test_a_session_whose_words_could_not_be_deleted_stays_reset(place: Pla
     await life.say("kept.")
     await delete_in_vain(life, place, "interactions")
     await life.say("fresh.")
-    assert "kept." in prompt(life)
+    await life.say("newest.")
+    assert "fresh." in prompt(life)
+    assert "kept." not in prompt(life)
     assert "old-" not in prompt(life)
     await life.conversation.close()
+
+
+async def recalled(life: Life, text: str = "code vault walnut") -> str:
+    """What another session of the user finds, of the secret if of nothing else."""
+    query = RecallQuery(key=NEXT, text=text, limit=20, max_tokens=4_000)
+    found = await life.container.artifacts.recall(query)
+    return " ".join(each.artifact.content for each in found.candidates)
+
+
+@pytest.mark.parametrize("table", ["interactions", "journal"])
+async def test_words_that_a_deletion_took_out_of_recall_stay_out_when_the_session_goes_on(
+    life: Life, place: Place, table: str
+) -> None:
+    await life.say(SECRET)
+    assert "walnut" in await recalled(life)
+    await delete_in_vain(life, place, table)
+    assert "walnut" not in await recalled(life)
+    await life.say("The vault is in the cellar.")
+    await life.say("Good morning.")
+    assert "walnut" not in await recalled(life)
+    assert "cellar" in await recalled(life)
+
+
+async def test_turns_that_were_gone_back_to_stay_out_of_recall_once_they_are_deleted(
+    life: Life, place: Place
+) -> None:
+    await life.say("Hello.")
+    await life.say(SECRET)
+    await life.conversation.undo(KEY)
+    await life.conversation.rollback(KEY, 2)
+    assert "walnut" in await recalled(life)
+    await delete_in_vain(life, place, "interactions")
+    await life.say("Good morning.")
+    assert "walnut" not in await recalled(life)
+    assert await life.conversation.forget_session(KEY)
+    assert await life.container.artifacts.count(KEY.tenant) == 0
+
+
+async def test_going_back_and_forth_brings_no_words_back_that_a_deletion_erased(
+    life: Life, place: Place
+) -> None:
+    await life.say("Hello.")
+    await life.say(SECRET)
+    await delete_in_vain(life, place, "interactions")
+    await life.conversation.undo(KEY)
+    await life.conversation.rollback(KEY, 2)
+    assert "walnut" not in await recalled(life)
+    await life.say("Good morning.")
+    await life.conversation.rollback(KEY, 1)
+    await life.conversation.rollback(KEY, 5)
+    await life.say("Good evening.")
+    assert "walnut" not in await recalled(life)
+    assert "morning" in await recalled(life, "good morning")
 
 
 def let_deletions_fail_at_their_last_write(place: Place) -> None:

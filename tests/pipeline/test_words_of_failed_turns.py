@@ -20,20 +20,22 @@ from schemas.interaction import Interaction, Outcome
 from schemas.tenancy import SessionKey
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
-from tests.pipeline.talk import KEY
+from tests.pipeline.talk import KEY, seen
 
 SECRET = "The code of the vault is walnut."
 
 
 class HeldArtifacts:
-    """Artifacts whose writer is held, once what it writes is there."""
+    """Artifacts whose writer is held, once what it writes is there, or fails."""
 
     def __init__(self, inner: ArtifactStore) -> None:
         self._inner = inner
-        self.holds = False
+        self.holds = self.fails = False
         self.written = asyncio.Event()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
+        if self.fails:
+            raise StoreError("no more room for artifacts")
         await self._inner.add(artifacts)
         if self.holds:
             self.written.set()
@@ -130,6 +132,33 @@ async def test_words_of_a_failed_turn_are_not_recalled_when_its_failure_cannot_b
     assert state.turn == 1
     assert "walnut" not in await recalled(container)
     assert "cellar" in await recalled(container)
+    await conversation.close()
+
+
+async def test_a_turn_whose_failure_could_not_be_written_is_undone_by_the_next(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    evidence: Any = NoFailedTurns(container.evidence)
+    llm = ScriptedLlm()
+    models = dict.fromkeys(ROLES, llm)
+    conversation = Conversation(replace(container, evidence=evidence), models=models)
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    artifacts.fails = True
+    with pytest.raises(StoreError):
+        await conversation.turn(KEY, SECRET)
+    artifacts.fails = False
+    await conversation.turn(KEY, "Hello.")
+    await conversation.turn(KEY, "Hello again.", memory="replay")
+    for role in ("compressor", "generator"):
+        assert "walnut" not in seen(llm.requests_of(role)[-1])
+    assert "walnut" not in await recalled(container)
+    assert [each.outcome for each in await container.evidence.list(KEY)] == [
+        Outcome.ANSWERED,
+        Outcome.ANSWERED,
+        Outcome.UNDONE,
+        Outcome.ANSWERED,
+    ]
     await conversation.close()
 
 

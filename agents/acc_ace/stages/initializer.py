@@ -82,7 +82,7 @@ class StateInitializer(ContentlessStage):
             numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
             record.previous = begun.state.model_copy(update=numbers)
             record.known = begun.verdicts
-        record.previous_turn = await finish_keeping(self._container, record.key)
+        record.previous_turn = await finish_keeping(self._container, record.key, head)
         scope = self._container.playbook_scope(record.key.app, record.key.user)
         record.playbook, record.playbook_scope = await self._container.playbooks.load(scope), scope
         _warn_of_other_memory(record)
