@@ -158,17 +158,12 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         if is_silent(event):
             # BaseSessionService keeps it in the running session only.
             return await BaseSessionService.append_event(self, session, event)
-        await self._note_opened(session, event)
-        known, session.last_update_time = session.last_update_time, float("inf")
-        try:
-            # On success ADK sets the time of the event.
-            stored = await super().append_event(session, event)
-        except BaseException:
-            session.last_update_time = known
-            raise
+        self._apply_temp_state(session, event)
+        event = self._trim_temp_delta_state(event)
+        await self._store(session, event, past)
+        session.last_update_time = event.timestamp
+        stored = self._commit_event_to_session(session, event)
         hold_live(session, event, live)
-        await self._note_answered(session, event)
-        await self._note_rewound(session, event, past)
         if begins_turn(event):
             await cut(self, _key(session), self._retention, begun=event)
         return stored
@@ -242,37 +237,25 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         # The file is ours and never had ADK's old schema; looking would be I/O at construction.
         return False
 
-    async def _note_opened(self, session: Session, event: Event) -> None:
-        """Note calls before their event: a note without an event does no harm."""
-        traffic = call_traffic(event)
-        if not traffic.opened:
-            return
-        key = _key(session)
-        async with self._get_db_connection() as connection:
-            forgotten = await write_opened(connection, key, event.invocation_id, traffic)
-            await connection.commit()
-        log_forgotten_calls(key, forgotten)
-
-    async def _note_answered(self, session: Session, event: Event) -> None:
-        """Note answers after their event: until then the call must stay resumable."""
-        traffic = call_traffic(event)
-        if not (traffic.answered or traffic.ends_invocation):
-            return
-        key = _key(session)
-        async with self._get_db_connection() as connection:
-            if await has_calls(connection, key):
+    async def _store(self, session: Session, event: Event, past: Sequence[Event]) -> None:
+        """Store an event with what it changes about the calls that wait, all or nothing."""
+        # The running session has the event only once it is stored; ADK's call gets another.
+        apart = Session(
+            app_name=session.app_name,
+            user_id=session.user_id,
+            id=session.id,
+            last_update_time=float("inf"),
+        )
+        key, traffic, forgotten = _key(session), call_traffic(event), 0
+        async with self._file.at_once() as connection:
+            await super().append_event(apart, event)
+            if traffic.opened:
+                forgotten = await write_opened(connection, key, event.invocation_id, traffic)
+            if (traffic.answered or traffic.ends_invocation) and await has_calls(connection, key):
                 await write_answered(connection, key, event.invocation_id, traffic)
-                await connection.commit()
-
-    async def _note_rewound(self, session: Session, rewind: Event, past: Sequence[Event]) -> None:
-        """Note what a rewind took back: nobody reads it again, or answers a call in it."""
-        if not past:
-            return
-        key = _key(session)
-        async with self._get_db_connection() as connection:
-            calls = await add_rewind(connection, key, rewind, past)
-            forgotten = await write_rewound(connection, key, calls)
-            await connection.commit()
+            if past:
+                calls = await add_rewind(connection, key, event, past)
+                forgotten += await write_rewound(connection, key, calls)
         log_forgotten_calls(key, forgotten)
 
     async def _project(self, session: Session, event: Event) -> None:

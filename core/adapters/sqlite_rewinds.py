@@ -76,12 +76,10 @@ async def taken_back(db: aiosqlite.Connection, key: SessionKey, events: Iterable
 async def add_rewind(
     db: aiosqlite.Connection, key: SessionKey, rewind: Event, past: Sequence[Event]
 ) -> RewoundCalls:
-    """Note what a stored rewind takes back of the events before it; begins a transaction.
+    """Note what a rewind, stored in this transaction, takes back of the events before it.
 
     Returns what that changes about the calls that wait.
     """
-    # Another process may rewind the same session.
-    await db.execute_fetchall("BEGIN IMMEDIATE")
     names = [event.id for event in past]
     before = await taken_back(db, key, names)
     turn = rewind.actions.rewind_before_invocation_id

@@ -7,6 +7,8 @@ the file that it began with, and SQLite lets nobody write to an old one.
 
 A call whose event loop was closed never goes on: the next one takes its turn, and begins with that
 rollback.
+
+ADK's calls commit what they write. Those that a task makes inside of `at_once` are one transaction.
 """
 
 import asyncio
@@ -49,6 +51,7 @@ class SessionFile:
         self.path = path
         self._schema = schema
         self._wait_s = wait_s
+        self._joint: _Joint | None = None
         # Usable from any event loop, unlike asyncio.Lock.
         self._serial = LivingLock()
 
@@ -67,6 +70,10 @@ class SessionFile:
 
         Raises StoreError, naming the file and the fix.
         """
+        joint = self._joint
+        if joint is not None and joint.task is asyncio.current_task():
+            yield cast("aiosqlite.Connection", joint)
+            return
         async with self._turn() as turn:
             try:
                 connection = self._connection or await self._open()
@@ -86,6 +93,19 @@ class SessionFile:
                     await _end(connection)
             except sqlite3.Error as error:
                 raise store_error(error, self.path) from error
+
+    @asynccontextmanager
+    async def at_once(self) -> AsyncIterator[aiosqlite.Connection]:
+        """As `use`; what this task writes inside is all stored at the end, or nothing of it."""
+        async with self.use() as connection:
+            self._joint = joint = _Joint(asyncio.current_task(), connection)
+            try:
+                yield connection
+            finally:
+                # Where it was collected with a closed loop, another call may be at it by now.
+                if self._joint is joint:
+                    self._joint = None
+            await connection.commit()
 
     async def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -147,6 +167,20 @@ _OPEN: set[aiosqlite.Connection] = set()
 A file that nobody closes may be collected in any order with what it holds. Held here, its
 connection outlives it by the moment in which it is closed.
 """
+
+
+class _Joint:
+    """A connection in a transaction of several calls of a task: none of them commits it."""
+
+    def __init__(self, task: asyncio.Task[Any] | None, connection: aiosqlite.Connection) -> None:
+        self.task = task
+        self._connection = connection
+
+    async def commit(self) -> None:
+        """Leave that to the end."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the connection's own
+        return getattr(self._connection, name)
 
 
 class _Connection(sqlite3.Connection):
