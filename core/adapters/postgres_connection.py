@@ -69,6 +69,9 @@ class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):
     asks = False
     """Whether a silent server is asked about; without it silence ends the connection at once."""
 
+    heard_at = 0.0
+    """When the server last answered, by the monotonic clock."""
+
     _limit_s: float | None = _LONGEST_S
     _backend: Backend | None = None
 
@@ -115,6 +118,7 @@ class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):
                     heard = time.monotonic()
                 wanted = gen.send(ready)
         except StopIteration as done:
+            self.heard_at = time.monotonic()
             result: T = done.value
             return result
 

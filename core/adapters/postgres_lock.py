@@ -184,7 +184,9 @@ class PostgresSessionLock:
                     raise told from error
                 time.sleep(_PAUSE_S)
             else:
-                self._looked_at = time.monotonic()
+                # Not now: work that asked nothing, such as another turn's beat, heard nothing.
+                if self._connection is not None:
+                    self._looked_at = max(self._looked_at, self._connection.heard_at)
                 self._patience.answered()
                 return result
 

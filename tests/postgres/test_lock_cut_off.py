@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -74,6 +75,27 @@ async def test_a_turn_keeps_its_session_when_its_lock_connection_goes_silent(
                     pytest.fail("it was given away")
     async with stores.lock.hold(KEY, wait_s=0), stores.lock.hold(OTHER_SESSION, wait_s=0):
         pass
+
+
+async def test_turns_that_take_turns_at_looking_notice_a_silent_connection(
+    postgres: PostgresServer, url: str, proxy: StallingProxy, far: Process
+) -> None:
+    keys = [KEY._replace(session=f"s-{number}") for number in range(5)]
+    async with AsyncExitStack() as turns:
+        for key in keys:
+            await turns.enter_async_context(far.lock.hold(key, wait_s=0))
+            # So that there is never a beat in which none of them looks.
+            await asyncio.sleep(0.01)
+        before = await holders(postgres, url)
+        proxy.stall()
+        for _ in range(2_000):
+            now = await holders(postgres, url)
+            if now and not now & before:
+                break
+        else:
+            pytest.fail("the locks were not moved")
+        for key in keys:
+            await far.journal.append(key, entry(1), expected_version=0)
 
 
 async def test_a_turn_that_lost_its_session_learns_it_before_it_commits(
