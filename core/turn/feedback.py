@@ -65,8 +65,9 @@ async def learn_from_feedback(
 ) -> Lesson | None:
     """Reflect on a turn once more, with feedback that is kept; None when that is done already.
 
-    The feedback counts as learnt when the Reflector has answered. Raises NotFoundError,
-    ConflictError or StoreError; it can then be asked for again.
+    The feedback counts as learnt when the Reflector has answered. Raises NotFoundError, also when
+    the turn was taken back or erased meanwhile, ConflictError or StoreError; it can then be asked
+    for again.
     """
     interaction = await answered_turn(container, key, turn)
     feedback = _find(interaction.feedback, given_id)
@@ -94,7 +95,10 @@ async def learn_from_feedback(
             shared=scope.user is None,
         ),
         max_rounds=settings.reflector_max_rounds,
-        once=Once(feedback_job(key, interaction, feedback).id),
+        once=Once(
+            feedback_job(key, interaction, feedback).id,
+            gone=lambda: _is_gone(container, key, interaction),
+        ),
     )
     if lesson.reflected.value is not None:
         await mark_learned(container, key, turn, given_id)
@@ -134,6 +138,15 @@ async def mark_learned(container: Container, key: SessionKey, turn: int, given_i
             for item in interaction.feedback
         )
         await container.evidence.record(key, interaction.model_copy(update={"feedback": marked}))
+
+
+async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -> bool:
+    """Whether a turn stands no more, while the models were asked about it."""
+    try:
+        interaction = await answered_turn(container, key, judged.turn)
+    except NotFoundError:
+        return True
+    return interaction.invocation_id != judged.invocation_id
 
 
 def _find(feedback: Sequence[Feedback], name: str) -> Feedback | None:

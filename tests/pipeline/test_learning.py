@@ -1,12 +1,13 @@
 """The learning cycle, turn by turn: what is reflected on, tagged and curated, and what is not."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.feedback import learning_roles
@@ -22,7 +23,7 @@ from schemas.feedback import MAX_FEEDBACK, Judgement
 from schemas.playbook import Bullet, DeltaRecord
 from schemas.tenancy import PlaybookScope
 from tests.fakes.default_replies import prompt_text, read_tagged
-from tests.fakes.scripted_llm import ScriptedLlm
+from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.desk import KEY as DESK
 from tests.pipeline.desk import Desk
 from tests.pipeline.talk import KEY, Talk
@@ -295,6 +296,28 @@ async def test_an_id_that_stands_for_other_feedback_is_refused() -> None:
     await talk.conversation.feedback(KEY, 1, Judgement(thumbs="up"), given_id="click")
     with pytest.raises(InputError, match="says something else"):
         await talk.conversation.feedback(KEY, 1, Judgement(thumbs="down"), given_id="click")
+
+
+@pytest.mark.parametrize("end", ["undone", "deleted", "erased"])
+async def test_nothing_is_learnt_from_feedback_on_a_turn_that_is_taken_back_while_it_is_reflected_on(
+    end: str,
+) -> None:
+    talk = Talk()
+    ends: dict[str, Callable[[], Awaitable[object]]] = {
+        "undone": lambda: talk.conversation.undo(KEY),
+        "deleted": lambda: talk.conversation.forget_session(KEY),
+        "erased": lambda: talk.conversation.erase(KEY.tenant),
+    }
+
+    async def reflect(request: LlmRequest) -> Reply:
+        await ends[end]()
+        return {"key_insight": LESSON}
+
+    talk.llm.on("reflector", QUIET, reflect).on("curator", NOTHING, ADD)
+    await talk.say("Which server is primary?")
+    with pytest.raises(NotFoundError, match="no answered turn 1"):
+        await talk.conversation.feedback(KEY, 1, Judgement(thumbs="up"))
+    assert not (await talk.conversation.playbook()).playbook.bullets
 
 
 async def test_feedback_whose_reflection_failed_is_learnt_when_it_comes_again() -> None:
