@@ -120,11 +120,13 @@ class BoundedTurn(BaseAgent):
                     raise
                 learning_failed(record, error)
             except GeneratorExit:
-                if record.answered:
+                if record.answered and not is_answer_lost(ctx, record):
                     await self._learn_nonetheless(ctx, record)
                 raise
             finally:
                 self._records.end(key)
+                if is_answer_lost(ctx, record):
+                    record.answered = False
                 if not (whole and (record.answered or record.paused)):
                     await _to_its_end(lambda: self._cut_off(ctx, record))
             if record.answered:
@@ -181,6 +183,18 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
     for call in event.get_function_calls():
         if call.id in waiting and not event.partial:
             yield WaitingCall(id=call.id or "", name=call.name or "", args=dict(call.args or {}))
+
+
+def is_answer_lost(ctx: InvocationContext, record: TurnRecord) -> bool:
+    """Whether the answer was handed over and not stored: its caller gets an error in its place.
+
+    The same close of this agent tells of a caller who stopped at the answer. ADK's session services
+    put what they have stored into the running session.
+    """
+    events = ctx.session.events
+    if record.answer_after is None or len(events) > record.answer_after:
+        return False
+    return any(event.invocation_id == ctx.invocation_id for event in events)
 
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:

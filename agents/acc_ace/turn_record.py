@@ -93,6 +93,8 @@ class TurnRecord:
     warnings: list[str] = field(default_factory=list)
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
+    answer_after: int | None = None
+    """While the answer is handed over to be stored: how many events the session has before it."""
     paused: bool = False
 
     async def commit(self, work: Coroutine[Any, Any, JournalEntry]) -> CommittedState:

@@ -40,6 +40,7 @@ from core.adapters.bounded_sessions import (
     BoundedSessions,
     Forget,
     is_silent,
+    left_to_the_next_turn,
     log_forgotten_calls,
     only_here,
     protected,
@@ -154,7 +155,9 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
-            await self._project(session, event)
+            projection = event.actions.state_delta.pop(PLAYBOOK)
+            with left_to_the_next_turn(_key(session)):
+                await self._project(session, projection, at=event.timestamp)
         if is_silent(event):
             # BaseSessionService keeps it in the running session only.
             return await BaseSessionService.append_event(self, session, event)
@@ -258,13 +261,12 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
                 forgotten += await write_rewound(connection, key, calls)
         log_forgotten_calls(key, forgotten)
 
-    async def _project(self, session: Session, event: Event) -> None:
-        """Write the playbook to the app's state, and keep it out of the stored event.
+    async def _project(self, session: Session, projection: object, *, at: float) -> None:
+        """Write the playbook to the app's state, and nowhere else.
 
         The PlaybookStore is the authority and this is its projection, so the log of events need
         not hold a copy of the whole playbook for each turn.
         """
-        projection = event.actions.state_delta.pop(PLAYBOOK)
         if session.state.get(PLAYBOOK) == projection:
             return
         async with self._get_db_connection() as connection:
@@ -272,7 +274,7 @@ class BoundedSessionService(SqliteSessionService, BoundedSessions):
                 connection,
                 session.app_name,
                 {PLAYBOOK.removeprefix("app:"): projection},
-                event.timestamp,
+                at,
             )
             await connection.commit()
         session.state[PLAYBOOK] = projection

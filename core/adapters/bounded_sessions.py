@@ -2,8 +2,8 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
@@ -12,6 +12,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 
 from core.adapters.client_state import allowed
 from core.adapters.event_calls import OPEN_CALLS
+from core.errors import StoreError
 from schemas.tenancy import SessionKey, Tenant
 
 _log = logging.getLogger(__name__)
@@ -75,6 +76,15 @@ async def erase_shared(sessions: BaseSessionService, tenant: Tenant) -> None:
         await sessions.erase_shared(*tenant)
     elif isinstance(sessions, InMemorySessionService):
         sessions.user_state.get(tenant.app, {}).pop(tenant.user, None)
+
+
+@contextmanager
+def left_to_the_next_turn(key: SessionKey) -> Iterator[None]:
+    """Bear that the playbook cannot be shown in session.state: the turn has it from its store."""
+    try:
+        yield
+    except StoreError as error:
+        _log.warning("playbook_not_shown app=%s session=%s: %s", key.app, key.session, error)
 
 
 def only_here(_key: SessionKey) -> AbstractAsyncContextManager[None]:

@@ -24,6 +24,7 @@ from core.adapters.bounded_sessions import (
     BoundedSessions,
     Forget,
     is_silent,
+    left_to_the_next_turn,
     log_forgotten_calls,
     only_here,
     protected,
@@ -179,7 +180,9 @@ class PostgresSessionService(BoundedSessions):
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, session.id) or {}
         elif PLAYBOOK in event.actions.state_delta:
-            await self._project(session, event)
+            projection = event.actions.state_delta.pop(PLAYBOOK)
+            with left_to_the_next_turn(_key(session)):
+                await self._project(session, projection)
         if not is_silent(event):
             # Steps between stages reach the running session, and are not stored.
             self._apply_temp_state(session, event)
@@ -263,13 +266,12 @@ class PostgresSessionService(BoundedSessions):
 
         log_forgotten_calls(key, await self._database.write(work))
 
-    async def _project(self, session: Session, event: Event) -> None:
-        """Write the playbook to the app's state, and keep it out of the stored event.
+    async def _project(self, session: Session, projection: object) -> None:
+        """Write the playbook to the app's state, and nowhere else.
 
         The PlaybookStore is the authority and this is its projection, so the log of events need
         not hold a copy of the whole playbook for each turn.
         """
-        projection = event.actions.state_delta.pop(PLAYBOOK)
         if session.state.get(PLAYBOOK) == projection:
             return
         values = {PLAYBOOK.removeprefix(State.APP_PREFIX): json.dumps(projection)}

@@ -299,7 +299,7 @@ async def test_an_id_that_stands_for_other_feedback_is_refused() -> None:
 
 
 @pytest.mark.parametrize("end", ["undone", "deleted", "erased"])
-async def test_nothing_is_learnt_from_feedback_on_a_turn_that_is_taken_back_while_it_is_reflected_on(
+async def test_feedback_on_a_turn_that_is_taken_back_during_its_reflection_teaches_nothing(
     end: str,
 ) -> None:
     talk = Talk()
