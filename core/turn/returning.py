@@ -5,6 +5,7 @@ from core.turn.forgetting import forget_undone
 from core.turn.lineage import Way, way
 from core.turn.rejoining import has_left, rejoin
 from schemas.commit import CommitKind, JournalEntry
+from schemas.session import SessionRecord
 from schemas.tenancy import SessionKey
 
 
@@ -32,6 +33,21 @@ async def finish_return(
         return None
     await _take(container, key, taken)
     return here
+
+
+async def finish_reset(
+    container: Container, key: SessionKey, head: JournalEntry | None, record: SessionRecord
+) -> SessionRecord:
+    """The record of a session whose messages begin after its reset, also if that ended half-way.
+
+    It does between its journal entry, which is `head`, and the record. The caller holds the
+    session. Raises StoreError.
+    """
+    is_reset = head is not None and head.kind is CommitKind.ROLLBACK and head.follows is None
+    if head is None or not is_reset or record.history_from >= head.state.turn:
+        return record
+    await container.directory.reset(key, turn=head.state.turn)
+    return await container.directory.find(key) or record
 
 
 async def left_version(container: Container, key: SessionKey, target: int) -> int:

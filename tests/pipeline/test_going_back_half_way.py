@@ -7,6 +7,7 @@ import pytest
 from core.errors import ConflictError, StoreError
 from schemas.artifact import RecallQuery
 from schemas.commit import CommittedState
+from schemas.memory_name import MemoryName
 from tests.fakes.place import Place
 from tests.pipeline.test_going_back_and_forth import answered, replayed, say
 from tests.pipeline.test_session_life import KEY, Life
@@ -146,3 +147,22 @@ async def test_two_undos_that_were_whole_take_two_turns_back(life: Life) -> None
     await life.conversation.undo(KEY)
     assert (await life.conversation.undo(KEY)).turn == 3
     assert await replayed(life) == ["old-1", "old-2", "old-3"]
+
+
+@pytest.mark.parametrize("memory", ["replay", "window"])
+async def test_the_messages_of_a_reset_that_was_cut_off_are_gone_with_its_rules(
+    life: Life, place: Place, memory: MemoryName
+) -> None:
+    for number in (1, 2):
+        await life.say(f"old-{number}: never restart db-0{number}.", memory=memory)
+    is_sqlite = place.settings.store == "sqlite"
+    refuse = place.refuse_inserts if is_sqlite else place.refuse_updates
+    refuse("session_directory")
+    with pytest.raises(StoreError):
+        await life.conversation.reset(KEY)
+    place.allow_updates("session_directory")
+    await life.say("new-1 is what I say.", memory=memory)
+    await life.say("Go on.", memory=memory)
+    shown = str(life.llm.requests_of("generator")[-1])
+    assert "new-1" in shown
+    assert "old-" not in shown

@@ -19,7 +19,7 @@ from core.ports.journal import Journal
 from core.turn.bootstrapping import bootstrap
 from core.turn.inputs import take_input
 from core.turn.keeping import finish_keeping
-from core.turn.returning import finish_return
+from core.turn.returning import finish_reset, finish_return
 from schemas import state as keys
 from schemas.authority import Authority
 from schemas.commit import CommitKind, CommittedState, JournalEntry
@@ -74,6 +74,7 @@ class StateInitializer(ContentlessStage):
             # Its summary, and where its messages begin, are others now.
             found = await self._container.directory.find(record.key)
             record.session = found or record.session
+        record.session = await finish_reset(self._container, record.key, head, record.session)
         begins = await _begins(self._container.journal, record.key, head)
         if self._container.settings.bootstrap and begins:
             # After an undo of its first turn too, the session begins with what is known then.
