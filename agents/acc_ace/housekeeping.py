@@ -22,7 +22,7 @@ from core.turn.summarising import summarise
 from schemas.job import Job, JobKind, job_id
 from schemas.session import SessionRecord
 from schemas.session_memory import ConversationSummary, SessionMemory
-from schemas.tenancy import SessionKey
+from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +69,8 @@ class Housekeeper:
         self._extractor = DirectCompletion(extractor, SessionMemory, settings.reflector)
         self._prompts = prompts
         self._swept: tuple[SessionKey, SessionRecord] | None = None
+        self._doing: Job | None = None
+        self._sweeps = False
 
     async def close(self) -> None:
         """Close the connections of the models that keep some."""
@@ -76,12 +78,23 @@ class Housekeeper:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 
+    def is_at_work_for(self, tenant: Tenant) -> bool:
+        """Whether a job of the user is being done in the background, or jobs are looked for."""
+        return self._sweeps or (self._doing is not None and self._doing.tenant == tenant)
+
     async def sweep(self) -> int:
         """Ask for the offload of sessions that have been idle for too long; how many."""
         settings = self._container.settings
         if not settings.offload or not settings.idle_s:
             return 0
-        since = self._container.clock.now() - timedelta(seconds=settings.idle_s)
+        self._sweeps = True
+        try:
+            return await self._ask_for_idle(settings.idle_s)
+        finally:
+            self._sweeps = False
+
+    async def _ask_for_idle(self, idle_s: float) -> int:
+        since = self._container.clock.now() - timedelta(seconds=idle_s)
         asked = 0
         for _ in range(_PAGES):
             idle = await self._container.directory.idle(
@@ -141,7 +154,11 @@ class Housekeeper:
             )
             if job is None:
                 break
-            done += await self._tried(job)
+            self._doing = job
+            try:
+                done += await self._tried(job)
+            finally:
+                self._doing = None
         return done
 
     async def do(self, job: Job) -> None:

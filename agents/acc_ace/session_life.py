@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -27,6 +28,9 @@ from schemas.job import JobKind, job_id
 from schemas.tenancy import SessionKey, Tenant
 
 logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.05
+"""How often an erasure that waits looks whether background work has gone on to another user."""
 
 
 class SessionLife:
@@ -76,7 +80,7 @@ class SessionLife:
         if need be by another process. Raises SessionBusyError when a turn of the user runs for
         too long, or StoreError when something of the user is left, with where it is.
         """
-        await self.rest(self._container.settings.limits.shutdown_grace_s)
+        await self._rest_of(tenant)
         job = await self._keeper.take(JobKind.ERASE, SessionKey(tenant.app, tenant.user, ""))
         try:
             erased = await self._eraser.erase(job)
@@ -100,8 +104,7 @@ class SessionLife:
         What was begun after a turn is finished first, and counts. Raises StoreError when the jobs
         cannot be read.
         """
-        begun = self._work
-        if begun is None or begun.done() or begun.get_loop() is not asyncio.get_running_loop():
+        if (begun := self._running()) is None:
             return await self._keep_house()
         await asyncio.wait([begun])
         done = 0 if begun.cancelled() else begun.result()
@@ -118,14 +121,28 @@ class SessionLife:
 
     async def rest(self, grace_s: float) -> None:
         """Wait for background work, then cancel it; what is left is done another time."""
-        if self._work is None or self._work.done():
+        if (work := self._running()) is None:
             return
-        if self._work.get_loop() is not asyncio.get_running_loop():
-            return  # Its loop has ended, and it with it.
-        _, late = await asyncio.wait([self._work], timeout=grace_s)
+        _, late = await asyncio.wait([work], timeout=grace_s)
         for task in late:
             task.cancel()
             await asyncio.wait([task])
+
+    def _running(self) -> asyncio.Task[int] | None:
+        """The background work that runs, and whose loop does: it may be waited for."""
+        work = self._work
+        if work is None or work.done() or work.get_loop() is not asyncio.get_running_loop():
+            return None
+        return work
+
+    async def _rest_of(self, tenant: Tenant) -> None:
+        """Wait for background work on a user, then cancel it; that on others goes on."""
+        until = time.monotonic() + self._container.settings.limits.shutdown_grace_s
+        while (work := self._running()) is not None and self._keeper.is_at_work_for(tenant):
+            if (left := until - time.monotonic()) <= 0:
+                await self.rest(0)
+                return
+            await asyncio.wait([work], timeout=min(_LOOK_S, left))
 
     @asynccontextmanager
     async def keeping_house(self, *, every_s: float) -> AsyncIterator[None]:

@@ -25,9 +25,11 @@ from schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
+from tests.pipeline.test_session_life import Life
 
 KEY = SessionKey(APP_NAME, "aiko", "s1")
 NEXT = KEY._replace(session="s2")
+OTHER = KEY._replace(user="ben")
 WORDS = "The code word is walnut."
 ANSWER = '{"final_answer": "Noted."}'
 PATIENCE_S = 30
@@ -275,3 +277,24 @@ async def test_a_record_that_cannot_be_read_is_erased_all_the_same(place: Place)
         place.execute("UPDATE session_directory SET body = 'no record'")
         await talking.erase(KEY.tenant)
         assert await talking.residue(KEY.tenant) == {}
+
+
+async def test_background_work_on_another_user_is_not_cut_off_by_an_erasure(place: Place) -> None:
+    life = Life(place, offload=True, idle_s=600, limits={"shutdown_grace_s": 0})
+    reading, read_on = asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        reading.set()
+        await read_on.wait()
+
+    life.background.before = read
+    async with life.conversation.keeping_house(every_s=3600):
+        await life.say("I prefer tea.", key=OTHER)
+        await life.conversation.reset(OTHER)
+        await reading.wait()
+        await life.conversation.erase(KEY.tenant)
+        read_on.set()
+        await life.conversation.housekeep()
+    assert await life.container.jobs.list(OTHER.tenant) == []
+    assert life.background.asked == 1
+    await life.conversation.close()
