@@ -26,16 +26,14 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
     """Go back to CCS_{t-1} and keep what was tried as evidence. Raises StoreError.
 
     When another turn has committed since, which a lost session lock allows, its state stands. So
-    does the evidence of another turn that was answered under the same name, undone or not.
+    does the evidence of another turn that was answered under the same name, undone or not. Done
+    again after an error or a cancellation, it does what is left; `finish_keeping` does it else.
     """
     now = container.clock.now()
     committed = failed.committed
     kept = await container.evidence.find(failed.key, failed.invocation_id)
     if committed is not None and await _is_head(container, failed.key, committed):
-        if kept is not None and _is_answer_of(kept, committed):
-            # It was cut off after its words were written, and before its answer was told.
-            await container.artifacts.retire(failed.key, failed.previous.turn)
-        # Then: done again after an error or a cancellation, it does what is left.
+        # First, and what else is left after it: cut off in between, the turn is seen to be undone.
         await restore_state(
             container.journal,
             failed.key,
@@ -44,6 +42,9 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
             invocation_id=failed.invocation_id,
             at=now,
         )
+    if kept is not None and committed is not None and _is_answer_of(kept, committed):
+        # It was cut off after its words were written, and before its answer was told.
+        await _retire_undone(container, failed.key)
     if failed.turn_input is not None and not _is_of_another(kept, committed):
         await container.evidence.record(
             failed.key,
@@ -57,6 +58,11 @@ async def close_failed_turn(container: Container, failed: FailedTurn) -> None:
                 created_at=now,
             ),
         )
+
+
+async def _retire_undone(container: Container, key: SessionKey) -> None:
+    head = await container.journal.head(key)
+    await container.artifacts.retire(key, head.state.turn if head else 0)
 
 
 async def _is_head(container: Container, key: SessionKey, entry: JournalEntry) -> bool:

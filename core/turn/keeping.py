@@ -24,13 +24,15 @@ async def finish_keeping(
     """The last answered turn that led to `head`, or None; its artifacts are written if missing.
 
     They are where the process was killed while it kept the turn. A later turn was undone in the
-    journal, and its evidence could not be marked: that is done now. The caller holds the session.
-    Raises StoreError.
+    journal, and its words could not be retired or its evidence not be marked: that is done now. The
+    caller holds the session. Raises StoreError.
     """
     last = await container.evidence.last(key)
     if last is not None and last.turn > _turn(head):
         # Read anew: another turn may have committed since, which a lost session lock allows.
         stands = _turn(await container.journal.head(key))
+        # As long as the evidence is not marked, it is seen that this is still to be done.
+        await container.artifacts.retire(key, stands)
         await container.evidence.mark_undone(key, stands)
         last = await container.evidence.last(key)
     if last is not None and (missing := await missing_artifacts(container, key, last)):

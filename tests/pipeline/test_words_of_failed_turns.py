@@ -26,11 +26,15 @@ SECRET = "The code of the vault is walnut."
 
 
 class HeldArtifacts:
-    """Artifacts whose writer is held, once what it writes is there, or fails."""
+    """Artifacts whose writer is held, once what it writes is there, or fails.
+
+    Who retires some is cut off by what is in `cuts`, one after the other.
+    """
 
     def __init__(self, inner: ArtifactStore) -> None:
         self._inner = inner
         self.holds = self.fails = False
+        self.cuts: list[BaseException] = []
         self.written = asyncio.Event()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
@@ -40,6 +44,11 @@ class HeldArtifacts:
         if self.holds:
             self.written.set()
             await asyncio.Event().wait()
+
+    async def retire(self, key: SessionKey, after_turn: int) -> int:
+        if self.cuts:
+            raise self.cuts.pop(0)
+        return await self._inner.retire(key, after_turn)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -55,6 +64,21 @@ class NoFailedTurns:
         if interaction.outcome is Outcome.FAILED:
             raise StoreError("no more room for evidence")
         await self._inner.record(key, interaction)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class NoAborts:
+    """A journal in which no turn can be undone."""
+
+    def __init__(self, inner: Journal) -> None:
+        self._inner = inner
+
+    async def append(self, key: SessionKey, entry: JournalEntry, **options: Any) -> None:
+        if entry.kind is CommitKind.ABORT:
+            raise StoreError("no more room for the journal")
+        await self._inner.append(key, entry, **options)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -132,6 +156,63 @@ async def test_words_of_a_failed_turn_are_not_recalled_when_its_failure_cannot_b
     assert state.turn == 1
     assert "walnut" not in await recalled(container)
     assert "cellar" in await recalled(container)
+    await conversation.close()
+
+
+async def test_words_of_a_turn_that_could_not_be_undone_are_recalled_like_those_of_others(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    journal: Any = NoAborts(container.journal)
+    models = dict.fromkeys(ROLES, ScriptedLlm())
+    conversation = Conversation(replace(container, journal=journal), models=models)
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    await cut_off(conversation, artifacts)
+    await conversation.turn(KEY, "Hello.")
+    kept = await container.evidence.list(KEY)
+    assert [(each.turn, each.outcome) for each in kept] == [
+        (3, Outcome.ANSWERED),
+        (2, Outcome.ANSWERED),
+        (1, Outcome.ANSWERED),
+    ]
+    assert "walnut" in await recalled(container)
+    await conversation.close()
+
+
+async def test_words_that_could_not_be_retired_with_their_turn_are_by_the_next(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    llm = ScriptedLlm()
+    conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    artifacts.cuts = [StoreError("the disk is gone")]
+    await cut_off(conversation, artifacts)
+    state = await conversation.state(KEY)
+    assert state is not None
+    assert state.turn == 1
+    artifacts.fails = True  # The next turn is not kept: nothing takes the place of those words.
+    with pytest.raises(StoreError):
+        await conversation.turn(KEY, "What is the code of the vault?")
+    artifacts.fails = False
+    assert "walnut" not in seen(llm.requests_of("compressor")[-1])
+    assert "walnut" not in await recalled(container)
+    assert "cellar" in await recalled(container)
+    await conversation.close()
+
+
+async def test_words_are_retired_also_when_the_undo_of_their_turn_is_cut_off_before_it(
+    built: tuple[Container, HeldArtifacts],
+) -> None:
+    container, artifacts = built
+    conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
+    await conversation.turn(KEY, "The vault is in the cellar.")
+    artifacts.cuts = [asyncio.CancelledError()]  # As by an event loop that ends.
+    await cut_off(conversation, artifacts)
+    history = await container.journal.history(KEY)
+    kinds = [CommitKind.ABORT, CommitKind.COMMIT, CommitKind.COMMIT]
+    assert [entry.kind for entry in history] == kinds
+    assert "walnut" not in await recalled(container)
     await conversation.close()
 
 
