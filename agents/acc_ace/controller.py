@@ -11,16 +11,19 @@ It is the same code as the pipeline's: the same gates, stores and prompts.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from google.adk.models import BaseLlm
 
 from acc_ace.direct_completion import DirectCompletion
 from acc_ace.pipeline import APP_NAME
 from acc_ace.prompts import load_prompts
+from acc_ace.turn import to_its_end, undo_turn
+from acc_ace.turn_record import TurnRecord
 from config import Role, load_settings
 from core.bootstrap import build_container
 from core.container import Container
+from core.domain.commit_gate import GateResult
 from core.errors import ConflictError, InputError
 from core.models.factory import build_model
 from core.models.resilient import ResilientLlm
@@ -86,6 +89,7 @@ class AccController:
         `prev_ccs` is what the last call gave back, or None to begin. A tool's or environment's
         result is a TurnInput with the authority TOOL. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
+        Cancelled before CCS_t is committed or while it is, it leaves the state at CCS_{t-1}.
         """
         container, limits = self._container, self._container.settings.limits
         turn_input = _taken(current_input, container)
@@ -94,7 +98,8 @@ class AccController:
             session = await container.directory.open(
                 self._key, at=container.clock.now(), memory="acc"
             )
-            previous = await self._previous(prev_ccs)
+            head = await container.journal.head(self._key)
+            previous = await self._previous(head, prev_ccs)
             recalled = await recall(
                 container.artifacts,
                 key=self._key,
@@ -121,13 +126,10 @@ class AccController:
                 completion=self._compressor,
                 prompt=self._prompts.compressor,
             )
-            entry = await commit_state(
-                container.journal,
-                self._key,
+            entry = await self._commit(
                 compressed.gate,
-                invocation_id=f"turn-{compressed.gate.state.version}",
-                at=container.clock.now(),
-                warnings=(*recalled.warnings, *qualified.asked.warnings, *compressed.warnings),
+                head,
+                (*recalled.warnings, *qualified.asked.warnings, *compressed.warnings),
             )
         self._open = (turn_input, entry, session)
         return entry.state.ccs
@@ -196,6 +198,28 @@ class AccController:
         )
         await keep_turn(self._container, self._key, interaction)
 
+    async def _commit(
+        self, gate: GateResult, head: JournalEntry | None, warnings: Sequence[str]
+    ) -> JournalEntry:
+        """Commit CCS_t, or nothing: the caller of an update that fails knows of no CCS_t."""
+        journal, name = self._container.journal, f"turn-{gate.state.version}"
+        # Undone, the session is at what its journal held, not at what the caller brought along.
+        before = head.state if head else CommittedState()
+        record = TurnRecord(self._key, name, previous=before)
+        work = commit_state(
+            journal,
+            self._key,
+            gate,
+            invocation_id=name,
+            at=self._container.clock.now(),
+            warnings=warnings,
+        )
+        try:
+            return await record.commit(work)
+        except BaseException:
+            await to_its_end(lambda: undo_turn(self._container, record))
+            raise
+
     async def _stands(self, entry: JournalEntry, session: SessionRecord) -> bool:
         """Whether a turn is one that led to the state of the session that it was begun in."""
         known = await self._container.directory.find(self._key)
@@ -208,9 +232,10 @@ class AccController:
                 return earlier.state.version == version
         return False
 
-    async def _previous(self, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
-        """CCS_{t-1} with its bookkeeping from the journal."""
-        head = await self._container.journal.head(self._key)
+    async def _previous(
+        self, head: JournalEntry | None, prev_ccs: CompressedCognitiveState | None
+    ) -> CommittedState:
+        """CCS_{t-1} with its bookkeeping from the journal, whose head is `head`."""
         await finish_return(self._container, self._key, head)
         await finish_keeping(self._container, self._key, head)
         current = head.state if head else CommittedState()

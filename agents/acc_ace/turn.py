@@ -128,7 +128,7 @@ class BoundedTurn(BaseAgent):
                 if is_answer_lost(ctx, record):
                     record.answered = False
                 if not (whole and (record.answered or record.paused)):
-                    await _to_its_end(lambda: self._cut_off(ctx, record))
+                    await to_its_end(lambda: self._cut_off(ctx, record))
             if record.answered:
                 record.tell(TurnDone(report=turn_report(record, limits)))
             elif record.paused:
@@ -161,7 +161,7 @@ class BoundedTurn(BaseAgent):
             await undo_turn(self._container, record)
 
 
-async def _to_its_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def to_its_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Do work that may be done twice, however often whoever waits for it is cancelled."""
     doing, begun_anew = asyncio.create_task(work()), False
     cancelled: asyncio.CancelledError | None = None

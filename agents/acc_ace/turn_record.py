@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.errors import ConflictError
 from core.ports.journal import Journal
 from core.turn.asking import Asked
 from core.turn.closing import FailedTurn
@@ -97,26 +98,30 @@ class TurnRecord:
     """While the answer is handed over to be stored: how many events the session has before it."""
     paused: bool = False
 
-    async def commit(self, work: Coroutine[Any, Any, JournalEntry]) -> CommittedState:
+    async def commit(self, work: Coroutine[Any, Any, JournalEntry]) -> JournalEntry:
         """Commit CCS_t. Raises what the work raises."""
         self.committing = asyncio.create_task(work)
         self.committed = await asyncio.shield(self.committing)
-        return self.committed.state
+        return self.committed
 
     async def commit_ended(self, journal: Journal) -> None:
         """Find out what was committed, however the turn ended in it, so that it is undone.
 
         Raises StoreError.
         """
-        if self.committed is not None or self.committing is None:
+        committing = self.committing
+        if self.committed is not None or committing is None:
             return
-        if not (is_lost := self.committing.get_loop().is_closed()):
-            await asyncio.wait([self.committing])
-        if not (is_lost or self.committing.cancelled() or self.committing.exception()):
-            self.committed = self.committing.result()
-        else:
+        if not (is_lost := committing.get_loop().is_closed()):
+            await asyncio.wait([committing])
+        is_cut = is_lost or committing.cancelled()
+        error = None if is_cut else committing.exception()
+        if not is_cut and error is None:
+            self.committed = committing.result()
+        elif not isinstance(error, ConflictError):
             # The end of the event loop does not stop the write itself, and a store that was lost
-            # before it could tell may have written.
+            # before it could tell may have written. A conflict tells that it has not: what stands
+            # there is another turn's, maybe of the same name.
             self.committed = await self._written(journal)
 
     async def _written(self, journal: Journal) -> JournalEntry | None:

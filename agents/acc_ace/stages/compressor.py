@@ -44,7 +44,7 @@ class Compressor(ModelStage):
             )
             use.count(compressed.asked)
             record.warn(*compressed.warnings)
-            state = await record.commit(
+            entry = await record.commit(
                 commit_state(
                     self._container.journal,
                     record.key,
@@ -54,4 +54,4 @@ class Compressor(ModelStage):
                     warnings=record.warnings,
                 )
             )
-        return {keys.CCS: state.to_state()}
+        return {keys.CCS: entry.state.to_state()}

@@ -61,7 +61,7 @@ class Historian(ContentlessStage):
             )
             record.context, record.recalled = remembered.context, remembered.recalled
             record.warn(*remembered.recalled.warnings)
-            state = await record.commit(
+            entry = await record.commit(
                 commit_state(
                     self._container.journal,
                     record.key,
@@ -77,7 +77,7 @@ class Historian(ContentlessStage):
             await self._container.jobs.enqueue(
                 Job.of(JobKind.SUMMARISE, record.key, at=self._container.clock.now())
             )
-        return {keys.CCS: state.to_state()}
+        return {keys.CCS: entry.state.to_state()}
 
     def _warn(self, record: TurnRecord) -> None:
         """Whoever sets or releases a rule is told at once, also by the model, that none is kept."""
