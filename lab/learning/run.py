@@ -72,7 +72,9 @@ async def _begin(
     file = RunFile(container.settings.data_dir, name)
     state = file.load()
     if state is not None and restart:
-        await _drop(container, state)
+        # Before the branch: what ends after this begins anew, and pairs no old state with a new
+        # branch.
+        file.delete()
         state = None
     if state is None:
         return Begun(await _fork(container, name, options, parts, file), parts, file)
@@ -128,7 +130,7 @@ async def _fork(
         train=len(parts.train),
         heldout=len(parts.heldout),
     )
-    # A run that was killed between its first two steps has left a branch and no file.
+    # Of a run that begins anew, or that was killed between its first two steps.
     await _drop(container, state)
     by = Author("", container.clock.now())
     await container.playbooks.fork(main, state.branch, by=by, version=stored.version)

@@ -13,7 +13,7 @@ from config import Settings
 from core.bootstrap import build_container
 from core.container import Container
 from core.domain.learning_plan import best, order, split
-from core.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError
+from core.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
 from core.turn.offline_learning import PATIENCE
 from lab.learning.dataset import read_samples
 from lab.learning.run import begun, carry_on
@@ -22,6 +22,7 @@ from schemas.playbook import Bullet
 from schemas.tenancy import PlaybookScope
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.place import Place
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -232,6 +233,43 @@ async def test_a_run_that_has_begun_is_not_begun_again_unasked(tmp_path: Path) -
         await School(tmp_path).learn()
     state = await School(tmp_path).learn(restart=True)
     assert state.outcome
+
+
+async def test_a_restart_cut_short_before_its_old_branch_is_dropped_begins_anew(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(KilledError):
+        await School(tmp_path).learn(heldout=0.25, epochs=2, die_after=13)
+    place = Place(Settings(store="sqlite", data_dir=tmp_path), tmp_path)
+    place.refuse_deletes("playbooks")
+    with pytest.raises(StoreError, match="refused"):
+        await School(tmp_path).learn(heldout=0.25, epochs=2, restart=True)
+    place.allow_deletes("playbooks")
+    await begins_anew(tmp_path)
+
+
+async def test_a_restart_cut_short_before_its_first_note_begins_anew(tmp_path: Path) -> None:
+    with pytest.raises(KilledError):
+        await School(tmp_path).learn(heldout=0.25, epochs=2, die_after=13)
+    note = next((tmp_path / "learning").glob("*.json"))
+    # Nothing can be noted while a folder is where the note is written.
+    note.with_suffix(".new").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        await School(tmp_path).learn(heldout=0.25, epochs=2, restart=True)
+    note.with_suffix(".new").rmdir()
+    await begins_anew(tmp_path)
+
+
+async def begins_anew(folder: Path) -> None:
+    """The run goes on as one that nobody has begun."""
+    whole = await School(folder / "whole").learn(heldout=0.25, epochs=2)
+    school = School(folder)
+    state = await school.learn(heldout=0.25, epochs=2, resume=True)
+    assert [score.epoch for score in school.seen[0].scores] == [0]
+    assert (state.digest, state.scores) == (whole.digest, whole.scores)
+    assert await school.bullets(state.branch) == await School(folder / "whole").bullets(
+        state.branch
+    )
 
 
 async def test_a_resumed_run_that_is_finished_calls_no_model(tmp_path: Path) -> None:
