@@ -131,10 +131,8 @@ class Housekeeper:
         Raises what it fails with.
         """
         job = await self._own(kind, key)
-        if not await self._container.jobs.enqueue(job):
-            # The one that is left may be of an earlier session of the name.
-            await self._container.jobs.finish(job.id)
-            await self._container.jobs.enqueue(job)
+        # One that is left may be of an earlier session of the name.
+        await self._container.jobs.replace(job)
         try:
             await self.do(job)
         except Exception as error:

@@ -111,6 +111,10 @@ class InMemoryJobStore:
         self._jobs[job.id] = asked_again(known, job) or known
         return False
 
+    async def replace(self, job: Job) -> None:
+        """Keep a job in the place of the one that has its id."""
+        self._jobs[job.id] = job
+
     async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
         """The oldest job that is due."""
         due = [job for job in self._jobs.values() if _is_due(job, now) and not job.given_up]

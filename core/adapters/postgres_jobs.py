@@ -50,6 +50,10 @@ class PostgresJobStore:
 
         return await self._database.write(work)
 
+    async def replace(self, job: Job) -> None:
+        """Keep a job in the place of the one that has its id."""
+        await self._database.write(lambda connection: _write(connection, job))
+
     async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
         """The oldest job that is due. One whose claim was cut off is due again after the lease."""
 

@@ -20,6 +20,10 @@ class JobStore(Protocol):
         """
         ...
 
+    async def replace(self, job: Job) -> None:
+        """Keep a job in the place of the one that has its id, if there is one: all or nothing."""
+        ...
+
     async def claim(self, *, now: datetime, lease_s: float) -> Job | None:
         """The oldest job that is due, not due again for `lease_s` seconds; None when there is none.
 

@@ -167,6 +167,20 @@ async def test_the_same_job_is_kept_once(stores: Container) -> None:
     assert len(await stores.jobs.list(KEY.tenant)) == 1
 
 
+async def test_a_job_takes_the_place_of_the_one_that_has_its_id(stores: Container) -> None:
+    await stores.jobs.enqueue(job("a"))
+    await stores.jobs.enqueue(job("given up"))
+    await stores.jobs.claim(now=START, lease_s=60)
+    await stores.jobs.enqueue(job("a", at=1))
+    await stores.jobs.fail("given up", error="no use", due_at=None)
+    for name in ("a", "given up", "new"):
+        await stores.jobs.replace(job(name, at=9))
+    kept = await stores.jobs.list(KEY.tenant)
+    assert list(kept) == [job(name, at=9) for name in ("a", "given up", "new")]
+    await stores.jobs.finish("a")
+    assert await stores.jobs.find("a") is None, "nothing of what was replaced comes back"
+
+
 async def test_jobs_are_claimed_oldest_first_and_by_one_claimer(stores: Container) -> None:
     await stores.jobs.enqueue(job("b", at=2))
     await stores.jobs.enqueue(job("a", at=1))
@@ -249,6 +263,17 @@ async def test_a_damaged_job_is_replaced_when_it_is_asked_for(
     assert "job_unreadable id=first" in caplog.text
     assert await stores.jobs.enqueue(job("first"))
     assert await stores.jobs.claim(now=START, lease_s=60)
+
+
+@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("body", ["{", NEWER])
+async def test_a_job_that_cannot_be_read_gives_its_place_to_another(
+    stores: Container, body: str
+) -> None:
+    await stores.jobs.enqueue(job("first"))
+    await write_body(stores, "first", body)
+    await stores.jobs.replace(job("first", at=9))
+    assert await stores.jobs.find("first") == job("first", at=9)
 
 
 @pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
