@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from google.adk.sessions import BaseSessionService
@@ -12,6 +13,7 @@ from core.adapters.open_learning import kept_jobs
 from core.container import Container
 from core.errors import SessionBusyError, StoreError
 from core.ports.learning_queue import LearningQueue
+from core.turn.import_slots import all_import_slots
 from schemas.job import Job
 from schemas.tenancy import SessionKey, Tenant
 
@@ -24,7 +26,8 @@ class UserEraser:
 
     A turn makes its session known before it writes anything else, and a session ceases to be
     known only while it is held. So once everything is erased and no session is known, no turn is
-    left that could write what it was told before.
+    left that could write what it was told before. Imports of documents are waited for, and
+    refused for as long as the job is kept.
     """
 
     def __init__(self, container: Container, sessions: BaseSessionService) -> None:
@@ -69,16 +72,16 @@ class UserEraser:
         # No turn of the user runs now.
         for forget in self._container.also_forget:
             forget()
-        erased.update(await self._container.erasure.erase(job.tenant, job=job))
+        async with self._imports_over(job.tenant, deadline):
+            erased.update(await self._container.erasure.erase(job.tenant, job=job))
         # The erasure itself is one of the jobs.
         erased["jobs"] = max(0, erased["jobs"] - 1) + learning
         return erased
 
     async def _forget(self, key: SessionKey, deadline: float) -> dict[str, int]:
         """Let a session no longer be known, once the turn that runs in it is over."""
-        wait_s = max(0.0, deadline - asyncio.get_running_loop().time())
         try:
-            async with self._container.lock.hold(key, wait_s=wait_s):
+            async with self._container.lock.hold(key, wait_s=_left_s(deadline)):
                 found = await drop_session(self._sessions, key)
                 recorded = await self._container.directory.erase(key.tenant, key.session)
         except SessionBusyError as error:
@@ -88,6 +91,22 @@ class UserEraser:
                 "on in the background once the turn is over, or erase again then"
             ) from error
         return {"sessions": int(found), "directory": recorded}
+
+    @asynccontextmanager
+    async def _imports_over(self, tenant: Tenant, deadline: float) -> AsyncIterator[None]:
+        """Wait for the documents that are being imported; none is while the context is open."""
+        async with AsyncExitStack() as held:
+            slots = all_import_slots(self._container, tenant, wait_s=_left_s(deadline))
+            try:
+                await held.enter_async_context(slots)
+            except SessionBusyError as error:
+                raise SessionBusyError(
+                    f"user '{tenant.user}' is not erased yet: a document of theirs is still being "
+                    f"imported after {self._container.settings.limits.turn_wait_s:g} s; the "
+                    "erasure goes on in the background once the import is over, or erase again "
+                    "then"
+                ) from error
+            yield
 
     async def _known(self, tenant: Tenant) -> list[str]:
         """The user's sessions, by whichever store knows of one."""
@@ -111,3 +130,8 @@ class UserEraser:
     def _learning_jobs(self) -> AbstractAsyncContextManager[LearningQueue | None]:
         """The jobs of background learning, also those of a time when it was on."""
         return kept_jobs(self._container.settings, self._container.learning)
+
+
+def _left_s(deadline: float) -> float:
+    """Seconds until then, by the clock of the running loop."""
+    return max(0.0, deadline - asyncio.get_running_loop().time())

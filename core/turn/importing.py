@@ -20,6 +20,7 @@ from core.errors import ConflictError, InputError, InputTooLargeError
 from core.ports.artifact_store import ArtifactStore
 from core.ports.document_source import DocumentSource
 from core.turn.documents import artifacts_to_list, document_lock, versions
+from core.turn.import_slots import import_slot, refuse_if_erased
 from core.turn.inputs import check_key
 from schemas.document import DocumentPart, ImportedDocument
 from schemas.limits import Limits
@@ -53,10 +54,17 @@ async def import_document(
     A changed one replaces what is stored under its name. Memory stays flat however long it is.
     Raises InputError for what is no text or empty, InputTooLargeError over a limit,
     SessionBusyError while the same name is being imported, ConflictError when the document
-    changed meanwhile, StoreError.
+    changed meanwhile or its user is being erased, StoreError.
     """
-    limits = container.settings.limits
     _check_name(source.name)
+    async with import_slot(container, tenant):
+        return await _import(container, tenant, source, told)
+
+
+async def _import(
+    container: Container, tenant: Tenant, source: DocumentSource, told: Progress
+) -> ImportedDocument:
+    limits = container.settings.limits
     reading = _Reading(source, limits, await _digest(source, limits))
     check_key(reading.version.group(tenant))
     async with document_lock(container, tenant, source.name):
@@ -129,6 +137,7 @@ async def _store(
         ]
         # Batches are stored in order and each as a whole: the last part speaks for those before.
         if await store.get(tenant, artifacts[-1].artifact_id) is None:
+            await refuse_if_erased(container, tenant)
             await store.add(artifacts)
             stored += len(artifacts)
         done += len(artifacts)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from core.errors import (
     SessionBusyError,
 )
 from core.turn.documents import document_lock, list_documents, read_document, remove_document
+from core.turn.import_slots import import_slot
 from core.turn.importing import BATCH, import_document
 from schemas.artifact import Artifact
 from schemas.authority import Authority
 from schemas.document import DocumentForm, StoredDocument
+from schemas.job import Job, JobKind
 from schemas.limits import Limits
 from tests.contract.values import KEY, OTHER_USER, asking
 from tests.fakes.clock import START, FixedClock
@@ -227,6 +230,33 @@ async def test_one_import_of_a_document_runs_at_a_time(container: Container) -> 
             await import_document(container, TENANT, BytesSource("a.md", b"text"))
         await import_document(container, TENANT, BytesSource("b.md", b"text"))
     await import_document(container, TENANT, BytesSource("a.md", b"text"))
+
+
+async def test_nothing_is_imported_for_a_user_who_is_being_erased(container: Container) -> None:
+    erasure = Job.of(JobKind.ERASE, KEY._replace(session=""), at=START)
+    await container.jobs.enqueue(erasure)
+    source = BytesSource("a.md", b"text")
+    with pytest.raises(ConflictError, match="is being erased"):
+        await import_document(container, TENANT, source)
+    assert await container.artifacts.count(TENANT) == 0
+    await import_document(container, OTHER_USER.tenant, source)
+    # What was given up goes on no more, and stays listed.
+    await container.jobs.fail(erasure.id, error="no use", due_at=None)
+    await import_document(container, TENANT, source)
+    assert await container.artifacts.count(TENANT) == 1
+
+
+async def test_some_documents_of_a_user_are_imported_at_a_time(container: Container) -> None:
+    source = BytesSource("a.md", b"text")
+    async with AsyncExitStack() as running:
+        for _ in range(3):
+            await running.enter_async_context(import_slot(container, TENANT))
+        await import_document(container, TENANT, source)
+        await running.enter_async_context(import_slot(container, TENANT))
+        with pytest.raises(SessionBusyError, match="4 documents of user"):
+            await import_document(container, TENANT, source)
+        await import_document(container, OTHER_USER.tenant, source)
+    await import_document(container, TENANT, source)
 
 
 @pytest.mark.parametrize(

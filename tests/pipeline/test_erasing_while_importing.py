@@ -1,0 +1,173 @@
+"""Erasing a user while a document of theirs is imported: no part of it comes back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from acc_ace.conversation import Conversation
+from config import ROLES, Settings
+from core.bootstrap import build_container
+from core.container import Container
+from core.errors import ConflictError, SessionBusyError
+from core.turn.importing import BATCH, import_document
+from schemas.job import JobKind
+from schemas.tenancy import Tenant
+from tests.fakes.clock import FixedClock
+from tests.fakes.documents import BytesSource
+from tests.fakes.place import Place
+from tests.fakes.scripted_llm import ScriptedLlm
+
+AIKO = Tenant("acc_ace", "aiko")
+BEN = AIKO._replace(user="ben")
+TEXT = "\n\n".join(f"Secret number {n} of Aiko. " * 3 for n in range(3 * BATCH)).encode()
+PATIENCE_S = 30
+
+
+@dataclass
+class Stores:
+    """Stores that several processes open; those in memory are of one process."""
+
+    settings: Settings
+    memory: Container | None = None
+    clock: FixedClock = field(default_factory=FixedClock)
+
+    @asynccontextmanager
+    async def process(self, *, turn_wait_s: float = PATIENCE_S) -> AsyncIterator[Conversation]:
+        place = Place(self.settings, self.settings.data_dir)
+        limits = {"turn_wait_s": turn_wait_s, "part_tokens": 32}
+        settings = place.with_settings(learning="off", limits=limits)
+        container = self.memory or build_container(settings, self.clock)
+        conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
+        try:
+            yield conversation
+        finally:
+            if self.memory is None:
+                await conversation.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
+    url = None
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres").clean_database()
+    settings = Settings(
+        store=request.param,
+        data_dir=tmp_path,
+        database_url=url,
+        learning="off",
+        limits={"turn_wait_s": 0.1, "part_tokens": 32},
+    )
+    if request.param == "memory":
+        return Stores(settings, build_container(settings, FixedClock()))
+    return Stores(settings)
+
+
+def erased(stores: Stores, tenant: Tenant = AIKO) -> dict[str, int] | SessionBusyError:
+    """What comes of an erasure that begins and ends in a thread of its own."""
+
+    async def erase() -> dict[str, int]:
+        async with stores.process(turn_wait_s=0.1) as erasing:
+            return await erasing.erase(tenant)
+
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(lambda: asyncio.run(erase())).result()
+        except SessionBusyError as error:
+            return error
+
+
+def once(act: Callable[[], object]) -> Callable[..., None]:
+    """A function that acts at its first call only."""
+    left = [act]
+
+    def called(*_: object) -> None:
+        if left:
+            left.pop()()
+
+    return called
+
+
+def read(*, before: Callable[[], None]) -> BytesSource:
+    """A document with something that happens as its reading ends."""
+
+    def blocks() -> Iterable[bytes]:
+        yield TEXT
+        before()
+
+    return BytesSource("a.md", blocks)
+
+
+@pytest.mark.parametrize("when", ["as it is read", "between two batches"])
+async def test_an_erasure_is_not_done_while_a_document_of_the_user_is_imported(
+    stores: Stores, when: str
+) -> None:
+    found: list[dict[str, int] | SessionBusyError] = []
+    erase = once(lambda: found.append(erased(stores)))
+    nothing = once(lambda: None)
+    reads = when == "as it is read"
+    async with stores.process() as importing:
+        source = read(before=erase if reads else nothing)
+        with pytest.raises(ConflictError, match="'aiko' is being erased"):
+            await import_document(
+                importing.container, AIKO, source, told=nothing if reads else erase
+            )
+        [error] = found
+        assert isinstance(error, SessionBusyError)
+        assert "'aiko' is not erased yet: a document" in str(error)
+        [job] = await importing.container.jobs.list(AIKO)
+        assert (job.kind, job.error) == (JobKind.ERASE, str(error))
+        clock = importing.container.clock
+        assert isinstance(clock, FixedClock)
+        clock.advance(hours=1)
+        assert await importing.housekeep() == 1
+        assert await importing.residue(AIKO) == {}
+        assert await importing.container.artifacts.count(AIKO) == 0
+        # Who comes back may import again.
+        assert (await import_document(importing.container, AIKO, source)).parts > 2 * BATCH
+
+
+async def test_an_import_gives_way_to_an_erasure_that_waits_for_it(stores: Stores) -> None:
+    asked = Event()
+
+    async def erase() -> dict[str, int]:
+        async with stores.process() as erasing:
+            erasure = asyncio.create_task(erasing.erase(AIKO))
+            while not await erasing.container.jobs.list(AIKO):
+                assert not erasure.done()
+                await asyncio.sleep(0)
+            asked.set()
+            return await erasure
+
+    with ThreadPoolExecutor(1) as thread:
+        erasures: list[Future[dict[str, int]]] = []
+
+        def begin() -> None:
+            erasures.append(thread.submit(lambda: asyncio.run(erase())))
+            assert asked.wait(PATIENCE_S)
+
+        async with stores.process() as importing:
+            source = BytesSource("a.md", TEXT)
+            with pytest.raises(ConflictError, match="'aiko' is being erased"):
+                await import_document(importing.container, AIKO, source, told=once(begin))
+            [erasure] = erasures
+            assert (await asyncio.wrap_future(erasure))["artifacts"] == BATCH
+            assert await importing.residue(AIKO) == {}
+
+
+async def test_an_import_goes_on_while_another_user_is_erased(stores: Stores) -> None:
+    found: list[object] = []
+    async with stores.process() as importing:
+        done = await import_document(
+            importing.container,
+            BEN,
+            BytesSource("a.md", TEXT),
+            told=once(lambda: found.append(erased(stores))),
+        )
+        assert isinstance(found[0], dict)
+        assert await importing.container.artifacts.count(BEN) == done.parts == done.stored
