@@ -94,15 +94,17 @@ class OpenAICompatibleLlm(BaseLlm):
         self, client: httpx.AsyncClient, body: Json, schema: Json | None
     ) -> AsyncIterator[Json]:
         """The chunks of a reply; asks again without a schema when the endpoint knows none."""
+        # Noted before the call: another one may find out meanwhile that no schemas are known.
+        with_schema = schema is not None and self._knows_schemas
         if schema is None:
             request = body
-        elif self._knows_schemas:
+        elif with_schema:
             request = {**body, "response_format": json_schema_format(schema)}
         else:
             request = with_json_object(body, schema)
         async with client.stream("POST", "chat/completions", json=request) as response:
             refused = response.status_code in _SCHEMA_REFUSED
-            if not (refused and schema and self._knows_schemas):
+            if not (refused and schema is not None and with_schema):
                 await self._require_ok(response)
                 async for chunk in self._chunks(response):
                     yield chunk

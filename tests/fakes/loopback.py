@@ -17,6 +17,9 @@ from config import Role
 
 Json = dict[str, Any]
 
+_HELD_S = 30.0
+"""A reply that no test lets go is sent after this time."""
+
 
 @dataclass(frozen=True)
 class HttpReply:
@@ -29,6 +32,8 @@ class HttpReply:
     delay_s: float = 0.0
     breaks: bool = False
     """Whether the connection breaks after the chunks."""
+    held: threading.Event | None = None
+    """Set by the test when the reply may be sent."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class Scripts:
 async def respond(reply: HttpReply, *, stream: bool, done: str = "") -> Response:
     """Turn a reply into a response; `done` is the last event of a stream, if there is one."""
     await asyncio.sleep(reply.delay_s)
+    if reply.held is not None:
+        await asyncio.to_thread(reply.held.wait, _HELD_S)
     # No connection outlives its reply, so none is left open when a test's event loop ends.
     headers = {"connection": "close", **reply.headers}
     if isinstance(reply.body, str):

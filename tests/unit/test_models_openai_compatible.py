@@ -1,7 +1,10 @@
 """OpenAI-compatible endpoints, over real HTTP against a fake one on loopback."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +33,7 @@ from tests.fakes.fake_openai import (
     refuses,
     says,
 )
-from tests.fakes.loopback import HttpReply
+from tests.fakes.loopback import HttpReply, Received
 
 
 @pytest.fixture
@@ -99,6 +102,25 @@ async def test_endpoint_without_schemas_gets_a_json_object_and_is_remembered() -
         kinds = [item.body["response_format"]["type"] for item in endpoint.requests]
         assert kinds == ["json_schema", "json_object", "json_object"]
         assert '"decisions"' in endpoint.requests[1].body["messages"][0]["content"]
+
+
+async def test_first_calls_at_once_are_all_answered_by_an_endpoint_without_schemas(
+    endpoint: FakeOpenAI,
+) -> None:
+    let_go = threading.Event()
+
+    def without_schemas(received: Received) -> HttpReply:
+        if received.body["response_format"]["type"] != "json_schema":
+            return says('{"decisions": []}')
+        refusal = http_error(400, "unknown response_format")
+        return replace(refusal, held=let_go) if "slow" in received.text else refusal
+
+    endpoint.script(0, *[without_schemas] * 4)
+    model = llm(endpoint)
+    slow = asyncio.create_task(ask(model, asked("slow", schema=RelevanceBatch)))
+    await ask(model, asked("quick", schema=RelevanceBatch))
+    let_go.set()
+    RelevanceBatch.model_validate_json(text_of((await slow)[-1]))
 
 
 async def test_400_that_is_not_about_the_schema_tells_both_answers(endpoint: FakeOpenAI) -> None:
