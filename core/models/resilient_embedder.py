@@ -27,6 +27,9 @@ REST_S = 30.0
 MOST_TEXTS = 32
 """Texts of one call."""
 
+GROWS_AFTER = 8
+"""Full calls before one holds a text more: one with too many may cost all its time."""
+
 REFUSED_TEXT = frozenset({400, 413, 422})
 """HTTP statuses that mean: not this text, such as one too long. A key or a name has others."""
 
@@ -38,7 +41,8 @@ class ResilientEmbedder:
 
     A question has `policy.timeout_s` seconds for all its tries: a turn waits for it. A call with
     texts has that time for each try. After a try that failed a call holds half as many texts,
-    after one that did not one more: an endpoint too slow for many gets few, and embeds all.
+    after GROWS_AFTER full ones that did not one more: an endpoint too slow for many gets few, and
+    embeds all. A text asked for alone tells nothing of how many can be had at once.
 
     After a question failed, questions fail at once for REST_S seconds, so that a dead embedder
     costs one turn its time, not every turn. A question that was refused is no sign of that.
@@ -63,6 +67,7 @@ class ResilientEmbedder:
         self._rng = rng or random.SystemRandom()
         self._gave_up: tuple[float, str] | None = None
         self._at_once = MOST_TEXTS
+        self._full_calls = 0
 
     @property
     def model(self) -> str:
@@ -105,11 +110,19 @@ class ResilientEmbedder:
     async def _some(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of the first texts, as many as the endpoint is asked for at once."""
         count = self._at_once
-        # Set first: a call that takes too long is cancelled.
-        self._at_once = max(1, count // 2)
+        if len(texts) > 1:
+            # Set first: a call that takes too long is cancelled.
+            self._at_once = max(1, count // 2)
         vectors = await self._inner.passages(texts[:count])
-        self._at_once = min(MOST_TEXTS, count + 1)
+        self._at_once = count
+        if len(texts) >= count:
+            self._grow()
         return vectors
+
+    def _grow(self) -> None:
+        self._full_calls += 1
+        if self._full_calls % GROWS_AFTER == 0:
+            self._at_once = min(MOST_TEXTS, self._at_once + 1)
 
     async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
         retrying = AsyncRetrying(

