@@ -1,7 +1,8 @@
 """Models in GGUF files, run in this process by llama.cpp; opt-in."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import Field
 from core.errors import ModelOutputError
 from core.models.chat_reply import ChatReply, prompt_of
 from core.models.chat_request import Json, chat_body, schema_asked, strict_schema
-from core.models.llama_engine import LlamaEngine, engine_of
+from core.models.llama_engine import EngineReply, LlamaEngine, engine_of
 from core.models.response_shape import role_of
 from core.models.schema_bounds import bounded_schema
 
@@ -27,7 +28,7 @@ class LlamaCppLlm(BaseLlm):
 
     A small model loses the thread of a long JSON object, so the nine fields of the CCS are asked
     for one a call (`field_by_field`); the prompt before the question is the same in each, so
-    llama.cpp reads it once.
+    llama.cpp reads it once. No other reply comes between them.
 
     Raises ConfigError when the extra is not installed or the file is no model, ModelOutputError
     for a reply that cannot be read, ModelRefused when the prompt is longer than
@@ -60,27 +61,59 @@ class LlamaCppLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see the class for errors."""
+        async with self.begun(llm_request, stream=stream) as responses:
+            async for response in responses:
+                yield response
+
+    @asynccontextmanager
+    async def begun(
+        self, llm_request: LlmRequest, *, stream: bool
+    ) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
+        """The responses to a request, entered when the engine has begun with it."""
         schema = schema_asked(llm_request)
         if schema and self.field_by_field and role_of(llm_request) == "compressor":
-            yield await self._assembled(llm_request, schema)
+            fields = {
+                name: self._field_body(llm_request, schema, name) for name in schema["properties"]
+            }
+            async with (
+                self._engine().reply(list(fields.values())) as made,
+                aclosing(self._assembled(fields, made)) as responses,
+            ):
+                yield responses
             return
-        reply = self._reply(body := self._body(llm_request, schema))
-        async for chunk in self._engine().chunks(body):
+        body = self._body(llm_request, schema)
+        async with (
+            self._engine().reply([body]) as made,
+            aclosing(self._whole(body, made, stream=stream)) as responses,
+        ):
+            yield responses
+
+    def _field_body(self, llm_request: LlmRequest, schema: Json, name: str) -> Json:
+        field = schema["properties"][name]
+        one = {**schema, "title": name, "properties": {name: field}, "required": [name]}
+        body = self._body(llm_request, one)
+        body["messages"].append({"role": "user", "content": _question(name, field)})
+        return body
+
+    async def _whole(
+        self, body: Json, made: EngineReply, *, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        reply = self._reply(body)
+        async for chunk in made.chunks():
             for partial in reply.add(chunk):
                 if stream:
                     yield partial
         yield reply.whole()
 
-    async def _assembled(self, llm_request: LlmRequest, schema: Json) -> LlmResponse:
-        """One reply from a call for each field of the schema."""
+    async def _assembled(
+        self, fields: Mapping[str, Json], made: EngineReply
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """One response from a completion for each field."""
         answers: Json = {}
         responses: list[LlmResponse] = []
-        for name, field in schema["properties"].items():
-            one = {**schema, "title": name, "properties": {name: field}, "required": [name]}
-            body = self._body(llm_request, one)
-            body["messages"].append({"role": "user", "content": _question(name, field)})
+        for name, body in fields.items():
             reply = self._reply(body)
-            async for chunk in self._engine().chunks(body):
+            async for chunk in made.chunks():
                 list(reply.add(chunk))
             response = reply.whole()
             responses.append(response)
@@ -88,7 +121,7 @@ class LlamaCppLlm(BaseLlm):
         content = types.Content(
             role="model", parts=[types.Part(text=json.dumps(answers, ensure_ascii=False))]
         )
-        return LlmResponse(
+        yield LlmResponse(
             content=content,
             partial=False,
             finish_reason=types.FinishReason.STOP,

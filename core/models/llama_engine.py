@@ -1,15 +1,16 @@
 """llama.cpp in this process, through the optional package xllamacpp.
 
 One engine a model file and process. It owns one thread: the model is loaded there at the first
-call, and calls run there one after the other.
+reply, and replies are made there one after the other, first come first served.
 """
 
 import asyncio
 import json
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,67 +42,93 @@ class ChatServer(Protocol):
 
 
 class LlamaEngine:
-    """Runs completions of one model, one at a time, off the event loop."""
+    """Makes replies of one model, one at a time, off the event loop."""
 
     def __init__(self, load: Callable[[], ChatServer]) -> None:
         self._load = load
         self._server: ChatServer | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="llama-cpp")
 
-    async def chunks(self, body: Json) -> AsyncIterator[Json]:
-        """The chunks of one completion as they come.
+    @asynccontextmanager
+    async def reply(self, bodies: Sequence[Json]) -> AsyncIterator["EngineReply"]:
+        """One reply, of a completion for each body; entered when the replies before it are made.
 
-        When the consumer stops, so does the completion. Raises ConfigError when the model cannot
-        be loaded, and ModelOutputError when its output cannot be parsed.
+        One that is left while it waits is not begun, one that is left later stops; the next one
+        begins when the thread has really stopped.
         """
-        loop, stopped = asyncio.get_running_loop(), threading.Event()
-        queue: asyncio.Queue[Json | Exception | None] = asyncio.Queue()
-
-        def put(item: Json | Exception | None) -> None:
-            if not stopped.is_set():
-                loop.call_soon_threadsafe(queue.put_nowait, item)
-
-        def on_chunk(chunk: Chunk) -> bool:
-            for item in chunk if isinstance(chunk, list) else [chunk]:
-                put(item)
-            return stopped.is_set()
-
-        call = loop.run_in_executor(self._thread, self._run, body, on_chunk, put, stopped)
+        reply = EngineReply(asyncio.get_running_loop())
+        self._thread.submit(self._make, reply, bodies)
         try:
-            while (item := await queue.get()) is not None:
-                if isinstance(item, Exception):
-                    raise item
-                yield item
-            await call
+            await reply.begun()
+            yield reply
         finally:
-            stopped.set()
+            reply.stopped.set()
 
     def close(self) -> None:
         """Free the model and end the thread."""
         self._thread.submit(self._unload).result()
         self._thread.shutdown()
 
-    def _run(
-        self,
-        body: Json,
-        on_chunk: Callable[[Chunk], bool],
-        put: Callable[[Json | Exception | None], None],
-        stopped: threading.Event,
-    ) -> None:
+    def _make(self, reply: "EngineReply", bodies: Sequence[Json]) -> None:
         """In the thread: load if need be, complete, and hand over whatever went wrong."""
-        if stopped.is_set():
+        if reply.stopped.is_set():
             return
+        reply.begin()
         try:
             self._server = self._server or self._load()
-            self._server.handle_chat_completions({**body, "stream": True}, on_chunk)
+            for body in bodies:
+                if reply.stopped.is_set():
+                    return
+                self._server.handle_chat_completions({**body, "stream": True}, reply.on_chunk)
+                reply.put(None)
         except RuntimeError as error:
-            put(ModelOutputError(f"llama.cpp could not read what the model wrote: {error}"))
+            reply.put(ModelOutputError(f"llama.cpp could not read what the model wrote: {error}"))
         except Exception as error:  # noqa: BLE001 - it is raised again on the event loop
-            put(error)
-        put(None)
+            reply.put(error)
 
     def _unload(self) -> None:
         self._server = None
+
+
+class EngineReply:
+    """The way of a reply from the thread that makes it to the event loop that waits for it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.stopped = threading.Event()
+        """Set when nobody waits for the rest."""
+        self._loop = loop
+        self._begun = asyncio.Event()
+        self._items: asyncio.Queue[Json | Exception | None] = asyncio.Queue()
+
+    async def begun(self) -> None:
+        """Wait until the thread makes this reply."""
+        await self._begun.wait()
+
+    async def chunks(self) -> AsyncIterator[Json]:
+        """The chunks of the next completion as they come.
+
+        Raises ConfigError when the model cannot be loaded, and ModelOutputError when its output
+        cannot be parsed.
+        """
+        while (item := await self._items.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+    def begin(self) -> None:
+        """In the thread: let the event loop know."""
+        self._loop.call_soon_threadsafe(self._begun.set)
+
+    def on_chunk(self, chunk: Chunk) -> bool:
+        """In the thread: hand over what llama.cpp calls back with; True to stop it."""
+        for item in chunk if isinstance(chunk, list) else [chunk]:
+            self.put(item)
+        return self.stopped.is_set()
+
+    def put(self, item: Json | Exception | None) -> None:
+        """In the thread: hand over a chunk, an error, or None at the end of a completion."""
+        if not self.stopped.is_set():
+            self._loop.call_soon_threadsafe(self._items.put_nowait, item)
 
 
 @lru_cache(maxsize=8)

@@ -30,6 +30,7 @@ from core.models.failures import (
     is_rate_limit,
     problem_of,
 )
+from core.models.queueing import begun
 from core.models.reply_bounds import max_reply_chars, reply_chars, writable
 
 MAX_WAIT_S = 30.0
@@ -61,9 +62,11 @@ class ResilientLlm(BaseLlm):
     """Calls `primary` with retries, then `fallback` likewise.
 
     Each try has `policy.timeout_s` seconds in total, time that the consumer of a stream takes not
-    counted. Waits are random between 0 and `backoff_s` doubled each time (full jitter), or what
-    the server asks for; both at most MAX_WAIT_S. A safety block ends the call at once: another
-    model is not asked what one refused.
+    counted. The time begins when the model does: one that answers one request after the other is
+    waited for besides, up to QUEUE_LIMITS times as long, and not tried again when it is busy for
+    longer. Waits are random between 0 and `backoff_s` doubled each time (full jitter), or what the
+    server asks for; both at most MAX_WAIT_S. A safety block ends the call at once: another model is
+    not asked what one refused.
 
     Raises ModelUnavailable, ModelRefused or ModelOutputError, as the last model failed, and
     ConfigError or InputError of a model unchanged. The request is never altered.
@@ -148,7 +151,7 @@ class ResilientLlm(BaseLlm):
 
     async def _try(self, model: BaseLlm, llm_request: LlmRequest, stream: bool) -> "_Opened":
         request = copied_request(llm_request, model.model)
-        responses = self._checked(model, model.generate_content_async(request, stream))
+        responses = self._checked(model, request, stream)
         try:
             first = await anext(responses)
         except BaseException:
@@ -157,7 +160,7 @@ class ResilientLlm(BaseLlm):
         return _Opened(first, responses)
 
     async def _checked(
-        self, model: BaseLlm, responses: AsyncGenerator[LlmResponse, None]
+        self, model: BaseLlm, request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         """The responses of one try, each within the time left; failures become NoAnswer.
 
@@ -168,7 +171,16 @@ class ResilientLlm(BaseLlm):
         started = False
         streamed = 0
         try:
-            async with aclosing(responses), aclosing(self._in_time(responses)) as timed:
+            async with (
+                begun(
+                    model,
+                    request,
+                    stream=stream,
+                    role=self.role,
+                    timeout_s=self.policy.timeout_s,
+                ) as responses,
+                aclosing(self._in_time(responses)) as timed,
+            ):
                 async for response in timed:
                     self._require_answer(model, response)
                     size = reply_chars(response)

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavai
 from core.models.factory import build_model
 from core.models.llama_cpp import LlamaCppLlm
 from core.models.llama_engine import Chunk, LlamaEngine, load_server
+from core.models.queueing import QUEUE_LIMITS
+from core.models.resilient import ResilientLlm
 from core.models.schema_bounds import bounded_schema
 from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from schemas.generation import GeneratorOutput
@@ -165,11 +168,22 @@ class ScriptedServer:
         self.bodies: list[Any] = []
         self.release = threading.Event()
         self.release.set()
+        self.entered = threading.Semaphore(0)
         self.running = 0
         self.most_at_once = 0
 
+    @property
+    def asked(self) -> list[str]:
+        """The user's text of each call, oldest first."""
+        return [body["messages"][1]["content"] for body in self.bodies]
+
+    async def has_begun(self) -> None:
+        """Wait until one more call has begun."""
+        assert await asyncio.to_thread(self.entered.acquire, timeout=10)
+
     def handle_chat_completions(self, body: Any, on_chunk: Callable[[Chunk], bool], /) -> object:
         self.bodies.append(body)
+        self.entered.release()
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         self.release.wait(timeout=10)
@@ -220,6 +234,113 @@ async def test_calls_run_one_after_the_other(scripted: Any) -> None:
     model, server = scripted("fine")
     await asyncio.gather(*(ask(model, asked()) for _ in range(5)))
     assert (len(server.bodies), server.most_at_once) == (5, 1)
+
+
+async def test_no_other_reply_comes_between_the_fields_of_one(scripted: Any) -> None:
+    model, server = scripted(json.dumps(dict.fromkeys(CCS_FIELDS)))
+    texts = ["one", "two", "three"]
+    await asyncio.gather(*(ask(model, asked(CompressedCognitiveState, text)) for text in texts))
+    assert [text for text, _ in groupby(server.asked)] == texts
+
+
+class LoopTime:
+    """The time of the running event loop, which a test can move on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead = 0.0
+        loop = asyncio.get_running_loop()
+        real = loop.time
+        monkeypatch.setattr(loop, "time", lambda: real() + self._ahead)
+
+    async def advance(self, seconds: float) -> None:
+        """Move on once all tasks wait, and let them answer it."""
+        await settled()
+        self._ahead += seconds
+        await settled()
+
+
+async def settled() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def loop_time(monkeypatch: pytest.MonkeyPatch) -> LoopTime:
+    return LoopTime(monkeypatch)
+
+
+def limited(model: LlamaCppLlm) -> ResilientLlm:
+    """With 60 seconds a call."""
+    policy = AgentSettings(timeout_s=60, retries=0)
+    return ResilientLlm(model=model.model, role="generator", policy=policy, primary=model)
+
+
+async def test_waiting_for_other_replies_is_no_part_of_the_time_limit(
+    scripted: Any, loop_time: LoopTime
+) -> None:
+    model, server = scripted("first", "second")
+    server.release.clear()
+    first = asyncio.create_task(ask(model, asked(text="one")))
+    await server.has_begun()
+    second = asyncio.create_task(ask(limited(model), asked(text="two")))
+    await loop_time.advance(61)
+    server.release.set()
+    assert text_of((await first)[-1]) == "first"
+    assert text_of((await second)[-1]) == "second"
+    assert server.asked == ["one", "two"]
+
+
+async def test_the_time_limit_begins_with_the_reply(scripted: Any, loop_time: LoopTime) -> None:
+    model, server = scripted("late")
+    server.release.clear()
+    call = asyncio.create_task(ask(limited(model), asked()))
+    await server.has_begun()
+    await loop_time.advance(61)
+    with pytest.raises(ModelUnavailable, match="did not answer in time"):
+        await call
+    server.release.set()
+
+
+async def test_an_engine_that_stays_busy_is_told_and_not_waited_for_any_longer(
+    scripted: Any, loop_time: LoopTime
+) -> None:
+    model, server = scripted("fine")
+    server.release.clear()
+    first = asyncio.create_task(ask(model, asked(text="one")))
+    await server.has_begun()
+    second = asyncio.create_task(ask(limited(model), asked(text="two")))
+    await loop_time.advance(60 * QUEUE_LIMITS + 1)
+    with pytest.raises(ModelUnavailable, match=r"busy .* 600 s, 10 times ACC_ACE_GENERATOR__TIME"):
+        await second
+    server.release.set()
+    await first
+    await ask(model, asked(text="three"))
+    assert server.asked == ["one", "three"]
+
+
+async def test_a_request_cancelled_while_it_waits_is_not_begun(scripted: Any) -> None:
+    model, server = scripted("fine")
+    server.release.clear()
+    first = asyncio.create_task(ask(model, asked(text="one")))
+    await server.has_begun()
+    second = asyncio.create_task(ask(limited(model), asked(text="two")))
+    await settled()
+    second.cancel()
+    await asyncio.wait([second])
+    server.release.set()
+    await first
+    await ask(model, asked(text="three"))
+    assert server.asked == ["one", "three"]
+
+
+async def test_who_reads_a_reply_slowly_holds_up_no_other(scripted: Any) -> None:
+    model, _ = scripted("fine")
+    reading: AsyncGenerator[LlmResponse, None] = limited(model).generate_content_async(
+        asked(), stream=True
+    )
+    await anext(reading)
+    assert text_of((await ask(limited(model), asked()))[-1]) == "fine"
+    assert text_of([item async for item in reading][-1]) == "fine"
 
 
 async def test_output_that_llama_cpp_cannot_read_is_an_output_error(scripted: Any) -> None:
