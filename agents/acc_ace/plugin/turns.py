@@ -10,6 +10,7 @@ from typing import Any
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 
+from acc_ace.context import session_key
 from acc_ace.holding import holding
 from acc_ace.plugin.bullets import used_bullets
 from acc_ace.plugin.insisting import begun, insist, outlast
@@ -81,11 +82,11 @@ class Turns:
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, update its state, hide the transcript.
 
-        A run inside of a turn (an agent called as a tool) becomes part of it. Raises
-        SessionBusyError, InputError, CommitRejected, ConflictError or StoreError.
+        An agent called as a tool becomes part of the turn that calls it. Raises SessionBusyError,
+        InputError, CommitRejected, ConflictError or StoreError.
         """
         outer = self._calling.get()
-        if outer is not None and not outer.closed and outer.task is not asyncio.current_task():
+        if outer is not None and _works_for(outer, ctx):
             outer.runs[run_name(ctx)] = Transcript(ctx)
             self._open[run_name(ctx)] = outer
             return
@@ -106,9 +107,10 @@ class Turns:
             turn.watch(turn.task, lambda _: self._leave_open(turn))
 
     def calling(self, turn: OpenTurn) -> None:
-        """Let the runs that the current task starts belong to a turn.
+        """Let the agents that the current task calls as tools find the turn they work for.
 
-        Each tool call has a task of its own, so this ends with the call.
+        Each tool call has a task of its own, so this ends with the call, but for the tasks that
+        the tool begins and leaves.
         """
         self._calling.set(turn)
 
@@ -280,6 +282,18 @@ class Turns:
     def _leave(self, turn: OpenTurn, name: RunName) -> None:
         turn.runs.pop(name, None)
         self._open.pop(name, None)
+
+
+def _works_for(turn: OpenTurn, ctx: InvocationContext) -> bool:
+    """Whether a run is that of an agent that an open turn calls as a tool.
+
+    The task of a tool call is no proof: a tool may start a run of another session, or leave a task
+    that serves other users. ADK's AgentTool keeps app and user, and brings sessions of its own.
+    """
+    if turn.closed or turn.task is asyncio.current_task():
+        return False
+    own = turn.ctx.session_service
+    return session_key(ctx).tenant == turn.record.key.tenant and ctx.session_service is not own
 
 
 def _close_cancelled(turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
