@@ -293,7 +293,7 @@ class Conversation:
             async with root.ahead(key) if isinstance(root, BoundedTurn) else nullcontext():
                 await begin_session(self._sessions, key, known=known)
                 if isinstance(root, BoundedTurn):
-                    root.records.listen(queue.put_nowait)
+                    root.records.listen(key, queue.put_nowait)
                 async for _ in self._runner.run_async(
                     user_id=key.user,
                     session_id=key.session,

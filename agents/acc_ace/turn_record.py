@@ -189,16 +189,20 @@ class TurnRecords:
 
     def __init__(self) -> None:
         self._running: dict[SessionKey, TurnRecord] = {}
-        # By task, not by session: several turns may wait for one session at the same time.
-        self._listener: ContextVar[Listener | None] = ContextVar("turn_listener", default=None)
+        # By task, as several turns may wait for one session at the same time, and by session, as
+        # a task that a tool begins and leaves inherits it, and may run turns of others.
+        self._listening: ContextVar[tuple[SessionKey, Listener] | None] = ContextVar(
+            "turn_listener", default=None
+        )
 
-    def listen(self, listener: Listener) -> None:
-        """Let `listener` hear the turn that the current task runs."""
-        self._listener.set(listener)
+    def listen(self, key: SessionKey, listener: Listener) -> None:
+        """Let `listener` hear the turn of a session that the current task runs."""
+        self._listening.set((key, listener))
 
     def begin(self, key: SessionKey, invocation_id: str) -> TurnRecord:
         """Open the record of a turn."""
-        record = TurnRecord(key, invocation_id, self._listener.get())
+        session, listener = self._listening.get() or (None, None)
+        record = TurnRecord(key, invocation_id, listener if session == key else None)
         self._running[key] = record
         return record
 
