@@ -1,13 +1,16 @@
 """Background learning in agents that others wrote, in exports."""
 
+import asyncio
+
 from google.adk.agents import LlmAgent
 
 from schemas.learning_job import JobState
-from schemas.tenancy import PlaybookScope
+from schemas.tenancy import PlaybookScope, SessionKey
 from tests.background.conftest import Make
 from tests.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk
+from tests.pipeline.test_plugin_failures import Gate
 
 
 async def test_the_plugin_learns_in_the_background_too(make_sqlite: Make) -> None:
@@ -20,6 +23,29 @@ async def test_the_plugin_learns_in_the_background_too(make_sqlite: Make) -> Non
     assert job.state is JobState.DONE
     stored = await desk.container.playbooks.load(PlaybookScope("desk"))
     assert len(stored.playbook.bullets) == 1
+    await desk.plugin.close()
+    await desk.container.close()
+
+
+async def test_learning_steps_back_for_turns_under_the_plugin(make_sqlite: Make) -> None:
+    gates = [Gate(), Gate()]
+    llm = ScriptedLlm(model="scripted/desk").on("generator", "Noted.", *gates, "Noted.")
+    desk = Desk(LlmAgent(name="desk", model=llm), make_sqlite(most_turns=1), one_lesson_a_turn())
+    queue = queue_of(desk.container)
+    await desk.ask("db-01 is down.")
+    await settled(queue, jobs=1)
+    turns = []
+    for at, gate in enumerate(gates):
+        key = SessionKey("desk", "ops", f"waits{at}")
+        turns.append(asyncio.create_task(desk.ask("How is db-02?", key=key)))
+        await gate.reached.wait()
+    await desk.ask("The violin is broken.")
+    await asyncio.sleep(1.0)
+    assert (await queue.counts())[JobState.DONE] == 1
+    for gate in gates:
+        gate.open.set()
+    await asyncio.gather(*turns)
+    assert {job.state for job in await settled(queue, jobs=4)} == {JobState.DONE}
     await desk.plugin.close()
     await desk.container.close()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,6 +41,8 @@ class OpenTurn:
     """The runs that belong to the turn, each with what its agents must not see."""
     hold: AsyncExitStack = field(default_factory=AsyncExitStack)
     """Gives the session free."""
+    counted: ExitStack = field(default_factory=ExitStack)
+    """Ends its being counted among the turns that learning steps back for."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the turn is to be closed."""
     unsaved: State = field(default_factory=dict)
@@ -82,6 +84,8 @@ class OpenTurn:
 
     def lose(self) -> None:
         """Say that the event loop was closed: what the turn held and awaited is of no use there."""
+        # Counting it needs no loop to end, and what would have ended it is given up here.
+        self.counted.close()
         self.is_lost, self.hold, self.over = True, AsyncExitStack(), asyncio.Event()
         self.over.set()
 

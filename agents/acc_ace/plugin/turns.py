@@ -93,6 +93,7 @@ class Turns:
         turn = new_turn(ctx, self._listener, asyncio.current_task())
         await self._close_abandoned(turn)
         await turn.hold.enter_async_context(holding(self._container, ctx))
+        turn.hold.enter_context(turn.counted).enter_context(self._container.pressure.turn())
         self._start(turn, self._close_when_over(turn))
         self._take_up_lost(besides=turn.record.key)
         try:
