@@ -12,16 +12,18 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from dbos import DBOS, DBOSClient
 from dbos import Serializer as DbosSerializer
 from dbos import error as dbos_error
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from config import Settings
+from core.adapters.dbos_connections import WatchedClient, watched_engine
+from core.adapters.postgres_connection import Address, silence_of
 from core.adapters.postgres_url import with_encoded_query
 from core.adapters.sqlite_database import make_directory
 from core.adapters.sqlite_scrub import PATIENTLY_S, PAUSE_S, still_read, try_scrub
@@ -39,7 +41,12 @@ JOBS_FILE = "jobs.db"
 
 _ERROR = "error"
 _BUSY_S = 30.0
-_CONNECT_S = 5
+
+CONNECTIONS = 2
+"""Connections of a process that asks for jobs; its worker has more."""
+
+_SHORTEST_WAIT_S = 5.0
+"""A server that is there takes that long to make the tables, if it has much to do."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +57,17 @@ class DbosDatabase:
     name: str
     """For messages; holds no password."""
     file: Path | None = None
+    address: Address | None = None
+    """Of the server, where it is one."""
+    wait_s: float | None = None
+    """How long an answer of the server is waited for; a file is waited for until it answers."""
 
     def exists(self) -> bool:
         """Whether there are tables. Blocks, and makes nothing. Raises StoreError."""
-        if self.file is not None:
-            return self.file.exists()
-        return self.run(self._has_schema)
-
-    def _has_schema(self) -> bool:
-        url = make_url(self.url).set(drivername="postgresql")
-        with psycopg.connect(
-            url.render_as_string(hide_password=False), connect_timeout=_CONNECT_S
-        ) as connection:
-            row = connection.execute("SELECT to_regnamespace(%s)", (SCHEMA,)).fetchone()
-        return bool(row and row[0])
+        address = self.address
+        if address is None:
+            return self.file is not None and self.file.exists()
+        return self.run(lambda: _has_schema(address))
 
     def migrate(self) -> None:
         """Make or update the tables. Blocks. Raises StoreError."""
@@ -74,16 +78,26 @@ class DbosDatabase:
 
     def client(self) -> DBOSClient:
         """A client that gives up on a server that is away. Blocks. Raises StoreError."""
+        options: dict[str, Any] = {
+            "dbos_system_schema": SCHEMA,
+            "serializer": JsonSerializer(),
+            "application_name": APP,
+            "retry_connection_errors": False,
+        }
+        engine = self.engine(CONNECTIONS)
+        if engine is not None:
+            return self.run(lambda: WatchedClient(engine, **options))
         return self.run(
             lambda: DBOSClient(
-                system_database_url=self.url,
-                dbos_system_schema=SCHEMA,
-                serializer=JsonSerializer(),
-                system_database_pool_size=2,
-                application_name=APP,
-                retry_connection_errors=False,
+                system_database_url=self.url, system_database_pool_size=CONNECTIONS, **options
             )
         )
+
+    def engine(self, connections: int) -> Engine | None:
+        """Connections to the server, to be disposed of; None for a file, which DBOS opens."""
+        if self.address is None:
+            return None
+        return watched_engine(self.url, self.address, connections=connections)
 
     def run(self, work: Callable[[], T]) -> T:
         """Do what may fail in the database. Raises StoreError that names it."""
@@ -96,10 +110,14 @@ class DbosDatabase:
             dbos_error.DBOSException,
         ) as error:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-            raise StoreError(
-                f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
-                "answers go on, and jobs that are kept are done when it is back"
-            ) from error
+            raise self.away(reason) from error
+
+    def away(self, reason: str) -> StoreError:
+        """The error that names the database, and why it cannot be reached."""
+        return StoreError(
+            f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
+            "answers go on, and jobs that are kept are done when it is back"
+        )
 
     def scrub(self) -> None:
         """Rewrite a SQLite file, so that no deleted text is left in it or in its log. Blocks.
@@ -177,16 +195,27 @@ def dbos_database(settings: Settings) -> DbosDatabase:
 def _in_postgres(settings: Settings) -> DbosDatabase:
     if settings.database_url is None:
         raise ConfigError("ACC_ACE_STORE=postgres needs ACC_ACE_DATABASE_URL")
+    given = settings.database_url.get_secret_value()
     try:
-        url = make_url(with_encoded_query(settings.database_url.get_secret_value()))
+        url = make_url(with_encoded_query(given))
     except ArgumentError as error:
         raise ConfigError(
             "ACC_ACE_LEARNING=background needs ACC_ACE_DATABASE_URL as a URL: "
             "postgresql://user:password@host:5432/database"
         ) from error
     named = f"schema {SCHEMA} of database {url.database} at {url.host or 'the default host'}"
+    wait_s = settings.database_wait_s
+    address = Address(given, silence_of(wait_s))
+    # What DBOS connects to by itself, to make the tables, is told as well how long to try.
+    url = url.update_query_dict({name: str(value) for name, value in address.network.items()})
     text = url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    return DbosDatabase(text, named)
+    return DbosDatabase(text, named, address=address, wait_s=max(wait_s, _SHORTEST_WAIT_S))
+
+
+def _has_schema(address: Address) -> bool:
+    with address.connect() as connection:
+        row = connection.execute("SELECT to_regnamespace(%s)", (SCHEMA,)).fetchone()
+    return bool(row and row[0])
 
 
 def quiet_dbos() -> None:

@@ -8,12 +8,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from dbos import DBOSClient, EnqueueOptions
 
-from core.adapters.dbos_database import DbosDatabase
+from core.adapters.dbos_database import CONNECTIONS, DbosDatabase
 from core.adapters.dbos_rows import (
     AGAIN,
     AT,
@@ -52,20 +53,29 @@ logger = logging.getLogger(__name__)
 
 
 class DbosLearningQueue:
-    """A LearningQueue in DBOS's tables. Connects at first use."""
+    """A LearningQueue in DBOS's tables. Connects at first use.
+
+    It asks on threads of its own: those of the event loop serve what else waits, and a server that
+    has gone silent would have them all.
+    """
 
     def __init__(self, database: DbosDatabase, limits: BackgroundLimits, clock: Clock) -> None:
         self._database, self._limits, self._clock = database, limits, clock
-        self._mutex = threading.Lock()
+        self._mutex, self._connecting = threading.Lock(), threading.Lock()
         self._client: DBOSClient | None = None
+        self._executor: ThreadPoolExecutor | None = None
         self._closed = False
 
     async def submit(self, job: LearningJob) -> bool:
         """Keep a job; False when it is there already. Sheds the oldest beyond the bound."""
+        given_up = threading.Event()
 
         def work(client: DBOSClient) -> bool:
             if client.list_workflows(workflow_ids=[job.id], load_input=False, load_output=False):
                 return False
+            if given_up.is_set():
+                # The turn was told that it is not learnt from; its user may be erased by now.
+                raise self._database.away("it answered too late")
             options: EnqueueOptions = {
                 "workflow_name": WORKFLOW,
                 "queue_name": QUEUE,
@@ -78,7 +88,11 @@ class DbosLearningQueue:
             self._shed(client)
             return True
 
-        return await self._ask(work)
+        try:
+            return await self._ask(work)
+        except StoreError:
+            given_up.set()
+            raise
 
     async def list(
         self,
@@ -224,26 +238,54 @@ class DbosLearningQueue:
 
     async def exists(self) -> bool:
         """Whether there are tables of jobs. Raises StoreError."""
-        return await asyncio.to_thread(self._database.exists)
+        return await self._answered(self._database.exists)
 
     async def close(self) -> None:
         """Close the connections; using the queue again raises StoreError."""
         with self._mutex:
-            client, self._client, self._closed = self._client, None, True
+            executor, self._executor, self._closed = self._executor, None, True
+        if executor is not None:
+            await asyncio.to_thread(executor.shutdown)
+        client, self._client = self._client, None
         if client is not None:
             await asyncio.to_thread(client.destroy)
 
     async def _ask(self, work: Callable[[DBOSClient], T]) -> T:
-        return await asyncio.to_thread(lambda: self._database.run(lambda: work(self._connected())))
+        return await self._answered(lambda: self._database.run(lambda: work(self._connected())))
+
+    async def _answered(self, work: Callable[[], T]) -> T:
+        """What comes of work that blocks. Raises StoreError when that takes too long.
+
+        The work may be done all the same then, after this.
+        """
+        wait_s = self._database.wait_s
+        waiting = asyncio.wrap_future(self._threads().submit(work))
+        try:
+            async with asyncio.timeout(wait_s):
+                return await waiting
+        except TimeoutError as error:
+            raise self._database.away(
+                f"no answer in {wait_s:g} s (ACC_ACE_DATABASE_WAIT_S is how long to wait)"
+            ) from error
+
+    def _threads(self) -> ThreadPoolExecutor:
+        with self._mutex:
+            self._require_open()
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="jobs")
+            return self._executor
 
     def _connected(self) -> DBOSClient:
-        with self._mutex:
-            if self._closed:
-                raise StoreError(f"the jobs in {self._database.name} were closed by this program")
+        with self._connecting:
+            self._require_open()
             if self._client is None:
                 self._database.migrate()
                 self._client = self._database.client()
             return self._client
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the jobs in {self._database.name} were closed by this program")
 
     def _shed(self, client: DBOSClient) -> None:
         """Give the oldest waiting jobs up, so that no more than the bound wait."""

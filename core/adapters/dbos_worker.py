@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, StepOptions
+from sqlalchemy import Engine
 
 from core.adapters.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, quiet_dbos
 from core.adapters.dbos_queue import DbosLearningQueue
@@ -150,7 +151,8 @@ class DbosWorker:
         """Do jobs until the end. Raises StoreError while the database is away."""
         await self._queue.counts()  # Connects, and brings the tables up to date.
         quiet_dbos()
-        engine = _Engine(config=self._config())
+        connections = self._database.engine(self._limits.workers + 2)
+        engine = _Engine(config=self._config(connections))
         if not isinstance(engine, _Engine):
             raise ConfigError(
                 "this process uses DBOS for something else, which ACC_ACE_LEARNING=background "
@@ -164,6 +166,8 @@ class DbosWorker:
                 await self._leave()
             finally:
                 await _end_engine()
+                if connections is not None:
+                    connections.dispose()
                 # Not before: the engine would take them up again.
                 await self._give_back()
 
@@ -182,10 +186,11 @@ class DbosWorker:
             on_conflict="always_update",
         )
 
-    def _config(self) -> DBOSConfig:
+    def _config(self, connections: Engine | None) -> DBOSConfig:
         return {
             "name": APP,
             "system_database_url": self._database.url,
+            "system_database_engine": connections,
             "dbos_system_schema": SCHEMA,
             "application_version": JOB_VERSION,
             "executor_id": self._name,

@@ -14,6 +14,7 @@ from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
+from psycopg.abc import AdaptContext
 
 from core.adapters.postgres_errors import is_full
 from core.adapters.postgres_schema import Connection
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 _CONNECT_S = (2, 5)
 """The driver waits no shorter than the first; the second is long enough for any server."""
+
+_SILENCE_S = (0.5, 5.0)
+"""The shortest and the longest silence after which a server is asked whether it is at work."""
 
 _LONGEST_S = 75.0
 """A statement, whatever the server says of it; its own limit (60 s) comes first."""
@@ -45,21 +49,39 @@ class Address:
     url: str
     silence_s: float
 
-    def connect(self) -> "WatchedConnection":
-        """A new connection in autocommit; blocks for ten seconds at most. Raises psycopg.Error."""
+    @property
+    def network(self) -> dict[str, Any]:
+        """What the driver and the network are told of how long to try."""
         shortest, longest = _CONNECT_S
+        return {
+            "connect_timeout": min(max(ceil(self.silence_s), shortest), longest),
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": max(ceil(self.silence_s * 1_000), 1_000),
+        }
+
+    def connect(self, *, context: AdaptContext | None = None) -> "WatchedConnection":
+        """A new connection in autocommit; blocks for ten seconds at most. Raises psycopg.Error.
+
+        `context` tells how values are read and written, as the driver does it by default.
+        """
         connection = WatchedConnection.connect(
             self.url,
             autocommit=True,
-            connect_timeout=min(max(ceil(self.silence_s), shortest), longest),
+            context=context,
             application_name="acc-ace",
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=3,
-            tcp_user_timeout=max(ceil(self.silence_s * 1_000), 1_000),
+            **self.network,
         )
         connection.address = self
         return connection
+
+
+def silence_of(patience_s: float) -> float:
+    """How long silence is borne by those who wait that long for a server that is away."""
+    shortest, longest = _SILENCE_S
+    # After half of the patience there is still time for another connection.
+    return min(max(patience_s / 2, shortest), longest)
 
 
 class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import psycopg
 
-from core.adapters.postgres_connection import Address, WatchedConnection
+from core.adapters.postgres_connection import Address, WatchedConnection, silence_of
 from core.adapters.postgres_errors import is_lost, is_raced, store_error
 from core.adapters.postgres_patience import Patience
 from core.adapters.postgres_schema import (
@@ -42,9 +42,6 @@ _RACES = 20
 """Times that a transaction may lose against others before it is given up."""
 
 _LONGEST_PAGE = 2**31 - 1
-
-_SILENCE_S = (0.5, 5.0)
-"""The shortest and the longest silence after which a server is asked whether it is at work."""
 
 _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -70,9 +67,7 @@ class PostgresDatabase:
         self.server = server_name(url)
         self._connections = connections
         self._patience = Patience(patience_s)
-        shortest, longest = _SILENCE_S
-        # After half of the patience there is still time for another connection.
-        self._address = Address(url, min(max(patience_s / 2, shortest), longest))
+        self._address = Address(url, silence_of(patience_s))
         self._vectors = vectors
         self._executor: ThreadPoolExecutor | None = None
         self._idle: list[WatchedConnection] = []
