@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -29,7 +29,7 @@ from config import Role
 from core.adapters.bounded_sessions import BoundedSessions
 from core.adapters.open_artifacts import artifact_service, memory_service
 from core.container import Container
-from core.errors import NotFoundError
+from core.errors import ConfigError, NotFoundError
 from core.turn.inputs import check_key, take_input
 from schemas import state as keys
 from schemas.artifact import Artifact
@@ -74,6 +74,7 @@ class Conversation:
         self._back = GoingBack(container, self._life)
         self._feedback = FeedbackLearner(container, models=models)
         self._users = WholeUser(container, self._sessions, self._app.name)
+        self._learns = False
 
     @property
     def container(self) -> Container:
@@ -163,9 +164,13 @@ class Conversation:
         return await self._life.housekeep()
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
-        """Do background work every `every_s` seconds while the context is open."""
+        """Do background work every `every_s` seconds while the context is open.
+
+        With learning in the background, jobs are done too, until learning is stopped; also when
+        the app of this process that did them is closed.
+        """
         self.start_learning()
-        return self._life.keeping_house(every_s=every_s)
+        return self._life.keeping_house(every_s=every_s, beside=self._go_on_learning)
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         """Add documents to a user's external memory."""
@@ -241,6 +246,7 @@ class Conversation:
         """With learning in the background: do the jobs that wait, those of before included."""
         if (learning := self._learning) is not None:
             learning.start()
+            self._learns = True
 
     async def stop_learning(self, *, finish_s: float = 0.0) -> int:
         """End learning in the background; jobs left for the next start, -1 if that is unknown.
@@ -249,6 +255,7 @@ class Conversation:
         """
         if (learning := self._learning) is None:
             return 0
+        self._learns = False
         if finish_s:
             await learning.finish(finish_s)
         return await learning.stop()
@@ -273,6 +280,12 @@ class Conversation:
             closing.push_async_callback(self._feedback.close)
             closing.push_async_callback(self._life.close)
             closing.push_async_callback(self.stop_learning)
+
+    def _go_on_learning(self) -> None:
+        if self._learns:
+            # Told where keeping house began, and to each turn; it may be otherwise another time.
+            with suppress(ConfigError):
+                self.start_learning()
 
     @property
     def _learning(self) -> BackgroundLearning | None:

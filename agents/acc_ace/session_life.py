@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from google.adk.models import BaseLlm
@@ -145,12 +145,15 @@ class SessionLife:
             await asyncio.wait([work], timeout=min(_LOOK_S, left))
 
     @asynccontextmanager
-    async def keeping_house(self, *, every_s: float) -> AsyncIterator[None]:
-        """Do background work every `every_s` seconds while the context is open."""
+    async def keeping_house(
+        self, *, every_s: float, beside: Callable[[], None]
+    ) -> AsyncIterator[None]:
+        """Do background work, and what goes `beside` it, every `every_s` seconds while open."""
 
         async def keep() -> None:
             while True:
                 self.wake()
+                beside()
                 await asyncio.sleep(every_s)
 
         keeping = asyncio.create_task(keep())

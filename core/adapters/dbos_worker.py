@@ -51,11 +51,14 @@ _LEAVE_S = 15.0
 
 _SHOWN = 500
 
-_one_per_process = threading.Lock()
-"""DBOS is one object in a process, so there can be one worker."""
+_LOOK_S = 0.1
+"""Time between two looks whether a worker that waits for another one is to end itself."""
 
-_serving: "list[DbosLearningQueue]" = []
-"""The queue of that worker, while there is one."""
+_begun: "list[DbosWorker]" = []
+"""The workers that have not ended. DBOS is one object in a process, so one of them is at work: the
+first. Those that are to end come before the one that is not."""
+
+_beginning = threading.Lock()
 
 
 class _Engine(DBOS):
@@ -87,35 +90,47 @@ class DbosWorker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending = asyncio.Event()
         self._ready = threading.Event()
+        self._stopped = threading.Event()
+        self._died = ""
         self._grace_s = 0.0
         self._jobs: set[asyncio.Task[Any]] = set()
 
     def start(self) -> None:
         """Begin, unless the jobs of this queue are being done in this process.
 
-        Raises ConfigError when those of another queue are.
+        While another worker ends, begin as soon as it has ended. Raises ConfigError when the jobs
+        of another queue are being done.
         """
-        if self._thread is not None and self._thread.is_alive():
-            return
-        if not _one_per_process.acquire(blocking=False):
-            if self._queue in _serving:
+        with _beginning:
+            # One that is to end itself is left to: who stops it may close what it uses.
+            if self in _begun:
                 return
-            raise ConfigError("this process learns in the background already, over other stores")
-        _serving.append(self._queue)
-        self._ending = asyncio.Event()
+            for other in _begun:
+                if not other._stopped.is_set():
+                    _require_same(self._queue, other._queue)
+                    return
+            self._begin([other._thread for other in _begun if other._thread is not None])
+
+    def _begin(self, before: list[threading.Thread]) -> None:
+        self._ending, self._stopped = asyncio.Event(), threading.Event()
         self._ready.clear()
-        self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(before,), name="learning", daemon=True
+        )
         self._thread.start()
+        _begun.append(self)
 
     async def stop(self, grace_s: float) -> None:
         """End; jobs that are not done in `grace_s` seconds wait again."""
         thread, self._grace_s = self._thread, grace_s
         if thread is None:
             return
+        self._stopped.set()
         await asyncio.to_thread(self._end, thread)
         if thread.is_alive():
             logger.warning("learning_worker_late")
-        self._thread = None
+        if self._thread is thread:  # It may have begun again by now.
+            self._thread = None
 
     def _end(self, thread: threading.Thread) -> None:
         if self._ready.wait(_LEAVE_S) and self._loop is not None:
@@ -123,15 +138,27 @@ class DbosWorker:
                 self._loop.call_soon_threadsafe(self._ending.set)
         thread.join(self._grace_s + 2 * _LEAVE_S)
 
-    def _run(self) -> None:
+    def _run(self, before: list[threading.Thread]) -> None:
         try:
-            asyncio.run(self._work())
-        except Exception:
+            if self._comes_after(before):
+                asyncio.run(self._work())
+        except Exception as error:
             # Nobody waits for this thread; jobs stay, and are done by the next worker.
-            logger.exception("learning_worker_died")
+            died = f"{type(error).__name__}: {error}"
+            if died != self._died:  # It is begun again and again: each cause is told once.
+                logger.exception("learning_worker_died")
+            self._died = died
         finally:
-            _serving.remove(self._queue)
-            _one_per_process.release()
+            with _beginning:
+                self._ready.set()
+                _begun.remove(self)
+
+    def _comes_after(self, before: list[threading.Thread]) -> bool:
+        """Wait for other workers to end; False when this one is to end before that."""
+        for thread in before:
+            while thread.is_alive() and not self._stopped.is_set():
+                thread.join(_LOOK_S)
+        return not self._stopped.is_set()
 
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -160,6 +187,7 @@ class DbosWorker:
             )
         try:
             await self._launch()
+            self._died = ""
             await self._keep()
         finally:
             try:
@@ -290,6 +318,11 @@ class DbosWorker:
         except StoreError as error:
             # What it cost is lost to the budget; what was learnt is not.
             logger.warning("learning_not_noted job=%s code=%s", job_id, error.code)
+
+
+def _require_same(queue: DbosLearningQueue, served: DbosLearningQueue) -> None:
+    if queue is not served:
+        raise ConfigError("this process learns in the background already, over other stores")
 
 
 def _place(worker: str) -> SessionKey:

@@ -3,13 +3,16 @@
 import asyncio
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from dbos import DBOS
 from google.adk.models.llm_request import LlmRequest
 
-from config import Settings
+from acc_ace.conversation import Conversation
+from config import ROLES, Settings
 from core.bootstrap import build_container
 from core.errors import ConfigError, ModelRefused, StoreError
 from schemas.feedback import Judgement
@@ -21,6 +24,7 @@ from tests.background.learners import (
     lesson,
     lessons,
     log,
+    one_lesson_a_turn,
     queue_of,
     reached,
     settled,
@@ -82,6 +86,87 @@ async def test_learning_can_be_stopped_and_started_again(make_sqlite: Make) -> N
         await talk.turn(KEY, "The violin is broken.")
         await settled(queue_of(talk.container), jobs=2)
         assert len(await lessons(talk.container)) == 2
+
+
+@asynccontextmanager
+async def two_apps(settings: Settings, llm: ScriptedLlm) -> AsyncIterator[list[Conversation]]:
+    """Two apps over the same stores; `llm` plays the roles of the first one."""
+    async with conversation(settings, llm) as first:
+        roles = dict.fromkeys(ROLES, one_lesson_a_turn())
+        second = Conversation(first.container, models=roles)
+        yield [first, second]
+        await second.stop_learning()
+
+
+async def test_an_app_goes_on_with_the_jobs_when_the_one_that_did_them_ends(make: Make) -> None:
+    began = threading.Event()
+    async with two_apps(hasty(make()), thinking(began)) as (first, second):
+        await first.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        stopping = asyncio.create_task(first.stop_learning())
+        await asyncio.sleep(0)  # Its end has begun.
+        second.start_learning()
+        await stopping
+        async with asyncio.timeout(20):
+            (job,) = await settled(queue_of(first.container), jobs=1)
+        assert job.state is JobState.DONE
+
+
+async def test_keeping_house_goes_on_with_the_jobs_that_another_app_has_left(
+    make_sqlite: Make,
+) -> None:
+    began = threading.Event()
+    async with two_apps(hasty(make_sqlite()), thinking(began)) as (first, second):
+        await first.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        async with second.keeping_house(every_s=0.05):
+            await first.stop_learning()
+            async with asyncio.timeout(20):
+                (job,) = await settled(queue_of(first.container), jobs=1)
+        assert job.state is JobState.DONE
+
+
+async def test_a_worker_that_waits_for_another_one_to_end_can_be_stopped(
+    make_sqlite: Make,
+) -> None:
+    began = threading.Event()
+    async with two_apps(hasty(make_sqlite()), thinking(began)) as (first, second):
+        await first.turn(KEY, "db-01 is down.")
+        assert await asyncio.to_thread(began.wait, 30)
+        stopping = asyncio.create_task(first.stop_learning())
+        await asyncio.sleep(0)
+        second.start_learning()
+        await second.stop_learning()
+        assert await stopping == 1
+        assert workers() == []
+
+
+async def test_keeping_house_begins_nothing_that_was_stopped(make_sqlite: Make) -> None:
+    async with conversation(make_sqlite()) as talk, talk.keeping_house(every_s=0.01):
+        await talk.stop_learning()
+        await asyncio.sleep(0.2)
+        assert workers() == []
+
+
+async def test_a_worker_that_cannot_work_tells_why_once(
+    make_sqlite: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"sqlite:///{tmp_path / 'theirs.db'}"
+    DBOS(config={"name": "theirs", "system_database_url": url})
+    try:
+        async with conversation(make_sqlite()) as talk:
+            for _ in range(3):
+                talk.start_learning()
+                async with asyncio.timeout(30):
+                    while workers():  # noqa: ASYNC110 - a thread
+                        await asyncio.sleep(0.01)
+        assert caplog.text.count("learning_worker_died") == 1
+    finally:
+        await asyncio.to_thread(lambda: DBOS.destroy(destroy_registry=True))
+
+
+def workers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "learning"]
 
 
 async def test_one_process_learns_over_one_place_only(make_sqlite: Make, tmp_path: Path) -> None:
