@@ -46,6 +46,9 @@ logger = logging.getLogger(__name__)
 _KEEP_S = 10.0
 """Time between two looks for jobs of workers that died."""
 
+_AGAIN_S = 2.0
+"""Time before a job that could not be read as it began is read again."""
+
 _LEAVE_S = 15.0
 """Time that DBOS's own threads get to end."""
 
@@ -274,7 +277,7 @@ class DbosWorker:
         if task is not None:
             self._jobs.add(task)
         try:
-            made = list((await self._queue.get(job.id)).attempts)
+            made = await self._made(job.id)
             await self._room.enter(self._ending)
 
             async def attempt() -> dict[str, Any]:
@@ -284,6 +287,17 @@ class DbosWorker:
         finally:
             if task is not None and not self._ending.is_set():
                 self._jobs.discard(task)
+
+    async def _made(self, job_id: str) -> list[Attempt]:
+        """The tries that the job has had. While they cannot be read it waits, else it were dead."""
+        while True:
+            try:
+                return list((await self._queue.get(job_id)).attempts)
+            except StoreError as error:
+                logger.warning("learning_waits job=%s code=%s", job_id, error.code)
+                if self._ending.is_set():
+                    raise asyncio.CancelledError from error
+                await pause(_AGAIN_S, self._ending)
 
     def _policy(self) -> StepOptions:
         return {

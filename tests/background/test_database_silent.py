@@ -1,19 +1,24 @@
 """PostgreSQL goes silent for background learning: turns end, and what can be learnt is learnt."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from config import Settings
+from acc_ace.conversation import Conversation
+from config import ROLES, Settings
+from core.adapters.dbos_database import dbos_database
+from core.adapters.dbos_queue import DbosLearningQueue
 from core.adapters.open_learning import open_learning_queue
+from core.bootstrap import build_container
 from core.errors import StoreError
 from core.ports.learning_queue import LearningQueue
-from schemas.learning_job import JobState, LearningJob
+from schemas.learning_job import JobState, LearningJob, QueuedLearning
 from tests.background.conftest import QUICK
-from tests.background.learners import KEY, conversation, queue_of, settled
+from tests.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
 
@@ -86,6 +91,32 @@ async def test_turns_end_and_are_learnt_from_when_the_connections_went_silent(
             raise
     assert [report.warnings for report in reports] == [[]] * 8
     assert {job.state for job in jobs} == {JobState.DONE}
+
+
+class AwayAtFirst(DbosLearningQueue):
+    """Cannot read the first job that is asked for."""
+
+    asked = 0
+
+    async def get(self, job_id: str) -> QueuedLearning:
+        self.asked += 1
+        if self.asked == 1:
+            raise StoreError("the jobs cannot be reached: no answer in 5 s")
+        return await super().get(job_id)
+
+
+async def test_a_job_that_cannot_be_read_as_it_begins_is_done_later(settings: Settings) -> None:
+    container = build_container(settings)
+    jobs = AwayAtFirst(dbos_database(settings), settings.background, container.clock)
+    talk = Conversation(
+        dataclasses.replace(container, learning=jobs),
+        models=dict.fromkeys(ROLES, one_lesson_a_turn()),
+    )
+    await talk.turn(KEY, "db-01 is down.")
+    (done,) = await settled(jobs, jobs=1)
+    assert (jobs.asked, done.state) == (2, JobState.DONE)
+    await talk.close()
+    await jobs.close()
 
 
 async def test_jobs_of_a_server_that_went_silent_are_refused_and_hold_up_nothing_else(
