@@ -120,12 +120,12 @@ class BoundedTurn(BaseAgent):
                     raise
                 learning_failed(record, error)
             except GeneratorExit:
-                if record.answered and not is_answer_lost(ctx, record):
+                if record.answered and not self._is_answer_lost(ctx, record):
                     await self._learn_nonetheless(ctx, record)
                 raise
             finally:
                 self._records.end(key)
-                if is_answer_lost(ctx, record):
+                if self._is_answer_lost(ctx, record):
                     record.answered = False
                 if not (whole and (record.answered or record.paused)):
                     await to_its_end(lambda: self._cut_off(ctx, record))
@@ -146,6 +146,19 @@ class BoundedTurn(BaseAgent):
                 learning_failed(record, error)
         record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
         self._upkeep.after_turn(record.key.app)
+
+    def _is_answer_lost(self, ctx: InvocationContext, record: TurnRecord) -> bool:
+        """Whether the answer was handed over and not stored: its caller gets an error instead.
+
+        The same close of this agent tells of a caller who stopped at the answer. ADK's session
+        services put what they have stored into the running session; of one that has not done so in
+        this turn nothing can be said, nor where another agent runs this one and may keep the answer
+        for itself.
+        """
+        before, events = record.answer_after, ctx.session.events
+        if before is None or before.invocation_id != ctx.invocation_id or not events:
+            return False
+        return self.parent_agent is None and events[-1] is before
 
     async def _cut_off(self, ctx: InvocationContext, record: TurnRecord) -> None:
         """Undo a turn without an answer; of one whose session was deleted no word stays."""
@@ -183,18 +196,6 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
     for call in event.get_function_calls():
         if call.id in waiting and not event.partial:
             yield WaitingCall(id=call.id or "", name=call.name or "", args=dict(call.args or {}))
-
-
-def is_answer_lost(ctx: InvocationContext, record: TurnRecord) -> bool:
-    """Whether the answer was handed over and not stored: its caller gets an error in its place.
-
-    The same close of this agent tells of a caller who stopped at the answer. ADK's session services
-    put what they have stored into the running session.
-    """
-    events = ctx.session.events
-    if record.answer_after is None or len(events) > record.answer_after:
-        return False
-    return any(event.invocation_id == ctx.invocation_id for event in events)
 
 
 async def undo_turn(container: Container, record: TurnRecord) -> None:

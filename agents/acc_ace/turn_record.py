@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.adk.events import Event
+
 from core.errors import ConflictError
 from core.ports.journal import Journal
 from core.turn.asking import Asked
@@ -94,8 +96,8 @@ class TurnRecord:
     warnings: list[str] = field(default_factory=list)
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
-    answer_after: int | None = None
-    """While the answer is handed over to be stored: how many events the session has before it."""
+    answer_after: Event | None = None
+    """While the answer is handed over to be stored: the newest event of the session before it."""
     paused: bool = False
 
     async def commit(self, work: Coroutine[Any, Any, JournalEntry]) -> JournalEntry:

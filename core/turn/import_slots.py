@@ -19,6 +19,9 @@ from schemas.tenancy import SessionKey, Tenant
 _SLOTS: Final = 4
 """Imports of one user at a time. Each costs an erasure a lock."""
 
+_LOOK_S: Final = 0.1
+"""How often one that waits looks for a slot that is free."""
+
 
 @asynccontextmanager
 async def import_slot(container: Container, tenant: Tenant) -> AsyncIterator[None]:
@@ -67,19 +70,23 @@ async def refuse_if_erased(container: Container, tenant: Tenant) -> None:
 
 
 async def _take_one(container: Container, tenant: Tenant, held: AsyncExitStack) -> None:
-    *others, last = _slots(tenant)
-    for slot in others:
+    loop, wait_s = asyncio.get_running_loop(), container.settings.limits.turn_wait_s
+    deadline = loop.time() + wait_s
+    while not await _took_one(container, tenant, held):
+        if (left_s := deadline - loop.time()) <= 0:
+            raise SessionBusyError(
+                f"{_SLOTS} documents of user '{tenant.user}' are still being imported after "
+                f"{wait_s:g} s; wait for one of them and import again"
+            )
+        await asyncio.sleep(min(_LOOK_S, left_s))
+
+
+async def _took_one(container: Container, tenant: Tenant, held: AsyncExitStack) -> bool:
+    for slot in _slots(tenant):
         with suppress(SessionBusyError):
             await held.enter_async_context(container.lock.hold(slot, wait_s=0))
-            return
-    wait_s = container.settings.limits.turn_wait_s
-    try:
-        await held.enter_async_context(container.lock.hold(last, wait_s=wait_s))
-    except SessionBusyError as error:
-        raise SessionBusyError(
-            f"{_SLOTS} documents of user '{tenant.user}' are still being imported after "
-            f"{wait_s:g} s; wait for one of them and import again"
-        ) from error
+            return True
+    return False
 
 
 def _slots(tenant: Tenant) -> list[SessionKey]:

@@ -64,6 +64,11 @@ async def _last_reset(journal: Journal, key: SessionKey, version: int) -> int:
     return 0
 
 
+async def is_reset(journal: Journal, key: SessionKey, entry: JournalEntry) -> bool:
+    """Whether an entry emptied the state and left its turns as they were. Raises StoreError."""
+    return await _Reading(journal, key).is_reset(entry)
+
+
 class _Reading:
     """Reads a journal backwards, a page at a time."""
 

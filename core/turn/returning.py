@@ -2,7 +2,7 @@
 
 from core.container import Container
 from core.turn.forgetting import forget_undone
-from core.turn.lineage import Way, way
+from core.turn.lineage import Way, is_reset, way
 from core.turn.rejoining import has_left, rejoin
 from schemas.commit import CommitKind, JournalEntry
 from schemas.session import SessionRecord
@@ -43,8 +43,9 @@ async def finish_reset(
     It does between its journal entry, which is `head`, and the record. The caller holds the
     session. Raises StoreError.
     """
-    is_reset = head is not None and head.kind is CommitKind.ROLLBACK and head.follows is None
-    if head is None or not is_reset or record.history_from >= head.state.turn:
+    if head is None or record.history_from >= head.state.turn:
+        return record
+    if not await is_reset(container.journal, key, head):
         return record
     await container.directory.reset(key, turn=head.state.turn)
     return await container.directory.find(key) or record

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,22 @@ async def test_some_documents_of_a_user_are_imported_at_a_time(container: Contai
             await import_document(container, TENANT, source)
         await import_document(container, OTHER_USER.tenant, source)
     await import_document(container, TENANT, source)
+
+
+async def test_an_import_that_waits_takes_whichever_place_becomes_free(
+    container: Container,
+) -> None:
+    limits = container.settings.limits.model_copy(update={"turn_wait_s": 30})
+    patient = replace(container, settings=container.settings.model_copy(update={"limits": limits}))
+    async with AsyncExitStack() as others:
+        async with import_slot(container, TENANT):
+            for _ in range(3):
+                await others.enter_async_context(import_slot(container, TENANT))
+            source = BytesSource("e.md", b"text")
+            waiting = asyncio.create_task(import_document(patient, TENANT, source))
+            await asyncio.wait([waiting], timeout=0.01)
+            assert not waiting.done()
+        assert (await waiting).parts == 1
 
 
 @pytest.mark.parametrize(

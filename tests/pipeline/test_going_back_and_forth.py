@@ -99,6 +99,13 @@ async def test_a_journal_of_before_lines_were_noted_is_read_by_its_contents(
     assert await replayed(life) == ["old-1", "old-2", "old-3"]
 
 
+async def test_a_rollback_of_before_lines_were_noted_is_no_reset(life: Life, place: Place) -> None:
+    await say(life, "old", 1, 2, 3)
+    await life.conversation.rollback(KEY, 2)
+    place.execute("""UPDATE journal SET body = replace(body, ',"follows":2', '')""")
+    assert await replayed(life) == ["old-1", "old-2"]
+
+
 async def test_a_failed_turn_is_no_turn_of_the_line(life: Life) -> None:
     await say(life, "old", 1, 2)
     life.llm.on("generator", ModelUnavailable("down"), {"final_answer": "ok"})

@@ -1,15 +1,18 @@
 """Who stops at the final response, as ADK's tutorial does, leaves a turn that is learned from."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps import App
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
@@ -279,4 +282,42 @@ async def test_our_app_keeps_house_after_a_turn_that_was_left(tmp_path: Path) ->
     record = await ours.container.directory.find(OURS)
     assert record is not None
     assert record.offloaded_at is not None
+    await ours.close()
+
+
+class Front(BaseAgent):
+    """Stops at the answer of our agent, and hands it on."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        async with aclosing(self.sub_agents[0].run_async(ctx)) as events:
+            async for event in events:
+                if event.is_final_response() and text_of(event):
+                    break
+        yield event
+
+
+class FewEvents(InMemorySessionService):
+    """Sessions that keep their newest events at hand."""
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        stored = await super().append_event(session, event)
+        del session.events[:-2]
+        return stored
+
+
+@pytest.mark.parametrize(
+    ("fronted", "sessions"), [(True, InMemorySessionService), (False, FewEvents)]
+)
+async def test_our_answer_stands_in_front_of_an_agent_or_a_session_of_others(
+    fronted: bool, sessions: Callable[[], InMemorySessionService]
+) -> None:
+    ours = Ours(Settings(store="memory"))
+    root = Front(name="front", sub_agents=[ours.agent]) if fronted else ours.agent
+    ours.runner = Runner(
+        app=App(name=APP_NAME, root_agent=root),
+        session_service=sessions(),
+        auto_create_session=True,
+    )
+    await ours.leave("Look at db-01.")
+    assert [kept.outcome for kept in await ours.container.evidence.list(OURS)] == [Outcome.ANSWERED]
     await ours.close()

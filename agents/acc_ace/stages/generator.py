@@ -119,7 +119,7 @@ class Generator(BaseAgent):
             record.generation = output
             hand_on(ctx, keys.GENERATION, output)
             await keep_evidence(self._container, record, output, prompt_hashes=self._digests)
-        record.answered, record.answer_after = True, len(ctx.session.events)
+        record.answered, record.answer_after = True, next(reversed(ctx.session.events), None)
         yield answer_event(ctx, self.name, record, note_on(use.model))
         record.answer_after = None
         record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
