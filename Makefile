@@ -2,7 +2,7 @@
 # Needs make and Python 3.11 or newer. Works with GNU make 3.81 and any POSIX shell.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run chat test lint format lock bench env-example clean
+.PHONY: help setup run chat test test-soak lint format lock bench env-example clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -22,8 +22,13 @@ run: $(STAMP) ## Serve the web UI and the API on http://127.0.0.1:8000
 chat: $(STAMP) ## Talk in the terminal
 	@exec $(VENV)/bin/acc-ace chat $(ARGS)
 
-test: lint ## Lint, type-check and run every test
-	$(PY) -m pytest -q $(ARGS)
+test: lint ## Lint, type-check and run the tests, but for those of test-soak
+	$(PY) -m pytest -q -n auto --dist loadfile -m 'not soak' $(ARGS)
+
+# Two at a time: these tests start processes of their own. Those with examples are run again.
+test-soak: $(STAMP) ## Run the tests that wait, kill or repeat many times
+	$(PY) -m pytest -q -n 2 --dist loadfile --hypothesis-profile soak \
+	  -m 'soak or hypothesis' $(ARGS)
 
 lint: $(STAMP) ## Lint and type-check
 	$(PY) -m ruff check .
@@ -39,7 +44,7 @@ bench: $(STAMP) ## Measure overhead and prompt sizes
 	$(PY) -m bench $(ARGS)
 
 env-example: $(STAMP) ## Write .env.example from the settings
-	$(PY) -m cli.env_example > .env.example.new
+	$(PY) -m acc_ace.cli.env_example > .env.example.new
 	mv .env.example.new .env.example
 
 lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
@@ -48,7 +53,7 @@ lock: $(STAMP) ## Resolve the dependencies again and write requirements.lock
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 	$(PY) -m uv pip compile --universal --python-version 3.11 --extra postgres --extra mcp \
-	  --extra background --extra redis --extra embed \
+	  --extra background \
 	  --constraint requirements.lock \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --quiet \
 	  --custom-compile-command 'make lock' --output-file requirements.server.lock pyproject.toml

@@ -1,62 +1,27 @@
-"""The server: `python main.py`, or `uvicorn main:app`.
+"""The server: `python main.py`, or `uvicorn main:app`. It is put together in `acc_ace.server`.
 
 `app` is made when it is first asked for, so importing this module reads no setting and opens
 no store.
 """
 
-import sys
 from typing import TYPE_CHECKING
 
-from config import ROLES, settings
-from core.errors import AccAceError
+from acc_ace.server import main as _server
+from acc_ace.server.main import main
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     app: FastAPI
 
+__all__ = ["app", "main"]
+
 
 def __getattr__(name: str) -> object:
-    """Make `app` on first use."""
+    """`app`, made on first use."""
     if name != "app":
         raise AttributeError(f"module 'main' has no attribute {name!r}")
-    globals()["app"] = made = _make_app()
-    return made
-
-
-def main() -> int:
-    """Serve until a signal; returns the exit code: 2 when a setting is wrong."""
-    try:
-        _serve()
-    except AccAceError as error:
-        sys.stderr.write(f"error ({error.code}): {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def _make_app() -> "FastAPI":
-    from core.bootstrap import process_container  # noqa: PLC0415 - see the module's docstring
-    from server.app import create_app  # noqa: PLC0415 - see the module's docstring
-
-    return create_app(process_container())
-
-
-def _serve() -> None:
-    # Before the imports, which take seconds: a wrong setting is told at once.
-    current = settings()
-    from core.models.factory import describe  # noqa: PLC0415 - see the module's docstring
-    from server.binding import check_exposure, open_socket, url_of  # noqa: PLC0415 - see the module's docstring
-    from server.greeting import greeting  # noqa: PLC0415 - see the module's docstring
-    from server.process import serve  # noqa: PLC0415 - see the module's docstring
-
-    check_exposure(current)
-    models = [describe(role, current) for role in ROLES]
-    with open_socket(current.host, current.port) as listener:
-        url = url_of(listener)
-        text = greeting(url, current, models)
-        serve(_make_app(), listener, on_ready=lambda: print(text, flush=True))
+    return getattr(_server, name)
 
 
 if __name__ == "__main__":

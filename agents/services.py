@@ -6,34 +6,33 @@ beside the other stores: in the data directory or the PostgreSQL of the settings
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from google.adk.artifacts import BaseArtifactService
 from google.adk.cli.service_registry import get_service_registry
 
-from config import settings
-from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.open_artifacts import artifact_service
-from core.adapters.open_sessions import open_sessions
-from core.bootstrap import process_container
-from core.errors import ConfigError
-from core.turn.event_offloading import offload_events
-from core.turn.forgetting import forgetting
-from schemas.past_turn import PastTurn
-from schemas.tenancy import SessionKey
+from acc_ace.adk.artifact_services import artifact_service
+from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.adk.sessions.create_session_service import open_sessions
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import process_container
+from acc_ace.config import settings
+from acc_ace.errors import ConfigError
+from acc_ace.schemas.past_turn import PastTurn
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.event_offload import offload_events
+from acc_ace.turn.session_deletion import forget_session
 
 SCHEME = "accace"
 
 
-def session_service(uri: str, **_: object) -> BoundedSessions:
+def session_service(uri: str, **_: object) -> SqlSessionService:
     """The session service of a URI; the options that ADK gives to every scheme do not matter."""
     path = unquote(urlparse(uri).path)
     return open_sessions(
         settings(),
-        lambda: process_container().journal,
+        lambda: process_container().database,
         offload=offload,
         on_delete=forget,
         directory=Path(path) if path else None,
@@ -64,9 +63,9 @@ async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
     await offload_events(process_container(), key, turns)
 
 
-def forget(key: SessionKey) -> AbstractAsyncContextManager[None]:
+async def forget(key: SessionKey) -> None:
     """Hold a session and delete what the stores of this process keep of it."""
-    return forgetting(process_container(), key)
+    await forget_session(process_container(), key)
 
 
 get_service_registry().register_session_service(SCHEME, session_service)

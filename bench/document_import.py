@@ -21,12 +21,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from config import Settings
-from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
-from core.adapters.sqlite_database import DATABASE_FILE
-from core.bootstrap import build_container
-from core.turn.importing import import_document
-from schemas.tenancy import Tenant
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
+from acc_ace.memory.documents.document_import import import_document
+from acc_ace.schemas.tenancy import Tenant
+from acc_ace.storage.sqlite.database import DATABASE_FILE
 
 Case = Literal["document", "records"]
 _TENANT = Tenant("bench", "user")

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.domain.language.injection import instruction_like
-from core.domain.language.sentences import split_sentences
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.sentences import split_sentences
 
 
 def main() -> None:

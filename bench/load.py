@@ -5,7 +5,7 @@
 
 Both stores, one after the other, without `--store`. Starts the given number of processes; each
 runs its share of the sessions at the same time. PostgreSQL is the one of `--url`, or the test
-suite's own server. At the end every journal is read and checked (`core.domain.journal_check`), and
+suite's own server. At the end every journal is read and checked (`acc_ace.turn.journal_check`), and
 every turn must stand in it exactly once: what does not is a broken promise.
 """
 
@@ -23,14 +23,14 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.errors import AccAceError
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.journal_check import journal_problems
 from bench.workload import InstantLlm, inputs
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.domain.journal_check import journal_problems
-from core.errors import AccAceError
-from schemas.tenancy import SessionKey
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@
         [--feedback truth|reward|none] [--json]
 
 The data are JSON lines with `context` or `question`, and `target`. `--model` answers, reflects and
-curates; `embedded/rules` by default, which is no LLM and needs no key. The data stay where they
-are; what is learnt is kept in memory and forgotten.
+curates; `auto` by default, which is Gemini where its credentials exist. Without them it is the
+embedded model, which learns nothing from known answers. The data stay where they are; what is
+learnt is kept in memory and forgotten.
 """
 
 import argparse
@@ -18,13 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from acc_ace.students import STUDENTS, Classroom
-from config import EMBEDDED_MODEL, Settings
-from core.bootstrap import build_container
-from core.errors import AccAceError
-from lab.learning.dataset import read_samples
-from lab.learning.helping import Help, measure
-from schemas.learning_run import FeedbackMode, RunState
+from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.bootstrap import build_container
+from acc_ace.config import AUTO, Settings
+from acc_ace.errors import AccAceError
+from acc_ace.lab.learning.dataset import read_samples
+from acc_ace.lab.learning.playbook_benefit import Help, measure
+from acc_ace.schemas.learning_run import FeedbackMode, RunState
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,7 +95,7 @@ def _table(measured: dict[str, Help], options: argparse.Namespace) -> str:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.playbook_help")
     parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE")
-    parser.add_argument("--model", default=EMBEDDED_MODEL)
+    parser.add_argument("--model", default=AUTO)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--heldout", type=float, default=0.25)

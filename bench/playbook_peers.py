@@ -21,20 +21,20 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from acc_ace.playbook.curation.curation_record import OK, CurationContext, record_of
+from acc_ace.playbook.curation.delta_guard import curate
+from acc_ace.playbook.refine.refine_plan import refine
+from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.text.dense_vectors import Vector, unit_vector
+from acc_ace.text.lessons.lesson_features import read
 from bench.peers import Change, Peer, Row, load_peers
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.domain.curation import curate
-from core.domain.curation_record import OK, CurationContext, record_of
-from core.domain.refine.lesson import read
-from core.domain.refine.plan import refine
-from core.domain.selection import select_bullets
-from core.domain.vectors import Vector, unit_vector
-from schemas.bullet import Bullet
-from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope
 
 OURS = "acc-ace"
 DELTAS = 1_000
@@ -159,7 +159,7 @@ async def _committed(
 ) -> float:
     """Seconds that our batches take, each curated and committed on its own."""
     database = SqliteDatabase(folder / "memory.db")
-    store, scope = SqlitePlaybookStore(database), PlaybookScope("bench")
+    store, scope = SqlPlaybookStore(database), PlaybookScope("bench")
     await _import(store, scope, rows)
     start = time.perf_counter()
     for some in batches:
@@ -173,7 +173,7 @@ async def _committed(
     return took
 
 
-async def _import(store: SqlitePlaybookStore, scope: PlaybookScope, rows: Sequence[Row]) -> None:
+async def _import(store: SqlPlaybookStore, scope: PlaybookScope, rows: Sequence[Row]) -> None:
     if not rows:
         return
     playbook = playbook_of(rows)
@@ -237,11 +237,11 @@ async def _loaded(folder: Path, rows: Sequence[Row]) -> float:
     """Milliseconds until a store that has just been opened has the playbook."""
     path, scope = folder / "memory.db", PlaybookScope("bench")
     writing = SqliteDatabase(path)
-    await _import(SqlitePlaybookStore(writing), scope, rows)
+    await _import(SqlPlaybookStore(writing), scope, rows)
     await writing.close()
     reading = SqliteDatabase(path)
     start = time.perf_counter()
-    await SqlitePlaybookStore(reading).load(scope)
+    await SqlPlaybookStore(reading).load(scope)
     took = time.perf_counter() - start
     await reading.close()
     return took * 1e3

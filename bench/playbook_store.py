@@ -22,14 +22,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_playbook import PostgresPlaybookStore
-from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.ports.playbook_store import PlaybookStore
-from schemas.delta import DeltaKind, DeltaStatus
-from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from schemas.tenancy import PlaybookScope
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 
 _AT = datetime(2026, 11, 22, tzinfo=UTC)
 _KINDS = (DeltaKind.ADD, DeltaKind.TAG, DeltaKind.EDIT, DeltaKind.REMOVE)
@@ -55,11 +54,11 @@ class Cost:
 async def _store(place: str) -> AsyncIterator[PlaybookStore]:
     if place.startswith("postgresql:"):
         server = PostgresDatabase(place)
-        yield PostgresPlaybookStore(server)
+        yield SqlPlaybookStore(server)
         await server.close()
         return
     file = SqliteDatabase(Path(place) / DATABASE_FILE)
-    yield SqlitePlaybookStore(file)
+    yield SqlPlaybookStore(file)
     await file.close()
 
 

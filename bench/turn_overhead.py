@@ -26,11 +26,11 @@ from google.adk.runners import Runner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.schemas.tenancy import SessionKey
 from bench.workload import InstantLlm, inputs
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from schemas.tenancy import SessionKey
 
 WINDOW = 20
 """Turns from each mark on (at the end: up to it) whose median is taken."""

@@ -1,1 +1,4 @@
-"""Frozen pydantic values shared by every part of the product."""
+"""The public contracts, for whoever reads a checkout. They are defined in `acc_ace.schemas`.
+
+These modules only name them again; they are not part of the installed package.
+"""

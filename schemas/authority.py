@@ -1,28 +1,5 @@
-"""Who spoke: the order of authority that the commit gate enforces."""
+"""Public contract: who spoke. Defined in `acc_ace.schemas.authority`."""
 
-from enum import StrEnum
+from acc_ace.schemas.authority import Authority
 
-
-class Authority(StrEnum):
-    """Origin of a text, strongest first: system > user > tool > retrieved > agent."""
-
-    SYSTEM = "system"
-    USER = "user"
-    TOOL = "tool"
-    RETRIEVED = "retrieved"
-    AGENT = "agent"
-
-    @property
-    def rank(self) -> int:
-        """4 for system down to 0 for agent."""
-        return _RANK[self]
-
-    @property
-    def may_rule(self) -> bool:
-        """Whether words of this authority may create, amend or release constraints and goal."""
-        return self.rank >= _RANK[Authority.USER]
-
-
-_RANK: dict[Authority, int] = {
-    authority: rank for rank, authority in enumerate(reversed(list(Authority)))
-}
+__all__ = ["Authority"]

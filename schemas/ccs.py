@@ -1,55 +1,5 @@
-"""The Compressed Cognitive State: the nine fields of arXiv 2601.11653, section 3.2."""
+"""Public contract: the Compressed Cognitive State. Defined in `acc_ace.schemas.ccs`."""
 
-from pydantic import Field
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
-from schemas.base import Value
-
-
-class CompressedCognitiveState(Value):
-    """The bounded internal state that replaces the transcript from turn to turn.
-
-    These nine fields are exactly what the CCM writes. Everything else that is kept with a
-    state (version, pins, digest) is in `schemas.commit.CommittedState`.
-    """
-
-    episodic_trace: str = Field(
-        description="What happened in this turn: observed facts, the input, tool results; brief."
-    )
-    semantic_gist: str = Field(description="What the situation is about now, in the abstract.")
-    focal_entities: list[str] = Field(
-        description="Entities that decisions depend on, typed: 'server:db-01', 'person:Aiko'."
-    )
-    relational_map: list[str] = Field(
-        default_factory=list,
-        description="Causal, temporal and dependency relations: 'cause: disk full -> db-01 down'.",
-    )
-    goal_orientation: str = Field(
-        description="The overall goal. Invariant until the user changes it."
-    )
-    constraints: list[str] = Field(
-        description="Rules, prohibitions and policies, verbatim. Invariant until released."
-    )
-    predictive_cue: str | None = Field(
-        default=None, description="The next step, or what is expected to happen next."
-    )
-    uncertainty_signal: str = Field(description="What is not confirmed, open questions, risk.")
-    retrieved_artifacts: list[str] = Field(
-        default_factory=list,
-        description="References with gist, '[artifact_id] gist'; never the content itself.",
-    )
-
-
-CCS_FIELDS: tuple[str, ...] = tuple(CompressedCognitiveState.model_fields)
-"""The nine field names, in the order of the paper."""
-
-
-def empty_ccs() -> CompressedCognitiveState:
-    """CCS_0: the state before anything was said."""
-    return CompressedCognitiveState(
-        episodic_trace="",
-        semantic_gist="",
-        focal_entities=[],
-        goal_orientation="",
-        constraints=[],
-        uncertainty_signal="",
-    )
+__all__ = ["CCS_FIELDS", "CompressedCognitiveState", "empty_ccs"]

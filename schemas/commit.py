@@ -1,147 +1,25 @@
-"""What the commit gate writes around a CCS: pins, versions, digest, diff, journal entry."""
+"""Public contract: what the gate writes around a CCS. Defined in `acc_ace.schemas.commit`."""
 
-import hashlib
-import json
-from datetime import datetime
-from enum import StrEnum
-from typing import Any, Self
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    FieldChange,
+    GoalPin,
+    JournalEntry,
+    Release,
+    Repair,
+)
 
-from pydantic import Field
-
-from schemas.authority import Authority
-from schemas.base import StoredValue, Value
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-
-
-class ConstraintPin(Value):
-    """A constraint as its author said it; `text` is what stands in `ccs.constraints`."""
-
-    id: str = Field(description="Stable id, 'c-0001', never reused within a session.")
-    text: str = Field(description="The rule, verbatim from the words that set it.")
-    authority: Authority
-    origin_turn: int
-    quote: str = Field(description="The sentence of x_t that set it.")
-
-
-class GoalPin(Value):
-    """The goal as its author said it."""
-
-    text: str
-    authority: Authority
-    origin_turn: int
-    quote: str
-
-
-class Release(Value):
-    """A constraint that left the state, with the words that released or amended it."""
-
-    id: str
-    text: str
-    quote: str
-    replaced_by: str | None = Field(
-        default=None, description="Id of the constraint that amends it, if any."
-    )
-
-
-class FieldChange(Value):
-    """One changed field of the CCS: values before and after."""
-
-    field: str
-    before: str | list[str] | None
-    after: str | list[str] | None
-
-
-class Repair(Value):
-    """One thing the gate mended in the CCM's output, with a reason code."""
-
-    field: str
-    reason: str = Field(
-        description="over_budget, constraint_restored, constraint_unsupported, goal_restored, "
-        "goal_unsupported, artifact_unknown, whole_over_budget, duplicate, ..."
-    )
-    detail: str = ""
-
-
-class CcsDiff(Value):
-    """What a commit changed, by type."""
-
-    changes: list[FieldChange] = Field(default_factory=list)
-    constraints_added: list[ConstraintPin] = Field(default_factory=list)
-    constraints_released: list[Release] = Field(default_factory=list)
-    goal_before: str | None = None
-    goal_after: str | None = None
-    repairs: list[Repair] = Field(default_factory=list)
-
-
-class CommittedState(StoredValue):
-    """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
-
-    version: int = Field(default=0, description="Monotonic per session, one per commit.")
-    turn: int = Field(default=0, description="Turns completed, undone ones not counted.")
-    ccs: CompressedCognitiveState = Field(default_factory=empty_ccs)
-    pins: list[ConstraintPin] = Field(default_factory=list)
-    goal_pin: GoalPin | None = None
-    next_pin: int = Field(default=1, description="Number of the next constraint id.")
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the canonical JSON of everything above that is not empty.
-
-        Empty values and the schema's version stay out, so that a field added later (empty by
-        default) leaves the digests of states stored before it as they are.
-        """
-        values = self.model_dump(mode="json", exclude={"schema_version"})
-        payload = json.dumps(
-            _without_empty(values), sort_keys=True, ensure_ascii=False, separators=(",", ":")
-        )
-        return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def to_state(self) -> dict[str, Any]:
-        """The JSON-safe dict kept in session.state: nine fields on top, bookkeeping in 'meta'."""
-        meta = self.model_dump(mode="json", exclude={"ccs"})
-        return {**self.ccs.model_dump(mode="json"), "meta": {**meta, "digest": self.digest}}
-
-    @classmethod
-    def from_state(cls, value: object) -> Self:
-        """Read what `to_state` wrote; raises ValueError when it was altered or is not one."""
-        if not isinstance(value, dict) or not isinstance(value.get("meta"), dict):
-            raise ValueError("session.state['ccs'] is not a committed state")
-        fields = {name: value[name] for name in CCS_FIELDS if name in value}
-        meta = dict(value["meta"])
-        digest = meta.pop("digest", None)
-        state = cls.model_validate({**meta, "ccs": fields})
-        if state.digest != digest:
-            raise ValueError("session.state['ccs'] does not match its digest")
-        return state
-
-
-class CommitKind(StrEnum):
-    """Why a journal entry exists."""
-
-    COMMIT = "commit"
-    KEPT = "kept"
-    ROLLBACK = "rollback"
-    ABORT = "abort"
-
-
-class JournalEntry(Value):
-    """One version of a session's state. Entries are only ever appended."""
-
-    kind: CommitKind
-    state: CommittedState
-    diff: CcsDiff
-    invocation_id: str
-    created_at: datetime
-    warnings: list[str] = Field(default_factory=list)
-    follows: int | None = Field(
-        default=None,
-        exclude_if=lambda version: version is None,
-        description="The version that was gone back to; its turns are those of this one.",
-    )
-
-
-def _without_empty(value: object) -> object:
-    """JSON without the members of objects that are null, false, zero or empty."""
-    if isinstance(value, dict):
-        return {key: _without_empty(member) for key, member in value.items() if member}
-    return [_without_empty(item) for item in value] if isinstance(value, list) else value
+__all__ = [
+    "CcsDiff",
+    "CommitKind",
+    "CommittedState",
+    "ConstraintPin",
+    "FieldChange",
+    "GoalPin",
+    "JournalEntry",
+    "Release",
+    "Repair",
+]

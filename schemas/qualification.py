@@ -1,55 +1,17 @@
-"""A_t+: which candidates may reach the compressor, and why the others may not."""
+"""Public contract: which candidates may pass. Defined in `acc_ace.schemas.qualification`."""
 
-from enum import StrEnum
+from acc_ace.schemas.qualification import (
+    Qualification,
+    QualificationReason,
+    QualificationVerdict,
+    RelevanceBatch,
+    RelevanceDecision,
+)
 
-from pydantic import Field
-
-from schemas.artifact import Artifact
-from schemas.base import Value
-
-
-class QualificationReason(StrEnum):
-    """Reason code of a verdict."""
-
-    RELEVANT = "relevant"
-    PREVIOUS_TURN = "previous_turn"
-    OUT_OF_SCOPE = "out_of_scope"
-    AUTHORITY = "authority"
-    STALE = "stale"
-    DUPLICATE = "duplicate"
-    CONTRADICTS_CONSTRAINT = "contradicts_constraint"
-    IMPERSONATION = "impersonation"
-    INSTRUCTION_LIKE = "instruction_like"
-    NOT_RELEVANT = "not_relevant"
-    OVER_BUDGET = "over_budget"
-    UNJUDGED = "unjudged"
-
-
-class QualificationVerdict(Value):
-    """The gate's word on one candidate."""
-
-    artifact_id: str
-    ok: bool
-    reason: QualificationReason
-    detail: str = ""
-
-
-class Qualification(Value):
-    """Verdicts on every candidate, and the qualified artifacts themselves."""
-
-    verdicts: list[QualificationVerdict] = Field(default_factory=list)
-    qualified: list[Artifact] = Field(default_factory=list)
-
-
-class RelevanceDecision(Value):
-    """The model's word on one candidate."""
-
-    artifact_id: str = Field(description="Id of the candidate, as given.")
-    relevant: bool = Field(description="Whether the current decision needs it.")
-    reason: str = Field(default="", description="One short sentence.")
-
-
-class RelevanceBatch(Value):
-    """Output schema of the Qualifier's one model call."""
-
-    decisions: list[RelevanceDecision] = Field(default_factory=list)
+__all__ = [
+    "Qualification",
+    "QualificationReason",
+    "QualificationVerdict",
+    "RelevanceBatch",
+    "RelevanceDecision",
+]

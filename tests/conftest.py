@@ -5,16 +5,28 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
-from config import Settings, settings
-from tests.fakes.postgres_server import NoServerError, PostgresServer, running_postgres
+from acc_ace.config import Settings, settings
+from tests.fakes.postgres_server import (
+    NoServerError,
+    OwnPostgresServer,
+    PostgresServer,
+    running_postgres,
+)
 
 _FOREIGN = ("ACC_ACE_", "GOOGLE_", "GEMINI_", "OPENAI_", "ANTHROPIC_", "ADK_", "OTEL_")
 """Prefixes of variables that change what models and ADK do."""
+
+_POSTGRES = "postgres"
+"""Under this name a worker is told of the shared server."""
+
+_ADDRESS = pytest.StashKey[dict[str, Any]]()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,9 +55,40 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     settings.cache_clear()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist which PostgreSQL server the workers share."""
+    node.workerinput[_POSTGRES] = _address_of_shared_server(node.config)
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server, started by the first test that asks for it."""
+def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
+    """A PostgreSQL server that keeps running, with databases of this worker alone."""
+    told = getattr(request.config, "workerinput", None)
+    if told is not None:
+        yield _server_at(told[_POSTGRES], worker=told["workerid"])
+        return
+    with _own_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[OwnPostgresServer]:
+    """A PostgreSQL server of one module, for tests that stop it or measure all of it."""
+    with _own_server() as server:
+        yield server
+
+
+@pytest.fixture
+def running(own_postgres: OwnPostgresServer) -> Iterator[OwnPostgresServer]:
+    """A server that a test may stop; it is running again afterwards."""
+    yield own_postgres
+    own_postgres.stop()
+    own_postgres.start()
+
+
+@contextmanager
+def _own_server() -> Iterator[OwnPostgresServer]:
     try:
         with running_postgres() as server:
             yield server
@@ -53,11 +96,38 @@ def postgres() -> Iterator[PostgresServer]:
         pytest.skip(f"PostgreSQL cannot be started here: {reason}")
 
 
+def _address_of_shared_server(config: pytest.Config) -> dict[str, Any]:
+    """Start the server for the first worker; the run ends it, whatever becomes of the workers."""
+    address = config.stash.get(_ADDRESS, None)
+    if address is None:
+        stack = ExitStack()
+        config.add_cleanup(stack.close)
+        try:
+            server = stack.enter_context(running_postgres())
+            address = {"port": server.port, "password": server.password}
+        except NoServerError as reason:
+            address = {"missing": str(reason)}
+        config.stash[_ADDRESS] = address
+    return address
+
+
+def _server_at(address: dict[str, Any], worker: str) -> PostgresServer:
+    if "missing" in address:
+        pytest.skip(f"PostgreSQL cannot be started here: {address['missing']}")
+    return PostgresServer(port=address["port"], password=address["password"], worker=worker)
+
+
 # No test fails for being slow on a busy machine. In CI the examples are the same every time, so a
-# red run means a change; at a desk every run looks at new ones.
-hypothesis.settings.register_profile("desk", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
+# red run means a change; at a desk every run looks at new ones. `make test-soak` runs the tests
+# with examples once more, with many.
+_SAME_EXAMPLES = bool(os.environ.get("CI"))
+hypothesis.settings.register_profile(
+    "fast", deadline=None, derandomize=_SAME_EXAMPLES, max_examples=25
+)
+hypothesis.settings.register_profile(
+    "soak", deadline=None, derandomize=_SAME_EXAMPLES, max_examples=200
+)
+hypothesis.settings.load_profile("fast")
 
 
 def _loopback_only(event: str, args: tuple[object, ...]) -> None:

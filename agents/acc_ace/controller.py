@@ -11,38 +11,36 @@ It is the same code as the pipeline's: the same gates, stores and prompts.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from google.adk.models import BaseLlm
 
-from acc_ace.direct_completion import DirectCompletion
+from acc_ace.adk.direct_completion import DirectCompletion
+from acc_ace.adk.stages.recaller import with_lost_calls
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Role, load_settings
+from acc_ace.container import Container
+from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm
 from acc_ace.pipeline import APP_NAME
-from acc_ace.prompts import load_prompts
-from acc_ace.turn import to_its_end, undo_turn
-from acc_ace.turn_record import TurnRecord
-from config import Role, load_settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.domain.commit_gate import GateResult
-from core.errors import ConflictError, InputError
-from core.models.factory import build_model
-from core.models.resilient import ResilientLlm
-from core.turn.committing import commit_state
-from core.turn.compressing import compress
-from core.turn.inputs import take_input
-from core.turn.keeping import finish_keeping, keep_turn
-from core.turn.lineage import line
-from core.turn.qualifying import qualify
-from core.turn.recalling import recall
-from core.turn.returning import finish_return
-from schemas.authority import Authority
-from schemas.ccs import CompressedCognitiveState
-from schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, ToolResult, TurnInput
-from schemas.qualification import RelevanceBatch
-from schemas.session import SessionRecord
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, ToolResult, TurnInput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.commit import prepared_entry
+from acc_ace.turn.compression import compress
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.qualification import qualify
+from acc_ace.turn.recall import recall
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.rollback import line
+from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.user_input import check_request_id, take_input
 
 
 class AccController:
@@ -67,7 +65,8 @@ class AccController:
         self._compressor = DirectCompletion(
             compressor, CompressedCognitiveState, settings.compressor
         )
-        self._open: tuple[TurnInput, JournalEntry, SessionRecord] | None = None
+        self._lifecycle = TurnLifecycle(container)
+        self._open: TurnRecord | None = None
 
     @classmethod
     def from_settings(cls, *, session: str, user: str = "user") -> "AccController":
@@ -77,62 +76,88 @@ class AccController:
     @property
     def last_commit(self) -> JournalEntry | None:
         """What the last update changed: diff, pins, warnings."""
-        return self._open[1] if self._open else None
+        return self._open.entry if self._open else None
 
     async def update_state(
         self,
         current_input: str | TurnInput,
         prev_ccs: CompressedCognitiveState | None,
+        *,
+        idempotency_key: str = "",
     ) -> CompressedCognitiveState:
         """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
 
         `prev_ccs` is what the last call gave back, or None to begin. A tool's or environment's
-        result is a TurnInput with the authority TOOL. Raises InputError, CommitRejected,
+        result is a TurnInput with the authority TOOL. An update that was committed under the same
+        `idempotency_key` gives back its state and runs nothing. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
-        Cancelled before CCS_t is committed or while it is, it leaves the state at CCS_{t-1}.
+        What is cancelled before its commit leaves the state at CCS_{t-1}.
         """
+        check_request_id(idempotency_key)
+        turn_input = _taken(current_input, self._container)
+        async with self._lifecycle.hold(self._key):
+            kept = await self._lifecycle.repeated(
+                self._key, idempotency_key, turn_input.text, turn_input.authority
+            )
+            if kept is not None:
+                self._open = await self._again(kept)
+                return needed(self._open.entry, "entry", "controller").state.ccs
+            # Undone, the session is at what its journal held, not at what the caller brought.
+            record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
+            await self._lifecycle.open(record, turn_input, begin_known=False)
+            record.invocation_id = f"turn-{record.previous.version + 1}"
+            try:
+                await self._prepare(record, turn_input, prev_ccs)
+                # The caller acts next: to the journal that is a pause, which `record` ends.
+                await self._lifecycle.commit(record, None, prompt_hashes={})
+            finally:
+                await self._lifecycle.fail(record)
+        self._open = record
+        return needed(record.entry, "entry", "controller").state.ccs
+
+    async def _prepare(
+        self,
+        record: TurnRecord,
+        turn_input: TurnInput,
+        prev_ccs: CompressedCognitiveState | None,
+    ) -> None:
         container, limits = self._container, self._container.settings.limits
-        turn_input = _taken(current_input, container)
-        async with container.lock.hold(self._key, wait_s=limits.turn_wait_s):
-            # Before anything else is written: an erasure looks here for what it must wait for.
-            session = await container.directory.open(
-                self._key, at=container.clock.now(), memory="acc"
-            )
-            head = await container.journal.head(self._key)
-            previous = await self._previous(head, prev_ccs)
-            recalled = await recall(
-                container.artifacts,
-                key=self._key,
-                turn_input=turn_input,
-                previous=previous,
-                limits=limits,
-                at=container.local_now(),
-            )
-            qualified = await qualify(
-                recalled,
-                key=self._key,
-                turn_input=turn_input,
-                previous=previous,
-                now=container.clock.now(),
-                limits=limits,
-                completion=self._qualifier,
-                prompt=self._prompts.qualifier,
-            )
-            compressed = await compress(
-                qualified.qualification,
-                turn_input=turn_input,
-                previous=previous,
-                limits=limits,
-                completion=self._compressor,
-                prompt=self._prompts.compressor,
-            )
-            entry = await self._commit(
-                compressed.gate,
-                head,
-                (*recalled.warnings, *qualified.asked.warnings, *compressed.warnings),
-            )
-        self._open = (turn_input, entry, session)
-        return entry.state.ccs
+        previous = _previous(record.previous, prev_ccs)
+        record.recalled = await recall(
+            container.artifacts,
+            key=self._key,
+            turn_input=turn_input,
+            previous=previous,
+            limits=limits,
+            at=container.local_now(),
+        )
+        record.warn(*record.recalled.warnings)
+        qualified = await qualify(
+            with_lost_calls(record),
+            key=self._key,
+            turn_input=turn_input,
+            previous=previous,
+            now=container.clock.now(),
+            limits=limits,
+            completion=self._qualifier,
+            prompt=self._prompts.qualifier,
+        )
+        record.warn(*qualified.asked.warnings)
+        compressed = await compress(
+            qualified.qualification,
+            turn_input=turn_input,
+            previous=previous,
+            limits=limits,
+            completion=self._compressor,
+            prompt=self._prompts.compressor,
+        )
+        record.warn(*compressed.warnings)
+        record.entry = prepared_entry(
+            compressed.gate,
+            invocation_id=record.invocation_id,
+            at=container.clock.now(),
+            warnings=record.warnings,
+        )
 
     def update_state_sync(
         self,
@@ -159,72 +184,30 @@ class AccController:
         Raises InputError when there is no updated turn to answer, ConflictError when that was
         undone, deleted or erased meanwhile, SessionBusyError or StoreError.
         """
-        if self._open is None:
+        record = self._open
+        if record is None:
             raise InputError("there is no turn to record: call update_state first")
-        turn_input, entry, session = self._open
-        wait_s = self._container.settings.limits.turn_wait_s
-        async with self._container.lock.hold(self._key, wait_s=wait_s):
-            if not await self._stands(entry, session):
+        entry = needed(record.entry, "entry", "controller")
+        async with self._lifecycle.hold(self._key):
+            if not await self._stands(entry, record):
                 raise ConflictError(
                     f"session '{self._key.session}' was deleted, or its turn {entry.state.turn} "
-                    "undone, before the answer was recorded, and nothing of it is kept; call "
-                    "update_state again to go on"
+                    "undone, before the answer was recorded, so it was not kept; call "
+                    "update_state again to continue"
                 )
-            # An offload since the update has not read this answer: it is still to be offloaded.
-            await self._container.directory.open(
-                self._key, at=self._container.clock.now(), memory="acc"
-            )
-            await self._keep(turn_input, entry, answer, tool_results)
+            record.tool_results = list(tool_results)
+            output = GeneratorOutput(final_answer=answer)
+            await self._lifecycle.commit(record, output, prompt_hashes={})
 
     def record_sync(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
         """`record` for callers without an event loop; raises RuntimeError inside one."""
         asyncio.run(self.record(answer, tool_results=tool_results))
 
-    async def _keep(
-        self,
-        turn_input: TurnInput,
-        entry: JournalEntry,
-        answer: str,
-        tool_results: tuple[ToolResult, ...],
-    ) -> None:
-        interaction = Interaction(
-            turn=entry.state.turn,
-            invocation_id=entry.invocation_id,
-            input=turn_input,
-            tool_results=list(tool_results),
-            decision=GeneratorOutput(final_answer=answer),
-            ccs_version=entry.state.version,
-            created_at=self._container.clock.now(),
-        )
-        await keep_turn(self._container, self._key, interaction)
-
-    async def _commit(
-        self, gate: GateResult, head: JournalEntry | None, warnings: Sequence[str]
-    ) -> JournalEntry:
-        """Commit CCS_t, or nothing: the caller of an update that fails knows of no CCS_t."""
-        journal, name = self._container.journal, f"turn-{gate.state.version}"
-        # Undone, the session is at what its journal held, not at what the caller brought along.
-        before = head.state if head else CommittedState()
-        record = TurnRecord(self._key, name, previous=before)
-        work = commit_state(
-            journal,
-            self._key,
-            gate,
-            invocation_id=name,
-            at=self._container.clock.now(),
-            warnings=warnings,
-        )
-        try:
-            return await record.commit(work)
-        except BaseException:
-            await to_its_end(lambda: undo_turn(self._container, record))
-            raise
-
-    async def _stands(self, entry: JournalEntry, session: SessionRecord) -> bool:
+    async def _stands(self, entry: JournalEntry, record: TurnRecord) -> bool:
         """Whether a turn is one that led to the state of the session that it was begun in."""
-        known = await self._container.directory.find(self._key)
+        known, begun = await self._container.directory.find(self._key), record.session
         head = await self._container.journal.head(self._key)
-        if head is None or known is None or known.created_at != session.created_at:
+        if head is None or known is None or begun is None or known.created_at != begun.created_at:
             return False
         version = entry.state.version
         async for earlier in line(self._container.journal, self._key, head.state.version):
@@ -232,17 +215,28 @@ class AccController:
                 return earlier.state.version == version
         return False
 
-    async def _previous(
-        self, head: JournalEntry | None, prev_ccs: CompressedCognitiveState | None
-    ) -> CommittedState:
-        """CCS_{t-1} with its bookkeeping from the journal, whose head is `head`."""
-        await finish_return(self._container, self._key, head)
-        await finish_keeping(self._container, self._key, head)
-        current = head.state if head else CommittedState()
-        if prev_ccs is not None and current.ccs == prev_ccs:
-            return current
-        base = CommittedState(version=current.version, turn=current.turn, next_pin=current.next_pin)
-        return base if prev_ccs is None else _adopt(base, prev_ccs, current)
+    async def _again(self, kept: Interaction) -> TurnRecord:
+        """The turn that was committed before, so that its answer can be recorded."""
+        entry = await self._container.journal.get(self._key, kept.ccs_version)
+        if entry is None:
+            raise NotFoundError(f"session '{self._key.session}' has no version {kept.ccs_version}")
+        return TurnRecord(
+            self._key,
+            kept.invocation_id,
+            turn_input=kept.input,
+            session=await self._container.directory.find(self._key),
+            entry=entry,
+            is_written=True,
+            idempotency_key=kept.idempotency_key,
+        )
+
+
+def _previous(current: CommittedState, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
+    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`."""
+    if prev_ccs is not None and current.ccs == prev_ccs:
+        return current
+    base = CommittedState(version=current.version, turn=current.turn, next_pin=current.next_pin)
+    return base if prev_ccs is None else _adopt(base, prev_ccs, current)
 
 
 def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -15,32 +15,34 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from acc_ace.background import BackgroundLearning
-from acc_ace.feedback import FeedbackLearner
-from acc_ace.going_back import GoingBack
-from acc_ace.known_sessions import begin_session, is_known, session_gone
+from acc_ace.adk.answer_feedback import FeedbackLearner
+from acc_ace.adk.artifact_services import artifact_service, memory_service
+from acc_ace.adk.background_learning import BackgroundLearning
+from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
+from acc_ace.adk.repeated_turn import repeated_event
+from acc_ace.adk.running_turns import RunningTurns
+from acc_ace.adk.session_existence import begin_session, session_gone
+from acc_ace.adk.session_lifecycle import SessionLife
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.user_data_service import UserDataService
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.running_turns import RunningTurns
-from acc_ace.session_life import SessionLife
-from acc_ace.sessions import open_session_service
-from acc_ace.turn import BoundedTurn
-from acc_ace.whole_user import WholeUser
-from config import Role
-from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.open_artifacts import artifact_service, memory_service
-from core.container import Container
-from core.errors import ConfigError, NotFoundError
-from core.turn.inputs import check_key, take_input
-from schemas import state as keys
-from schemas.artifact import Artifact
-from schemas.authority import Authority
-from schemas.commit import CommittedState, JournalEntry
-from schemas.feedback import Judgement
-from schemas.memory_name import MemoryName
-from schemas.playbook import DeltaRecord, StoredPlaybook
-from schemas.report import FeedbackReport, TurnReport
-from schemas.tenancy import PlaybookScope, SessionKey, Tenant
-from schemas.turn_event import TurnDone, TurnEvent
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
+from acc_ace.schemas.report import FeedbackReport, TurnReport
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.turn_event import TurnDone, TurnEvent
+from acc_ace.turn.rollback import Rollback
+from acc_ace.turn.turn_record import TurnRequest
+from acc_ace.turn.user_input import check_key, check_request_id, take_input
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +73,9 @@ class Conversation:
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
         if isinstance(self._app.root_agent, BoundedTurn):
             self._app.root_agent.upkeep.left_to(self._app.name, self._life)
-        self._back = GoingBack(container, self._life)
+        self._rollback = Rollback(container)
         self._feedback = FeedbackLearner(container, models=models)
-        self._users = WholeUser(container, self._sessions, self._app.name)
+        self._users = UserDataService(container, self._sessions, self._app.name)
         self._learns = False
 
     @property
@@ -88,18 +90,28 @@ class Conversation:
         *,
         authority: Authority = Authority.USER,
         memory: MemoryName | None = None,
+        idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn and tell its events as they happen; creates the session when it is new.
 
         `memory` is the strategy of this turn, that of the settings by default.
-        Closing the iterator before the answer cancels the turn, which is then wholly undone.
-        Raises InputError, SessionBusyError, CommitRejected, ModelError or StoreError.
+        Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
+        turn that was committed under the same `idempotency_key` is told again, and runs nothing.
+        Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
+        ModelError or StoreError.
         """
         check_key(key)
+        if key.app != self._app.name:
+            raise InputError(
+                f"session '{key.session}' is of the app '{key.app}', and this conversation runs "
+                f"'{self._app.name}'; ask for a session of that one"
+            )
+        check_request_id(idempotency_key)
         said = take_input(text, authority, self._container.settings.limits).text
         self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        task = asyncio.create_task(self._run(key, said, _state_of(authority, memory), queue))
+        request = TurnRequest(queue.put_nowait, idempotency_key, said, authority)
+        task = asyncio.create_task(self._run(key, request, _state_of(authority, memory), queue))
         self._running.add(task)
         try:
             while (event := await queue.get()) is not None:
@@ -117,10 +129,14 @@ class Conversation:
         *,
         authority: Authority = Authority.USER,
         memory: MemoryName | None = None,
+        idempotency_key: str = "",
     ) -> TurnReport:
-        """Run a turn to its end, learning included."""
+        """Run a turn to its end, learning included; or report it again, as `stream` does."""
         report: TurnReport | None = None
-        async for event in self.stream(key, text, authority=authority, memory=memory):
+        events = self.stream(
+            key, text, authority=authority, memory=memory, idempotency_key=idempotency_key
+        )
+        async for event in events:
             if isinstance(event, TurnDone):
                 report = event.report
         if report is None:
@@ -143,7 +159,7 @@ class Conversation:
     async def rollback(self, key: SessionKey, version: int) -> CommittedState:
         """Go back to a version's content, as a new version. Raises NotFoundError."""
         async with self._hold(key):
-            return await self._back.to_version(key, version)
+            return await self._rollback.to_version(key, version)
 
     async def undo(self, key: SessionKey, *, turn: int | None = None) -> CommittedState:
         """Take the last turn back. Raises NotFoundError when there is none.
@@ -152,21 +168,23 @@ class Conversation:
         for twice; raises ConflictError otherwise.
         """
         async with self._hold(key):
-            return await self._back.before_last_turn(key, turn)
+            return await self._rollback.before_last_turn(key, turn)
 
     async def reset(self, key: SessionKey) -> None:
         """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""
         async with self._hold(key):
-            await self._back.to_start(key)
+            was_there = await self._rollback.to_start(key) is not None
+        if was_there:
+            await self._life.was_reset(key)
 
     async def housekeep(self) -> int:
-        """Do the background work that is due, idle sessions included; how many jobs."""
+        """Summarise and offload what is due, idle sessions included; how many sessions."""
         return await self._life.housekeep()
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open.
 
-        With learning in the background, jobs are done too, until learning is stopped; also when
+        With learning in the background, its jobs are done too, until learning is stopped; also when
         the app of this process that did them is closed.
         """
         self.start_learning()
@@ -181,26 +199,21 @@ class Conversation:
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all that is held about a user; how much of what.
 
-        One that was cut short is finished in the background, or by the next process. Raises
-        SessionBusyError while a turn of the user runs, or StoreError when something is left, with
-        where it is.
+        All or nothing, files aside. Raises SessionBusyError while a turn of the user runs for too
+        long, or StoreError.
         """
-        return await self._life.erase(tenant)
-
-    async def residue(self, tenant: Tenant) -> dict[str, int]:
-        """Rows that name a user, by database and table; empty when nothing is held."""
-        return await self._life.residue(tenant)
+        return await self._users.erase_from(tenant)
 
     def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
         """All that is held about a user, record by record, each with its `kind`."""
-        return self._life.export(tenant)
+        return self._users.export_from(tenant)
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
         """Delete all that an app holds about a user, or every app; how much of what, by app.
 
         Raises StoreError as `erase` does.
         """
-        return await self._users.erase(user, self._life, app=app)
+        return await self._users.erase(user, app=app)
 
     def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """All that an app holds about a user, or every app; a record `user` begins each."""
@@ -209,8 +222,8 @@ class Conversation:
     async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> bool:
         """Delete one session with its journal, evidence and artifacts; whether there was any.
 
-        With `keep_notes`, the user's consent, what long-term memory extracts of it stays. One
-        that failed half-way may be repeated.
+        With `keep_notes`, the user's consent, what long-term memory extracts of it stays. All or
+        nothing, files aside.
         """
         async with self._hold(key):
             return await self._life.forget(key, keep_notes=keep_notes)
@@ -272,7 +285,7 @@ class Conversation:
         # The last that is pushed is closed first; one that fails leaves none of the others open.
         async with AsyncExitStack() as closing:
             closing.push_async_callback(self._container.close)
-            if isinstance(self._sessions, BoundedSessions):
+            if isinstance(self._sessions, SqlSessionService):
                 closing.push_async_callback(self._sessions.close)
             if isinstance(self._app.root_agent, BoundedTurn):
                 closing.push_async_callback(self._app.root_agent.close)
@@ -295,28 +308,33 @@ class Conversation:
     async def _run(
         self,
         key: SessionKey,
-        text: str,
+        request: TurnRequest,
         state: dict[str, str],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         root = self._app.root_agent
         try:
-            known = await is_known(self._sessions, key)
-            # ADK writes the words of a turn before its agent can hold the session.
-            async with root.ahead(key) if isinstance(root, BoundedTurn) else nullcontext():
-                await begin_session(self._sessions, key, known=known)
-                if isinstance(root, BoundedTurn):
-                    root.records.listen(key, queue.put_nowait)
-                async for _ in self._runner.run_async(
-                    user_id=key.user,
-                    session_id=key.session,
-                    new_message=types.Content(role="user", parts=[types.Part(text=text)]),
-                    state_delta=dict(state),
-                    run_config=_RUN_CONFIG,
-                ):
-                    pass
+            await begin_session(self._sessions, key)
+            if isinstance(root, BoundedTurn):
+                root.records.request(key, request)
+            async for _ in self._runner.run_async(
+                user_id=key.user,
+                session_id=key.session,
+                new_message=types.Content(role="user", parts=[types.Part(text=request.text)]),
+                state_delta=dict(state),
+                run_config=_RUN_CONFIG,
+            ):
+                pass
         except SessionNotFoundError as error:
             raise session_gone(key) from error
+        except RuntimeError as error:
+            # ADK wraps what a plugin raises.
+            if isinstance(error.__cause__, TurnRepeated):
+                queue.put_nowait(await repeated_event(self._container, key, error.__cause__.kept))
+            elif isinstance(error.__cause__, AccAceError):
+                raise error.__cause__ from None
+            else:
+                raise
         finally:
             queue.put_nowait(None)
         if not isinstance(root, BoundedTurn):

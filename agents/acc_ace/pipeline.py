@@ -5,40 +5,42 @@ path there is in docs/adr/0003-sequential-agent.md.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from google.adk.agents import BaseAgent, SequentialAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 from pydantic import BaseModel
 
-from acc_ace.adk_completion import StructuredAgent
-from acc_ace.background import BackgroundLearning
-from acc_ace.prompts import Prompts, load_prompts
-from acc_ace.stages.compressor import Compressor
-from acc_ace.stages.curator import CuratorModel, PlaybookUpdater
-from acc_ace.stages.generator import Generator
-from acc_ace.stages.historian import Historian
-from acc_ace.stages.initializer import StateInitializer
-from acc_ace.stages.qualifier import Qualifier
-from acc_ace.stages.recaller import Recaller
-from acc_ace.stages.reflector import ReflectorModel, TagBullet
-from acc_ace.stages.scheduler import Scheduler
-from acc_ace.stages.stage import ContentlessStage
-from acc_ace.tools import build_tools
-from acc_ace.turn import BoundedTurn
-from acc_ace.turn_record import TurnRecords
-from config import ROLES, Role
-from core.container import Container
-from core.models.factory import build_model
-from core.models.resilient import ResilientLlm
-from core.models.token_counting import token_counter
-from schemas.ccs import CompressedCognitiveState
-from schemas.delta import DeltaBatch
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.adk.adk_completion import StructuredAgent
+from acc_ace.adk.background_learning import BackgroundLearning
+from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
+from acc_ace.adk.stages.compressor import Compressor
+from acc_ace.adk.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.adk.stages.generator import Generator
+from acc_ace.adk.stages.history_loader import HistoryLoader
+from acc_ace.adk.stages.initializer import StateInitializer
+from acc_ace.adk.stages.qualifier import Qualifier
+from acc_ace.adk.stages.recaller import Recaller
+from acc_ace.adk.stages.reflector import ReflectorModel, TagBullet
+from acc_ace.adk.stages.scheduler import Scheduler
+from acc_ace.adk.stages.stage import ContentlessStage
+from acc_ace.adk.tools import build_tools
+from acc_ace.config import ROLES, Role
+from acc_ace.container import Container
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.models.token_counter import token_counter
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.tenancy import OWN_APP
+from acc_ace.turn.prompts import Prompts, load_prompts
+from acc_ace.turn.stage_order import check_order
+from acc_ace.turn.turn_record import TurnRecords
 
-APP_NAME = "acc_ace"
+APP_NAME = OWN_APP
 
 _SCHEMAS: dict[Role, type[BaseModel]] = {
     "qualifier": RelevanceBatch,
@@ -48,9 +50,26 @@ _SCHEMAS: dict[Role, type[BaseModel]] = {
 }
 
 
+class RootAgent(BoundedTurn):
+    """The bounded turn as this app's root: ADK reads an app's name from the folder of the class."""
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        pipeline: BaseAgent,
+        models: Mapping[Role, BaseLlm],
+        *,
+        learning: BackgroundLearning | None,
+        after: Sequence[ContentlessStage],
+    ) -> None:
+        super().__init__(container, records, pipeline, models, learning=learning, after=after)
+
+
 def build_app(container: Container, models: Mapping[Role, BaseLlm] | None = None) -> App:
     """The ADK app; `models` replaces the models of the settings, role by role."""
-    return App(name=APP_NAME, root_agent=build_pipeline(container, models))
+    root = build_pipeline(container, models)
+    return App(name=APP_NAME, root_agent=root, plugins=[SessionPlugin()])
 
 
 def build_pipeline(
@@ -73,16 +92,19 @@ def build_pipeline(
             settings=container.settings.agent(role),
         )
 
-    stages: list[BaseAgent] = [
+    history = HistoryLoader(
+        container, prompts.generator_messages, token_counter(chosen["generator"])
+    )
+    turn: list[ContentlessStage | Generator] = [
         StateInitializer(container, records),
         Recaller(container, records),
         Qualifier(container, records, structured("qualifier"), prompts.qualifier),
-        Compressor(container, records, structured("compressor"), prompts.compressor),
-        Historian(
-            container, records, prompts.generator_messages, token_counter(chosen["generator"])
+        Compressor(
+            container, records, structured("compressor"), prompts.compressor, history=history
         ),
         _generator(container, records, chosen["generator"], prompts),
     ]
+    stages: list[BaseAgent] = [*turn]
     after: tuple[ContentlessStage, ...] = ()
     if container.settings.learning == "inline":
         after = (
@@ -97,8 +119,9 @@ def build_pipeline(
         learning = BackgroundLearning(container, models=models)
         after = (Scheduler(container, records, learning),)
         stages += after
+    check_order([*turn, *after])
     pipeline = sequence("pipeline", *stages, description="One bounded turn.")
-    return BoundedTurn(container, records, pipeline, chosen, learning=learning, after=after)
+    return RootAgent(container, records, pipeline, chosen, learning=learning, after=after)
 
 
 def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:

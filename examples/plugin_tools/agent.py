@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
+from acc_ace.config import settings
 from acc_ace.plugin import BoundedMemoryPlugin
-from config import settings
-from core.domain.arithmetic import evaluate
+from acc_ace.text.arithmetic import evaluate
 
 
 def calculate(expression: str) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config import Settings
+from acc_ace.config import Settings
 from tests.fakes.postgres_server import PostgresServer
 
 Make = Callable[..., Settings]

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.ports.learning_queue import LearningQueue
-from schemas.learning_job import JobState, QueuedLearning
-from schemas.playbook import DeltaRecord
-from schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.learning_job import JobState, QueuedLearning
+from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.learning_budget import HOUR, budget_wait_s, tokens_spent
-from core.domain.pressure import Pressure
-from core.errors import InputError, NotFoundError
-from schemas.learning_job import Attempt, JobState, LearningJob
-from schemas.tenancy import SessionKey
+from acc_ace.errors import InputError, NotFoundError
+from acc_ace.learning.learning_budget import HOUR, budget_wait_s, tokens_spent
+from acc_ace.schemas.learning_job import Attempt, JobState, LearningJob
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.load_monitor import Pressure
 from tests.background.conftest import Make
 from tests.background.learners import KEY, conversation, lessons, queue_of, reached, settled
 from tests.background.test_killed_workers import opened, seed
@@ -58,6 +58,7 @@ def test_learning_waits_after_a_rate_limit_and_while_many_turns_run() -> None:
     assert pressure.turns == 0
 
 
+@pytest.mark.soak
 async def test_over_the_budget_jobs_wait_and_none_is_lost(make_sqlite: Make) -> None:
     async with conversation(make_sqlite(tokens_per_hour=1, workers=1)) as talk:
         await talk.turn(KEY, "db-01 is down.")
@@ -76,6 +77,7 @@ async def test_over_the_budget_jobs_wait_and_none_is_lost(make_sqlite: Make) -> 
         assert len(await lessons(talk.container)) == 2
 
 
+@pytest.mark.soak
 async def test_learning_steps_back_for_answers(make_sqlite: Make) -> None:
     async with conversation(make_sqlite(most_turns=1)) as talk:
         pressure = talk.container.pressure

@@ -1,26 +1,17 @@
 """PostgreSQL goes away and comes back: jobs wait, and are done."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from config import Settings
-from core.adapters.open_learning import open_learning_queue
-from core.errors import StoreError
-from schemas.learning_job import JobState
+from acc_ace.config import Settings
+from acc_ace.errors import StoreError
+from acc_ace.learning.create_learning_queue import open_learning_queue
+from acc_ace.schemas.learning_job import JobState
 from tests.background.conftest import QUICK
 from tests.background.learners import settled
 from tests.background.test_killed_workers import opened, seed, worker
-from tests.fakes.postgres_server import PostgresServer
-
-
-@pytest.fixture
-def running(postgres: PostgresServer) -> Iterator[PostgresServer]:
-    """The server, running again after a test that ended it."""
-    yield postgres
-    postgres.stop()
-    postgres.start()
+from tests.fakes.postgres_server import OwnPostgresServer
 
 
 def settings_of(url: str, folder: Path) -> Settings:
@@ -34,8 +25,9 @@ def settings_of(url: str, folder: Path) -> Settings:
     )
 
 
+@pytest.mark.soak
 async def test_jobs_outlive_a_restart_of_the_database(
-    running: PostgresServer, tmp_path: Path
+    running: OwnPostgresServer, tmp_path: Path
 ) -> None:
     settings = settings_of(running.new_database(), tmp_path)
     async with opened(settings) as (stores, queue):

@@ -8,21 +8,21 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from config import ROLES, Settings
-from core.adapters.dbos_database import dbos_database
-from core.adapters.dbos_queue import DbosLearningQueue
-from core.adapters.open_learning import open_learning_queue
-from core.bootstrap import build_container
-from core.errors import StoreError
-from core.ports.learning_queue import LearningQueue
-from schemas.learning_job import JobState, LearningJob, QueuedLearning
+from acc_ace.errors import StoreError
+from acc_ace.learning.create_learning_queue import open_learning_queue
+from acc_ace.learning.dbos_database import dbos_database
+from acc_ace.learning.dbos_queue import DbosLearningQueue
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.learning_job import JobState, LearningJob, QueuedLearning
 from tests.background.conftest import QUICK
 from tests.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
 
-NEVER_S = 40.0
+NEVER_S = 90.0
 """What waits that long for a silent server hangs."""
 
 MANY = 40
@@ -70,6 +70,7 @@ def job(turn: int) -> LearningJob:
     )
 
 
+@pytest.mark.soak
 async def test_turns_end_and_are_learnt_from_when_the_connections_went_silent(
     settings: Settings, proxy: StallingProxy
 ) -> None:
@@ -105,6 +106,7 @@ class AwayAtFirst(DbosLearningQueue):
         return await super().get(job_id)
 
 
+@pytest.mark.soak
 async def test_a_job_that_cannot_be_read_as_it_begins_is_done_later(settings: Settings) -> None:
     container = build_container(settings)
     jobs = AwayAtFirst(dbos_database(settings), settings.background, container.clock)
@@ -119,6 +121,7 @@ async def test_a_job_that_cannot_be_read_as_it_begins_is_done_later(settings: Se
     await jobs.close()
 
 
+@pytest.mark.soak
 async def test_jobs_of_a_server_that_went_silent_are_refused_and_hold_up_nothing_else(
     queue: LearningQueue, settings: Settings, proxy: StallingProxy
 ) -> None:
@@ -136,6 +139,7 @@ async def test_jobs_of_a_server_that_went_silent_are_refused_and_hold_up_nothing
     assert "ACC_ACE_DATABASE_WAIT_S" in told
 
 
+@pytest.mark.soak
 async def test_a_job_that_was_refused_is_not_kept_later_and_may_be_submitted_again(
     queue: LearningQueue, settings: Settings
 ) -> None:

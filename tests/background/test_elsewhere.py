@@ -2,10 +2,11 @@
 
 import asyncio
 
+import pytest
 from google.adk.agents import LlmAgent
 
-from schemas.learning_job import JobState
-from schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.schemas.learning_job import JobState
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
 from tests.background.conftest import Make
 from tests.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -27,6 +28,7 @@ async def test_the_plugin_learns_in_the_background_too(make_sqlite: Make) -> Non
     await desk.container.close()
 
 
+@pytest.mark.soak
 async def test_learning_steps_back_for_turns_under_the_plugin(make_sqlite: Make) -> None:
     gates = [Gate(), Gate()]
     llm = ScriptedLlm(model="scripted/desk").on("generator", "Noted.", *gates, "Noted.")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.app import app
-from config import Settings
-from core.errors import AccAceError, InputError, NotFoundError
-from core.ports.learning_queue import LearningQueue
-from schemas.learning_job import JobState
+from acc_ace.cli.app import app
+from acc_ace.config import Settings
+from acc_ace.errors import AccAceError, InputError, NotFoundError
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.learning_job import JobState
 from tests.background.test_killed_workers import opened, seed, worker
 
 
@@ -73,9 +73,9 @@ def test_a_job_is_shown_done_again_and_forgotten(settings: Settings) -> None:
     assert shown.exit_code == 0
     assert "of session killed" in shown.stdout
     assert "shed: queue_full" in shown.stdout
-    assert "will be done again" in run("retry", shed).stdout
+    assert "will be retried" in run("retry", shed).stdout
     assert sorted(states(settings)) == [JobState.SHED, JobState.WAITING, JobState.WAITING]
-    assert "its turn is not learned from" in run("drop", shed).stdout
+    assert "its turn will not be learned from" in run("drop", shed).stdout
     assert isinstance(error_of(run("show", shed)), NotFoundError)
 
 
@@ -84,7 +84,7 @@ def test_a_done_job_is_forgotten_and_what_it_taught_stays(settings: Settings) ->
         assert child.communicate(timeout=120)[0].splitlines()[-1:] == ["idle"]
     done = str(listed("--state", "done")[0]["id"])
     told = run("drop", done).stdout
-    assert "what it taught the playbook stays" in told
+    assert "its lessons stay in the playbook" in told
     assert "not learned from" not in told
 
 

@@ -5,10 +5,10 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy.engine import make_url
 
-from config import Settings
-from core.adapters.dbos_database import dbos_database
-from core.adapters.open_learning import open_learning_queue
-from core.adapters.postgres_database import PostgresDatabase
+from acc_ace.config import Settings
+from acc_ace.learning.create_learning_queue import open_learning_queue
+from acc_ace.learning.dbos_database import dbos_database
+from acc_ace.storage.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
 
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import ModelRefused
-from schemas.learning_job import JobState
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
+from acc_ace.errors import ModelRefused
+from acc_ace.schemas.learning_job import JobState
+from acc_ace.server.app import create_app
 from tests.background.conftest import Make
 from tests.background.learners import lesson, queue_of, reached, settled
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -10,19 +10,20 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from config import Settings
-from core.adapters.open_learning import open_learning_queue
-from core.adapters.open_stores import open_stores
-from core.adapters.stores import Stores
-from core.ports.learning_queue import LearningQueue
-from schemas.learning_job import JobState, LearningJob
-from schemas.tenancy import PlaybookScope, SessionKey
+import pytest
+
+from acc_ace.config import Settings
+from acc_ace.learning.create_learning_queue import open_learning_queue
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.learning_job import JobState, LearningJob
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.stores import Stores
 from tests.background.conftest import Make
 from tests.contract.values import entry, interaction
 from tests.e2e.processes import ROOT, environment
 from tests.fakes.clock import FixedClock
 
-KILLS = 20
 JOBS_A_KILL = 4
 KEY = SessionKey("acc_ace", "ops", "killed")
 SUBJECTS = ("boats", "trains", "violins", "volcanoes", "bread", "glaciers", "moths", "lasers")
@@ -30,11 +31,14 @@ PLACES = ("Oslo", "Lima", "Kyoto", "Cairo", "Perth", "Quebec", "Tunis", "Hanoi",
 VERBS = ("paint", "count", "repair", "weigh", "photograph")
 
 
-async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(make: Make) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
+async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(
+    make: Make, kills: int
+) -> None:
     settings, rng = make(tries=20, workers=3), random.Random(5)
     async with opened(settings) as (stores, queue):
         turns, killed_at_work = 0, 0
-        for _ in range(KILLS):
+        for _ in range(kills):
             await seed(stores, queue, first=turns + 1, count=JOBS_A_KILL)
             turns += JOBS_A_KILL
             with worker(settings) as child:
@@ -55,7 +59,7 @@ async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(make
         assert Counter(record.job for record in records) == {job.id: 1 for job in jobs}
         current = await stores.playbooks.load(scope)
         assert current.playbook == await stores.playbooks.replay(scope)
-        assert killed_at_work >= KILLS // 2, "the workers were hardly ever killed at work"
+        assert killed_at_work >= kills // 2, "the workers were hardly ever killed at work"
 
 
 @asynccontextmanager

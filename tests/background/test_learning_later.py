@@ -4,8 +4,8 @@ import threading
 
 from google.adk.models.llm_request import LlmRequest
 
-from core.errors import ModelRefused, ModelUnavailable
-from schemas.learning_job import JobState
+from acc_ace.errors import ModelRefused, ModelUnavailable
+from acc_ace.schemas.learning_job import JobState
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,

@@ -5,7 +5,7 @@ import logging
 import pytest
 from google.adk.tools.tool_context import ToolContext
 
-from config import Settings
+from acc_ace.config import Settings
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import Talk
 

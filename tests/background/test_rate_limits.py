@@ -1,8 +1,8 @@
 """A 429 that a turn gets makes learning wait, over real HTTP."""
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import AgentSettings, Settings
 from acc_ace.conversation import Conversation
-from config import AgentSettings, Settings
-from core.bootstrap import build_container
 from tests.background.learners import KEY
 from tests.fakes.fake_openai import fake_openai, http_error, says
 

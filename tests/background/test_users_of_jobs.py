@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from core.errors import StoreError
+from acc_ace.errors import StoreError
 from tests.background.conftest import Make
 from tests.background.learners import KEY, conversation, queue_of, settled
 
@@ -21,6 +21,7 @@ async def test_the_apps_of_a_users_jobs_are_known_until_they_are_erased(make: Ma
         assert await queue.apps(KEY.user) == set()
 
 
+@pytest.mark.soak
 async def test_erased_jobs_that_a_backup_still_reads_are_told_and_gone_the_next_time(
     make_sqlite: Make,
 ) -> None:

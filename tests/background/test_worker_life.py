@@ -11,12 +11,12 @@ import pytest
 from dbos import DBOS
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.errors import ConfigError, ModelRefused, StoreError
-from schemas.feedback import Judgement
-from schemas.learning_job import JobState
+from acc_ace.errors import ConfigError, ModelRefused, StoreError
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.learning_job import JobState
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,
@@ -29,6 +29,7 @@ from tests.background.learners import (
     reached,
     settled,
 )
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 
 
@@ -73,6 +74,7 @@ async def test_a_stopped_worker_leaves_no_thread_behind(make_sqlite: Make) -> No
         assert not [name for name in left if "learning" in name or "dbos" in name], left
 
 
+@pytest.mark.soak
 async def test_learning_can_be_stopped_and_started_again(make_sqlite: Make) -> None:
     began = threading.Event()
     llm = thinking(began).on("reflector", {"key_insight": "x"}).on("curator", lesson)
@@ -98,6 +100,7 @@ async def two_apps(settings: Settings, llm: ScriptedLlm) -> AsyncIterator[list[C
         await second.stop_learning()
 
 
+@pytest.mark.soak
 async def test_an_app_goes_on_with_the_jobs_when_the_one_that_did_them_ends(make: Make) -> None:
     began = threading.Event()
     async with two_apps(hasty(make()), thinking(began)) as (first, second):
@@ -112,6 +115,7 @@ async def test_an_app_goes_on_with_the_jobs_when_the_one_that_did_them_ends(make
         assert job.state is JobState.DONE
 
 
+@pytest.mark.soak
 async def test_keeping_house_goes_on_with_the_jobs_that_another_app_has_left(
     make_sqlite: Make,
 ) -> None:
@@ -126,6 +130,7 @@ async def test_keeping_house_goes_on_with_the_jobs_that_another_app_has_left(
         assert job.state is JobState.DONE
 
 
+@pytest.mark.soak
 async def test_a_worker_that_waits_for_another_one_to_end_can_be_stopped(
     make_sqlite: Make,
 ) -> None:
@@ -174,11 +179,11 @@ async def test_one_process_learns_over_one_place_only(make_sqlite: Make, tmp_pat
         talk.start_learning()
         elsewhere = make_sqlite().model_copy(update={"data_dir": tmp_path / "elsewhere"})
         async with conversation(elsewhere) as other:
-            with pytest.raises(ConfigError, match="in the background already"):
+            with pytest.raises(ConfigError, match="already runs background learning"):
                 other.start_learning()
             report = await other.turn(KEY, "db-01 is down.")
             assert report.answer == "ok"
-            assert any("in the background already" in warning for warning in report.warnings)
+            assert any("already runs background learning" in warning for warning in report.warnings)
 
 
 async def test_a_process_that_uses_dbos_for_something_else_keeps_it(
@@ -200,7 +205,7 @@ async def test_a_process_that_uses_dbos_for_something_else_keeps_it(
 
 
 async def test_a_missing_extra_is_named(make_sqlite: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("core.adapters.dbos_database", "core.adapters.dbos_queue"):
+    for module in ("acc_ace.learning.dbos_database", "acc_ace.learning.dbos_queue"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "dbos", None)
     with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[background\]'"):
@@ -234,7 +239,7 @@ async def test_erasing_a_user_takes_the_jobs_along(make: Make) -> None:
         assert await queue.residue(KEY.tenant)
         erased = await talk.erase(KEY.tenant)
         assert erased["jobs"] == 1
-        assert await talk.residue(KEY.tenant) == {}
+        assert await residue(talk.container, KEY.tenant) == {}
         assert [job.job and job.job.user for job in await queue.list()] == ["aiko"]
     if settings.store == "sqlite":
         left = (settings.data_dir / "jobs.db").read_bytes()
@@ -243,6 +248,7 @@ async def test_erasing_a_user_takes_the_jobs_along(make: Make) -> None:
         assert b"aiko" in left
 
 
+@pytest.mark.soak
 async def test_erasing_finds_jobs_of_a_time_when_learning_was_in_the_background(
     make: Make,
 ) -> None:
@@ -251,7 +257,7 @@ async def test_erasing_finds_jobs_of_a_time_when_learning_was_in_the_background(
         await settled(queue_of(talk.container), jobs=1)
     async with conversation(make().model_copy(update={"learning": "inline"})) as talk:
         assert (await talk.erase(KEY.tenant))["jobs"] == 1
-        assert await talk.residue(KEY.tenant) == {}
+        assert await residue(talk.container, KEY.tenant) == {}
 
 
 async def test_a_lesson_on_its_way_is_not_committed_for_an_erased_user(make: Make) -> None:
@@ -270,7 +276,7 @@ async def test_a_lesson_on_its_way_is_not_committed_for_an_erased_user(make: Mak
         erased.set()
         await talk.stop_learning()
         assert await log(talk.container) == []
-        assert await talk.residue(KEY.tenant) == {}
+        assert await residue(talk.container, KEY.tenant) == {}
 
 
 async def test_feedback_is_learnt_from_in_the_background(make_sqlite: Make) -> None:

@@ -10,21 +10,20 @@ import asyncio
 import json
 from contextlib import suppress
 
-from acc_ace.prompts import load_prompts
-from config import load_settings
-from core.adapters.clock import SystemClock
-from core.adapters.open_artifacts import open_artifacts
-from core.adapters.open_learning import open_learning_queue, open_learning_worker
-from core.adapters.open_stores import open_stores
-from core.adapters.separate_erasure import SeparateErasure
-from core.container import Container
-from core.domain.learning_budget import Meter
-from core.domain.prompt import Prompt
-from core.errors import StoreError
-from core.ports.completion import Reply
-from core.turn.learning import Roles
-from core.turn.learning_job import Learner
-from schemas.learning_job import JobState, LearningJob, LearningOutcome
+from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.config import load_settings
+from acc_ace.container import Container
+from acc_ace.errors import StoreError
+from acc_ace.learning.create_learning_queue import open_learning_queue, open_learning_worker
+from acc_ace.learning.job_execution import Learner
+from acc_ace.learning.learning_budget import Meter
+from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.system_clock import SystemClock
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.completion import Reply
+from acc_ace.turn.learning_step import Roles
+from acc_ace.turn.prompts import load_prompts
 from tests.fakes.default_replies import read_tagged
 
 _THINKS_S = 0.02
@@ -62,8 +61,10 @@ def container() -> Container:
         playbooks=stores.playbooks,
         lock=stores.lock,
         directory=stores.directory,
-        jobs=stores.jobs,
-        erasure=stores.erasure or SeparateErasure(stores),
+        database=stores.database,
+        unit_of_work=stores.unit_of_work,
+        tool_starts=stores.tool_starts,
+        erasure=stores.erasure,
         files=open_artifacts(settings),
         close=stores.close,
         learning=open_learning_queue(settings),

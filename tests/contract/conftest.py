@@ -1,4 +1,4 @@
-"""Every store, in memory, in SQLite and in PostgreSQL; all must behave alike."""
+"""Every store, in SQLite and in PostgreSQL; both must behave alike."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from google.adk.sessions import BaseSessionService
 
-from acc_ace.sessions import open_session_service
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
-from core.bootstrap import build_container
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.storage.create_stores import Stores, open_stores
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import place
 
@@ -22,7 +22,7 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Where the stores are, empty."""
     where: dict[str, Any] = {"data_dir": tmp_path / "data"}
@@ -42,10 +42,7 @@ async def stores(store_settings: Settings, clock: FixedClock) -> AsyncIterator[S
 async def other(
     stores: Stores, store_settings: Settings, clock: FixedClock
 ) -> AsyncIterator[Stores]:
-    """The same stores as another process sees them; in memory there is no other."""
-    if store_settings.store == "memory":
-        yield stores
-        return
+    """The same stores as another process sees them."""
     opened = open_stores(store_settings, clock)
     yield opened
     await opened.close()

@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Any, Protocol
 
-from core.domain.playbook_changes import Author
-from core.ports.playbook_store import PlaybookStore
-from schemas.bullet import Origin
-from schemas.delta import DeltaStatus
-from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from schemas.tenancy import PlaybookScope
+from acc_ace.playbook.playbook_merge import Author
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.bullet import Origin
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
 from tests.contract.values import record
 from tests.fakes.clock import START
 

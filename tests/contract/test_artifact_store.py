@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.domain.tokens import estimate_tokens
-from schemas.artifact import Recall
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.artifact import Recall
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.create_stores import Stores
+from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import (
     KEY,
     OTHER_APP,

@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.errors import InputError
-from schemas.artifact import Recall
-from schemas.interaction import ToolResult
-from schemas.job import Job, JobKind
-from schemas.tenancy import SessionKey
+from acc_ace.errors import InputError
+from acc_ace.schemas.artifact import Recall
+from acc_ace.schemas.interaction import ToolResult
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import (
     KEY,
     OTHER_USER,
@@ -159,18 +158,6 @@ async def test_turns_stay_in_their_order_when_the_clock_runs_backwards(stores: S
     assert [item.turn for item in await stores.evidence.list(KEY)] == [3, 2, 1]
     future = asking("option", before=START - timedelta(days=2, hours=12))
     assert ids(await stores.artifacts.recall(future)) == ["s-1-t3"]
-
-
-async def test_a_job_put_off_by_a_clock_that_was_ahead_is_done_now(stores: Stores) -> None:
-    ahead = START + timedelta(days=2)
-    job = Job.of(JobKind.OFFLOAD, KEY, at=ahead)
-    await stores.jobs.enqueue(job)
-    claimed = await stores.jobs.claim(now=ahead, lease_s=60)
-    assert claimed is not None
-    again = await stores.jobs.claim(now=START, lease_s=60)
-    assert again is not None
-    assert (again.id, again.tries) == (job.id, 2)
-    assert await stores.jobs.claim(now=START + timedelta(seconds=59), lease_s=60) is None
 
 
 async def test_words_said_after_an_offload_are_offloaded_whatever_the_clock_says(

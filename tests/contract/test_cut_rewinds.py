@@ -10,26 +10,29 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from core.adapters.adk_session import BoundedSessionService
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.storage.sqlite.database import SqliteDatabase
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s1"}
 STATE = {"cart": "begun"}
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[BoundedSessionService]:
-    opened = BoundedSessionService(tmp_path / "sessions.db", recent_events=50)
+async def service(tmp_path: Path) -> AsyncIterator[SqlSessionService]:
+    opened = SqlSessionService(
+        SqliteDatabase(tmp_path / "sessions.db"), owns_database=True, recent_events=50
+    )
     yield opened
     await opened.close()
 
 
-async def append(service: BoundedSessionService, event: Event) -> None:
+async def append(service: SqlSessionService, event: Event) -> None:
     session = await service.get_session(**HERE, config=None)
     assert session is not None
     await service.append_event(session, event)
 
 
-async def begin(service: BoundedSessionService) -> None:
+async def begin(service: SqlSessionService) -> None:
     """A session whose one turn changed its state."""
     await service.create_session(**HERE, state=dict(STATE))
     changed = EventActions(state_delta={"cart": "changed"})
@@ -38,7 +41,7 @@ async def begin(service: BoundedSessionService) -> None:
 
 
 async def test_a_rewind_that_is_cancelled_at_any_time_has_happened_whole_or_not_at_all(
-    service: BoundedSessionService,
+    service: SqlSessionService,
 ) -> None:
     seen: set[bool] = set()
     for pauses in range(2_000):

@@ -6,13 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.adapters.cached_text import stamp_of
-from core.adapters.json_codec import encode
-from core.container import Container
-from core.domain.session_record import begun_anew
-from core.errors import CorruptStoreError
-from schemas.memory import Summary
-from schemas.tenancy import SessionKey
+from acc_ace.container import Container
+from acc_ace.errors import CorruptStoreError
 from tests.contract.test_session_directory import later
 from tests.contract.values import KEY
 from tests.fakes.clock import START
@@ -71,26 +66,6 @@ async def test_hundreds_of_damaged_records_do_not_end_the_list(
     assert await listed(stores, limit=5) == ["s229", "s1", "s0"]
 
 
-@pytest.mark.parametrize("body", DAMAGED)
-async def test_a_damaged_record_is_said_to_be_damaged_by_its_stamp(
-    place: Place, stores: Container, body: str
-) -> None:
-    await begin(stores, 1)
-    damage(place, "s0", body=body)
-    with pytest.raises(CorruptStoreError, match="s0"):
-        await stores.directory.stamp(KEY._replace(session="s0"))
-
-
-async def test_a_record_with_half_a_surrogate_pair_has_a_stamp(stores: Container) -> None:
-    key: SessionKey = KEY
-    opened = await stores.directory.open(key, at=START, memory="summary")
-    summary = Summary(content="half \ud83d", through_turn=4, session_began=START, created_at=START)
-    await stores.directory.summarise(key, summary)
-    record = await stores.directory.find(key)
-    assert record == opened.model_copy(update={"summary": summary})
-    assert await stores.directory.stamp(key) == stamp_of(encode(record))
-
-
 async def test_no_log_nor_trace_of_a_damaged_record_holds_its_words(
     place: Place, stores: Container, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -106,17 +81,3 @@ async def test_no_log_nor_trace_of_a_damaged_record_holds_its_words(
         await stores.directory.find(key)
     for told in (caplog.text, *traceback.format_exception(raised.value)):
         assert SECRET not in told
-
-
-@pytest.mark.parametrize("body", DAMAGED)
-async def test_a_record_takes_the_place_of_a_damaged_one(
-    place: Place, stores: Container, body: str
-) -> None:
-    await begin(stores, 1)
-    key = KEY._replace(session="s0")
-    damage(place, "s0", body=body)
-    record = begun_anew("s0", at=START, memory="acc", notes=["n-1", "n-2"], left=["n-1"])
-    await stores.directory.renew(key, record)
-    assert await stores.directory.find(key) == record
-    assert (record.notes, record.notes_left) == (["n-1", "n-2"], ["n-1"])
-    assert await stores.directory.names(KEY.tenant) == ["s0"]

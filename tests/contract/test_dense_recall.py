@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
-from core.domain.vectors import Vector
-from core.errors import EmbedderError
-from schemas.artifact import Recall
-from schemas.recall_weights import RecallWeights
+from acc_ace.config import Settings
+from acc_ace.errors import EmbedderError
+from acc_ace.schemas.artifact import Recall
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.text.dense_vectors import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled
@@ -24,7 +24,7 @@ def embedder() -> TopicEmbedder:
     return TopicEmbedder()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     where: dict[str, Any] = {"data_dir": tmp_path / "data"}
     if request.param == "postgres":
@@ -134,8 +134,6 @@ async def test_what_is_near_and_old_enough_is_found_behind_much_that_is_newer(
 async def test_the_first_question_of_a_process_finds_what_later_ones_find(
     library: Stores, settings: Settings
 ) -> None:
-    if settings.store == "memory":
-        pytest.skip("memory is of one process")
     embedder = TopicEmbedder()
     other = open_stores(settings, FixedClock(), embedder)
     assert embedder.dimension is None
@@ -193,8 +191,6 @@ async def test_an_end_of_a_long_text_is_near_too(stores: Stores) -> None:
 async def test_another_process_sees_new_vectors(
     library: Stores, settings: Settings, embedder: TopicEmbedder
 ) -> None:
-    if settings.store == "memory":
-        pytest.skip("memory is of one process")
     other = open_stores(settings, FixedClock(), embedder)
     await other.artifacts.recall(asking("feline"))
     await library.artifacts.add([artifact("second", "Another feline."), artifact("third", "rain")])
@@ -206,8 +202,6 @@ async def test_another_process_sees_new_vectors(
 async def test_another_model_has_everything_embedded_again(
     library: Stores, settings: Settings
 ) -> None:
-    if settings.store == "memory":
-        pytest.skip("memory is of one process, which has one embedder")
     newer = TopicEmbedder(model="test/newer", dimension=96)
     other = open_stores(settings, FixedClock(), newer)
     before = await other.artifacts.recall(asking("the kitten"))
@@ -248,8 +242,6 @@ async def test_vectors_of_two_dimensions_are_never_compared(
     stores: Stores, settings: Settings, embedder: TopicEmbedder
 ) -> None:
     """Half of the store was embedded anew elsewhere, and this process learns of it only now."""
-    if settings.store == "memory":
-        pytest.skip("memory is of one process, which has one embedder")
     await stores.artifacts.add([artifact("old", "The kitten sleeps.", at=0)])
     await stores.artifacts.add([artifact(f"car {i}", "a vehicle", at=1 + i) for i in range(16)])
     await filled(stores)

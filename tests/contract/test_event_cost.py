@@ -3,12 +3,12 @@
 import asyncio
 from pathlib import Path
 
-import aiosqlite
 from google.adk.events import Event
-from google.adk.sessions.sqlite_session_service import CREATE_SCHEMA_SQL
 
-from core.adapters.adk_session import BoundedSessionService
-from schemas.tenancy import SessionKey
+from acc_ace.adk.sessions.event_writes import write_events
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import text_content
 
 KEY = SessionKey("shop", "aiko", "s-1")
@@ -27,23 +27,14 @@ class _Steps:
 
 async def _steps(directory: Path, turns: int) -> dict[str, int]:
     """Steps of SQLite for what a turn asks of a session with so many turns behind it."""
-    service = BoundedSessionService(directory / f"{turns}.db", recent_events=20)
+    database = SqliteDatabase(directory / f"{turns}.db")
+    service = SqlSessionService(database, recent_events=20)
     await service.create_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
-    async with aiosqlite.connect(directory / f"{turns}.db") as connection:
-        await connection.executescript(CREATE_SCHEMA_SQL)
-        await connection.executemany(
-            "INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, "
-            "event_data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (event.id, *KEY, event.invocation_id, event.timestamp, event.model_dump_json())
-                for turn in range(turns)
-                for event in _turn(turn)
-            ],
-        )
-        await connection.commit()
+    events = [event for turn in range(turns) for event in _turn(turn)]
+    await database.write(lambda rows: write_events(rows, KEY, events, {}))
+    counter = _Steps()
+    await database.read(lambda rows: rows.connection.set_progress_handler(counter, 1))
     found: dict[str, int] = {}
-    async with service._get_db_connection() as connection:
-        await connection.set_progress_handler(counter := _Steps(), 1)
     session = await service.get_session(
         app_name=KEY.app, user_id=KEY.user, session_id=KEY.session, config=None
     )
@@ -54,8 +45,10 @@ async def _steps(directory: Path, turns: int) -> dict[str, int]:
     assert len(old) == 100
     found["old"], counter.taken = counter.taken, 0
     await service.delete_events(KEY, [event.id for event in old])
-    found["delete"] = counter.taken
-    await service.close()
+    found["delete"], counter.taken = counter.taken, 0
+    await service.append_event(session, _turn(turns)[0])
+    found["append"] = counter.taken
+    await database.close()
     return found
 
 

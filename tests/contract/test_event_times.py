@@ -5,9 +5,9 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 from google.genai import types
 
-from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.stores import Stores
-from core.errors import InputError
+from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.errors import InputError
+from acc_ace.storage.stores import Stores
 from tests.contract.values import KEY
 from tests.fakes.clock import START, FixedClock
 

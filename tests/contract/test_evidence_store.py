@@ -1,7 +1,7 @@
 """What every EvidenceStore promises."""
 
-from core.adapters.open_stores import Stores
-from schemas.interaction import Outcome, ToolCall, ToolResult
+from acc_ace.schemas.interaction import Outcome, ToolCall, ToolResult
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_APP, OTHER_SESSION, OTHER_USER, interaction
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
-from core.adapters.vector_filling import VectorFiller
-from core.domain.passages import PART_CHARS
-from core.domain.vectors import Vector
-from core.errors import EmbedderError, TextRefusedError
-from core.ports.vector_store import Embedded, Unembedded
+from acc_ace.config import Settings
+from acc_ace.errors import EmbedderError, TextRefusedError
+from acc_ace.memory.embedding_backfill import VectorFiller
+from acc_ace.memory.passages import PART_CHARS
+from acc_ace.memory.vector_store import Embedded, Unembedded
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.text.dense_vectors import Vector
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled
@@ -56,7 +56,7 @@ def embedder() -> _Stumbling:
     return _Stumbling()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 async def stores(
     request: pytest.FixtureRequest, tmp_path: Path, embedder: _Stumbling
 ) -> AsyncIterator[Stores]:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from core.container import Container
+from acc_ace.container import Container
 from tests.contract.values import KEY
 from tests.fakes.place import Place, place
 

@@ -14,11 +14,11 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.genai import types
 
 import services
-from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.file_artifacts import FileArtifacts
-from core.adapters.in_memory_files import InMemoryFiles
-from core.adapters.stores import Stores
-from core.errors import ConfigError, InputError
+from acc_ace.adk.file_artifacts import FileArtifacts
+from acc_ace.adk.in_memory_artifact_files import InMemoryFiles
+from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.errors import ConfigError, InputError
+from acc_ace.storage.stores import Stores
 from tests.contract.values import KEY, OTHER_USER, artifact
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -60,6 +60,26 @@ async def test_what_a_session_said_is_found(memory: ArtifactMemoryService) -> No
     assert best.author == "user"
     assert best.timestamp == START.isoformat()
     assert best.custom_metadata["why"] == ["words: vault, code", *best.custom_metadata["why"][1:]]
+
+
+async def test_a_memory_is_deleted_by_the_id_that_a_search_gave(
+    memory: ArtifactMemoryService, stores: Stores
+) -> None:
+    vault, lock = (
+        said("user", "The vault code is in the binder."),
+        said("user", "The vault has a lock."),
+    )
+    await memory.add_session_to_memory(talk(vault, lock))
+    await memory.add_session_to_memory(talk(vault, user=OTHER_USER.user))
+    (best, *_) = await found(memory, "where is the vault code")
+    await memory.delete_memory(**HERE, memory_id=best.id)
+    await memory.delete_memory(**HERE, memory_id=best.id)
+    left = await found(memory, "where is the vault code")
+    assert texts(left) == ["user: The vault has a lock."]
+    assert await stores.artifacts.count(KEY.tenant) == 1
+    assert len(await found(memory, "vault code", user_id=OTHER_USER.user)) == 1
+    with pytest.raises(InputError, match="deleted by its id"):
+        await memory.delete_memory(**HERE)
 
 
 async def test_a_memory_cut_to_its_match_is_still_by_who_said_it(
@@ -104,7 +124,7 @@ async def test_events_and_memories_can_be_added_alone(memory: ArtifactMemoryServ
 
 async def test_a_memory_with_an_odd_time_is_refused(memory: ArtifactMemoryService) -> None:
     content = types.Content(parts=[types.Part(text="x")])
-    with pytest.raises(InputError, match="'yesterday' is no time of ISO 8601"):
+    with pytest.raises(InputError, match="'yesterday' is not an ISO 8601 time"):
         await memory.add_memory(
             **HERE, memories=[MemoryEntry(content=content, timestamp="yesterday")]
         )

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.domain.playbook_changes import MOST_BRANCHES
-from core.errors import ConflictError, InputError, NotFoundError
-from schemas.delta import DeltaKind
-from schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.playbook.playbook_merge import MOST_BRANCHES
+from acc_ace.schemas.delta import DeltaKind
+from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.storage.create_stores import Stores
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, merge
 from tests.contract.values import record
 
@@ -148,7 +148,7 @@ async def test_names_and_numbers_of_branches_are_bounded(stores: Stores) -> None
             await stores.playbooks.fork(SHARED, name, by=BY)
     for number in range(MOST_BRANCHES):
         await stores.playbooks.fork(SHARED, f"trial-{number}", by=BY)
-    with pytest.raises(ConflictError, match="'trial-0' exists already"):
+    with pytest.raises(ConflictError, match="'trial-0' already exists"):
         await stores.playbooks.fork(SHARED, "trial-0", by=BY)
     with pytest.raises(InputError, match=f"has {MOST_BRANCHES} branches, which is the most"):
         await stores.playbooks.fork(SHARED, "one-more", by=BY)

@@ -7,10 +7,10 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import Stores
-from core.adapters.sqlite_database import DATABASE_FILE
-from core.errors import CorruptStoreError
+from acc_ace.config import Settings
+from acc_ace.errors import CorruptStoreError
+from acc_ace.storage.create_stores import Stores
+from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.contract.playbooks import BY, SHARED, add, archive
 
 # What is in memory cannot be reached from outside.

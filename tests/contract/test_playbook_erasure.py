@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.errors import ConflictError
-from schemas.bullet import Origin
-from schemas.tenancy import Tenant
+from acc_ace.errors import ConflictError
+from acc_ace.schemas.bullet import Origin
+from acc_ace.schemas.tenancy import Tenant
+from acc_ace.storage.create_stores import Stores
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold
 from tests.contract.values import record
 from tests.fakes.clock import START

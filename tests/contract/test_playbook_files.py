@@ -9,21 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
-from core.adapters.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
-from core.adapters.playbook_file_names import name_of
-from core.adapters.sqlite_database import DATABASE_FILE, SqliteDatabase
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.domain.playbook_formats.reading import read
-from core.errors import StoreError
-from schemas.delta import DeltaStatus
-from schemas.job import Job, JobKind
-from schemas.playbook import DeltaRecord, Playbook
-from schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from acc_ace.config import Settings
+from acc_ace.errors import StoreError
+from acc_ace.playbook.formats.playbook_reader import read
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
+from acc_ace.storage.playbooks.playbook_file_names import directories_of, name_of
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, restore
 from tests.contract.values import record
-from tests.fakes.clock import START, FixedClock
+from tests.fakes.clock import FixedClock
 
 pytestmark = pytest.mark.parametrize("store_settings", ["sqlite"], indirect=True)
 
@@ -121,7 +120,7 @@ async def test_a_process_that_died_before_it_wrote_is_caught_up_with(
     await add(stores, "one")
     # A process that follows nothing stands for one that was killed between commit and file.
     database = SqliteDatabase(store_settings.data_dir / DATABASE_FILE)
-    quiet = SqlitePlaybookStore(database)
+    quiet = SqlPlaybookStore(database)
     for content in ("two", "three"):
         stored = await quiet.load(SHARED)
         playbook, bullet = stored.playbook.add_bullet("rules", content)
@@ -210,13 +209,12 @@ async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None
     assert any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
     assert stores.erasure
     tenant = Tenant("shop", "aiko")
-    job = Job.of(JobKind.ERASE, SessionKey(*tenant, ""), at=START)
 
-    await stores.erasure.erase(tenant, job=job)
+    await stores.erasure.erase(tenant, held=[])
 
     assert not any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
     assert [bullet.content for bullet in current(files).bullets] == ["kept as well"]
-    assert "playbook_files" not in await stores.erasure.residue(tenant)
+    assert directories_of(files, tenant) == []
 
 
 async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_itself(
@@ -228,14 +226,14 @@ async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_it
     fresh = open_stores(store_settings, FixedClock())
     assert fresh.erasure
     tenant = Tenant("shop", "aiko")
-    await fresh.erasure.erase(tenant, job=Job.of(JobKind.ERASE, SessionKey(*tenant, ""), at=START))
+    await fresh.erasure.erase(tenant, held=[])
     await fresh.close()
     assert caplog.messages == []
     for name in ("shop", "shop@one", "shop@two"):
         assert [bullet.content for bullet in current(files, name).bullets] == ["kept"]
 
 
-async def test_files_that_cannot_be_erased_are_an_error_and_a_residue(
+async def test_files_that_cannot_be_erased_are_an_error(
     stores: Stores, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
@@ -243,12 +241,10 @@ async def test_files_that_cannot_be_erased_are_an_error_and_a_residue(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("core.adapters.playbook_export_files.remove_tree", refuse)
+    monkeypatch.setattr("acc_ace.storage.playbooks.playbook_export_files.remove_tree", refuse)
     with pytest.raises(StoreError, match=r"cannot be erased \(Permission denied\); remove that"):
         await stores.playbooks.erase(Tenant("shop", "aiko"))
-    assert stores.erasure
-    residue = await stores.erasure.residue(Tenant("shop", "aiko"))
-    assert residue == {"playbook_files": 1}
+    assert len(directories_of(files, Tenant("shop", "aiko"))) == 1
 
 
 async def test_two_processes_that_write_at_once_leave_the_newest(

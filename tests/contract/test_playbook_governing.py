@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.domain.playbook_formats.form import Form
-from core.domain.playbook_formats.reading import read
-from core.domain.playbook_formats.writing import write
-from core.errors import ConflictError, InputError, NotFoundError
-from core.turn.playbook_governing import MOST_IMPORTED, PlaybookGovernor
-from schemas.bullet import Bullet
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope
+from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.playbook.formats.file_form import Form
+from acc_ace.playbook.formats.playbook_reader import read
+from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.playbook.playbook_service import MOST_IMPORTED, PlaybookGovernor
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.create_stores import Stores
 from tests.fakes.clock import FixedClock
 
 SCOPE = PlaybookScope("shop")
@@ -101,7 +101,7 @@ async def test_a_held_operation_is_applied_once_or_dismissed(governor: PlaybookG
     assert await governor.held() == []
     assert await contents(governor) == ["Read the logs first."]
     for seq in (oldest.seq, newest.seq, 999):
-        with pytest.raises(NotFoundError, match="waits for a decision"):
+        with pytest.raises(NotFoundError, match="is pending review"):
             await governor.approve(seq)
 
 
@@ -177,7 +177,7 @@ async def test_no_change_by_hand_exceeds_a_budget(stores: Stores, clock: FixedCl
     await governor.apply(add("Drain the node first.", "Read the logs."))
     await governor.apply(remove("b-00001"))
     await governor.apply(add("Ask before a deploy."))
-    with pytest.raises(InputError, match="no room: playbook_bullets"):
+    with pytest.raises(InputError, match="over budget: playbook_bullets"):
         await governor.restore("b-00001")
     narrow = PlaybookGovernor(
         stores.playbooks,
@@ -186,7 +186,7 @@ async def test_no_change_by_hand_exceeds_a_budget(stores: Stores, clock: FixedCl
         limits=Limits(playbook_tokens=64, section_tokens=64),
         clock=clock,
     )
-    with pytest.raises(InputError, match="no room: playbook_tokens"):
+    with pytest.raises(InputError, match="over budget: playbook_tokens"):
         await narrow.edit(
             "b-00002", content="Read every log of the node and of its neighbours. " * 3
         )
@@ -320,7 +320,7 @@ async def test_a_number_that_no_operation_can_have_is_not_found(
     governor: PlaybookGovernor, seq: int
 ) -> None:
     for decide in (governor.approve, governor.dismiss):
-        with pytest.raises(NotFoundError, match="waits for a decision"):
+        with pytest.raises(NotFoundError, match="is pending review"):
             await decide(seq)
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.errors import ConflictError, NotFoundError
-from schemas.delta import DeltaKind, DeltaStatus
-from schemas.playbook import Playbook
+from acc_ace.errors import ConflictError, NotFoundError
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.storage.create_stores import Stores
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, merge, restore
 from tests.contract.values import record
 from tests.fakes.clock import START

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.errors import ConflictError, NotFoundError, PlaybookError
-from schemas.delta import DeltaStatus
-from schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import record
 
 SHARED = PlaybookScope("shop")

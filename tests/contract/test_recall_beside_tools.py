@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from schemas.artifact import Artifact, ArtifactKind, Recall
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_SESSION, artifact, asking, turn
 
 ANSWERED = {

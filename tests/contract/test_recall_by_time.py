@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.domain.ranking import TIME_NAMED
-from schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.memory.ranking import TIME_NAMED
+from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER, artifact, asking
 
 TOKYO = ZoneInfo("Asia/Tokyo")

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.open_stores import Stores
-from core.domain.ranking import MOST_RANKED
-from schemas.artifact import Artifact, Recall
+from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.memory.ranking import MOST_RANKED
+from acc_ace.schemas.artifact import Artifact, Recall
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
 

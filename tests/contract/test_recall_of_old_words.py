@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from schemas.artifact import Artifact, Recall
+from acc_ace.schemas.artifact import Artifact, Recall
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, artifact, asking
 from tests.fakes.clock import START
 

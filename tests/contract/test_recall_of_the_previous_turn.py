@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.adapters.open_stores import Stores
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import asking, turn
 
 

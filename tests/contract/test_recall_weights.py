@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import open_stores
-from schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from schemas.recall_weights import RecallWeights
+from acc_ace.config import Settings
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.storage.create_stores import open_stores
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled
@@ -109,7 +109,7 @@ PERIOD = Case(
 CASES = [WORDS, LETTERS, DENSE, STATE, NEIGHBOUR, ANSWER, SESSION, SPEAKER, PERIOD]
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     place: dict[str, Any] = {"store": request.param, "data_dir": tmp_path}
     if request.param == "postgres":

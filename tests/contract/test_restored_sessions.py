@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from core.container import Container
-from schemas.memory import Summary
-from schemas.session import ReadThrough, SessionRecord
+from acc_ace.container import Container
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.session import ReadThrough, SessionRecord
 from tests.contract.values import KEY
 from tests.fakes.clock import START
 

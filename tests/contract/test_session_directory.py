@@ -9,17 +9,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config import Settings
-from core.adapters.json_codec import encode
-from core.adapters.postgres_schema import SCHEMA
-from core.adapters.sqlite_database import DATABASE_FILE
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import CorruptStoreError
-from schemas.job import LONGEST_DELAY, Job, JobKind, job_id
-from schemas.memory import Summary
-from schemas.session import ReadThrough, SessionRecord
-from schemas.tenancy import SessionKey
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.postgres.schema import SCHEMA
+from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import START, FixedClock
 
@@ -28,7 +25,7 @@ def later(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Container]:
     settings = Settings(store=request.param, data_dir=tmp_path / "data")
     if request.param == "postgres":
@@ -39,11 +36,6 @@ async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     await opened.close()
 
 
-def job(name: str, *, at: float = 0, user: str = "aiko") -> Job:
-    when = START + later(at)
-    return Job(id=name, kind=JobKind.OFFLOAD, app="shop", user=user, created_at=when, due_at=when)
-
-
 async def test_a_session_is_created_once_and_then_found(stores: Container) -> None:
     assert await stores.directory.find(KEY) is None
     await stores.directory.open(KEY, at=START, memory="acc")
@@ -51,14 +43,6 @@ async def test_a_session_is_created_once_and_then_found(stores: Container) -> No
     assert (again.created_at, again.active_at, again.memory) == (START, START + later(5), "window")
     assert await stores.directory.find(KEY) == again
     assert await stores.directory.find(OTHER_USER) is None
-
-
-async def test_a_record_takes_the_place_of_another_or_of_none(stores: Container) -> None:
-    opened = await stores.directory.open(KEY, at=START, memory="acc")
-    other = opened.model_copy(update={"memory": "window", "notes": ["n-1"]})
-    for key in (KEY, OTHER_USER):
-        await stores.directory.renew(key, other)
-        assert await stores.directory.find(key) == other
 
 
 async def test_a_clock_that_runs_backwards_makes_no_session_younger(stores: Container) -> None:
@@ -147,150 +131,15 @@ async def test_notes_that_a_deleted_session_left_outlive_the_next_one_of_its_nam
     assert await stores.directory.find(KEY) is None
 
 
-async def test_erase_takes_the_sessions_and_jobs_of_one_user(stores: Container) -> None:
+async def test_erase_takes_the_sessions_of_one_user(stores: Container) -> None:
     for key in (KEY, OTHER_SESSION, OTHER_USER):
         await stores.directory.open(key, at=START, memory="acc")
-        await stores.jobs.enqueue(job(f"{key.user}-{key.session}", user=key.user))
     assert sorted(await stores.directory.names(KEY.tenant)) == [KEY.session, OTHER_SESSION.session]
     assert await stores.directory.erase(KEY.tenant, OTHER_SESSION.session) == 1
     assert await stores.directory.names(KEY.tenant) == [KEY.session]
     assert await stores.directory.erase(KEY.tenant) == 1
-    assert await stores.jobs.erase(KEY.tenant) == 2
     assert await stores.directory.list(KEY.tenant) == []
     assert await stores.directory.find(OTHER_USER) is not None
-    assert len(await stores.jobs.list(OTHER_USER.tenant)) == 1
-
-
-async def test_the_same_job_is_kept_once(stores: Container) -> None:
-    assert await stores.jobs.enqueue(job("a"))
-    assert not await stores.jobs.enqueue(job("a"))
-    assert len(await stores.jobs.list(KEY.tenant)) == 1
-
-
-async def test_a_job_takes_the_place_of_the_one_that_has_its_id(stores: Container) -> None:
-    await stores.jobs.enqueue(job("a"))
-    await stores.jobs.enqueue(job("given up"))
-    await stores.jobs.claim(now=START, lease_s=60)
-    await stores.jobs.enqueue(job("a", at=1))
-    await stores.jobs.fail("given up", error="no use", due_at=None)
-    for name in ("a", "given up", "new"):
-        await stores.jobs.replace(job(name, at=9))
-    kept = await stores.jobs.list(KEY.tenant)
-    assert list(kept) == [job(name, at=9) for name in ("a", "given up", "new")]
-    await stores.jobs.finish("a")
-    assert await stores.jobs.find("a") is None, "nothing of what was replaced comes back"
-
-
-async def test_jobs_are_claimed_oldest_first_and_by_one_claimer(stores: Container) -> None:
-    await stores.jobs.enqueue(job("b", at=2))
-    await stores.jobs.enqueue(job("a", at=1))
-    await stores.jobs.enqueue(job("later", at=100))
-    claimed = [await stores.jobs.claim(now=START + later(5), lease_s=60) for _ in range(3)]
-    assert [item.id if item else None for item in claimed] == ["a", "b", None]
-
-
-async def test_a_job_whose_claimer_died_is_claimed_again(stores: Container) -> None:
-    await stores.jobs.enqueue(job("a"))
-    assert await stores.jobs.claim(now=START, lease_s=60)
-    assert await stores.jobs.claim(now=START + later(59), lease_s=60) is None
-    again = await stores.jobs.claim(now=START + later(60), lease_s=60)
-    assert again is not None
-    assert again.tries == 2
-
-
-async def test_a_finished_job_is_gone_and_a_failed_one_says_why(stores: Container) -> None:
-    for name in ("done", "again", "lost"):
-        await stores.jobs.enqueue(job(name))
-    await stores.jobs.finish("done")
-    await stores.jobs.fail("again", error="model down", due_at=START + later(30))
-    await stores.jobs.fail("lost", error="no use", due_at=None)
-    assert await stores.jobs.claim(now=START + later(29), lease_s=1) is None
-    claimed = await stores.jobs.claim(now=START + later(30), lease_s=1)
-    assert claimed is not None
-    assert claimed.error == "model down"
-    assert {item.id: item.given_up for item in await stores.jobs.list(KEY.tenant)} == {
-        "again": False,
-        "lost": True,
-    }
-    assert await stores.jobs.enqueue(job("lost")), "a job that was given up can be tried anew"
-
-
-async def test_a_job_is_found_until_it_is_done(stores: Container) -> None:
-    await stores.jobs.enqueue(job("a"))
-    assert await stores.jobs.find("a") == job("a")
-    await stores.jobs.finish("a")
-    assert await stores.jobs.find("a") is None
-
-
-NEWER = '{"id": "first", "kind": "of a newer program"}'
-
-
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-@pytest.mark.parametrize("body", ["{", NEWER])
-async def test_a_job_that_cannot_be_read_keeps_none_of_the_others_from_being_done(
-    stores: Container, body: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    for number, name in enumerate(("first", "second")):
-        await stores.jobs.enqueue(job(name, at=number))
-    await write_body(stores, "first", body)
-    now = START + later(9)
-    claimed = [await stores.jobs.claim(now=now, lease_s=60) for _ in range(2)]
-    assert [item.id if item else None for item in claimed] == ["second", None]
-    assert "job_unreadable id=first" in caplog.text
-    await stores.jobs.finish("second")
-    await write_body(stores, "first", encode(job("first")))
-    again = await stores.jobs.claim(now=now + LONGEST_DELAY, lease_s=60)
-    assert again is not None
-    assert again.id == "first"
-
-
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-async def test_a_job_of_a_newer_program_is_kept_for_it(stores: Container) -> None:
-    await stores.jobs.enqueue(job("first"))
-    await write_body(stores, "first", NEWER)
-    assert not await stores.jobs.enqueue(job("first"))
-    with pytest.raises(CorruptStoreError, match="first"):
-        await stores.jobs.find("first")
-
-
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-async def test_a_damaged_job_is_replaced_when_it_is_asked_for(
-    stores: Container, caplog: pytest.LogCaptureFixture
-) -> None:
-    await stores.jobs.enqueue(job("first"))
-    await write_body(stores, "first", "{")
-    assert await stores.jobs.find("first") is None
-    assert "job_unreadable id=first" in caplog.text
-    assert await stores.jobs.enqueue(job("first"))
-    assert await stores.jobs.claim(now=START, lease_s=60)
-
-
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-@pytest.mark.parametrize("body", ["{", NEWER])
-async def test_a_job_that_cannot_be_read_gives_its_place_to_another(
-    stores: Container, body: str
-) -> None:
-    await stores.jobs.enqueue(job("first"))
-    await write_body(stores, "first", body)
-    await stores.jobs.replace(job("first", at=9))
-    assert await stores.jobs.find("first") == job("first", at=9)
-
-
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-@pytest.mark.parametrize("body", ["{", NEWER])
-async def test_a_job_that_cannot_be_read_is_passed_over_in_the_list(
-    stores: Container, body: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    for name in ("first", "second"):
-        await stores.jobs.enqueue(job(name))
-    await write_body(stores, "first", body)
-    assert [item.id for item in await stores.jobs.list(KEY.tenant)] == ["second"]
-    assert "job_unreadable id=first" in caplog.text
-
-
-async def write_body(stores: Container, job_id: str, body: str) -> None:
-    """Change a job behind the back of its store."""
-    await write(stores, "UPDATE jobs SET body = ? WHERE id = ?", body, job_id)
 
 
 async def write(stores: Container, statement: str, *values: str) -> None:
@@ -354,55 +203,17 @@ async def test_idle_sessions_that_cannot_be_read_are_passed_over(
     assert "session_unreadable user='aiko' session='s2'" in caplog.text
 
 
-async def test_work_asked_for_while_it_is_done_is_done_once_more(stores: Container) -> None:
-    await stores.jobs.enqueue(job("a"))
-    await stores.jobs.claim(now=START, lease_s=60)
-    assert not await stores.jobs.enqueue(job("a", at=5))
-    await stores.jobs.finish("a")
-    assert await stores.jobs.claim(now=START + later(4), lease_s=60) is None
-    again = await stores.jobs.claim(now=START + later(5), lease_s=60)
-    assert again is not None
-    assert (again.tries, again.created_at) == (1, START + later(5))
-    await stores.jobs.finish("a")
-    assert await stores.jobs.find("a") is None
-
-
-async def test_work_asked_for_before_it_is_begun_is_done_once(stores: Container) -> None:
-    for at in (0, 1, 2):
-        await stores.jobs.enqueue(job("a", at=at))
-    await stores.jobs.claim(now=START + later(3), lease_s=60)
-    await stores.jobs.enqueue(job("a", at=4))
-    # The next try sees to what was asked for during the last one.
-    await stores.jobs.fail("a", error="model down", due_at=START + later(5))
-    await stores.jobs.claim(now=START + later(5), lease_s=60)
-    await stores.jobs.finish("a")
-    assert await stores.jobs.find("a") is None
-
-
-async def test_work_given_up_that_was_asked_for_meanwhile_begins_anew(stores: Container) -> None:
-    await stores.jobs.enqueue(job("a"))
-    await stores.jobs.claim(now=START, lease_s=60)
-    await stores.jobs.enqueue(job("a", at=5))
-    await stores.jobs.fail("a", error="no use", due_at=None)
-    anew = await stores.jobs.find("a")
-    assert anew == job("a", at=5)
-
-
-@pytest.mark.parametrize("kind", [JobKind.DELETE, JobKind.ERASE])
-async def test_what_ends_something_is_never_done_once_more(
-    stores: Container, kind: JobKind
+async def test_an_idle_session_is_claimed_by_one_until_its_lease_ends_or_it_changes(
+    stores: Container,
 ) -> None:
-    ends = job("a").model_copy(update={"kind": kind})
-    await stores.jobs.enqueue(ends)
-    await stores.jobs.claim(now=START, lease_s=60)
-    await stores.jobs.enqueue(ends)
-    await stores.jobs.finish("a")
-    assert await stores.jobs.find("a") is None
+    record = await stores.directory.open(KEY, at=START, memory="acc")
 
+    async def claim(seconds: int) -> bool:
+        now = START + later(seconds)
+        return await stores.directory.claim(KEY, record, now=now, lease_s=60)
 
-def test_no_two_pieces_of_work_have_one_id() -> None:
-    names = ("corp", "corp:aiko", "aiko:s1", "s1", "corp%3Aaiko", "a:", ":a", "%")
-    keys = {SessionKey("shop", user, session) for user in names for session in names}
-    ids = {job_id(JobKind.OFFLOAD, key, "reset") for key in keys}
-    assert len(ids) == len(keys)
-    assert job_id(JobKind.OFFLOAD, KEY, "idle") == "offload:shop:aiko:s-1:idle"
+    assert [await claim(10), await claim(69), await claim(70)] == [True, False, True]
+    await stores.directory.reset(KEY, turn=0)
+    assert await claim(71)
+    await stores.directory.open(KEY, at=START + later(72), memory="acc")
+    assert not await claim(200), "it is no longer what was found idle"

@@ -1,18 +1,17 @@
 """What every SessionLock promises."""
 
 import asyncio
-import sqlite3
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from core.adapters.open_stores import Stores
-from core.adapters.session_lock import InProcessSessionLock
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_lock import SqliteSessionLock
-from core.errors import SessionBusyError
-from schemas.tenancy import SessionKey
+from acc_ace.config import Settings
+from acc_ace.errors import SessionBusyError
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import FixedClock
 
@@ -118,56 +117,59 @@ async def test_event_loops_of_other_threads_wait_too(stores: Stores) -> None:
     assert order == ["first", "other"]
 
 
-async def test_another_process_waits_for_the_lease(tmp_path: Path, clock: FixedClock) -> None:
-    # Two databases on one file share nothing but the file, as two processes do.
-    one, two = SqliteDatabase(tmp_path / "m.db"), SqliteDatabase(tmp_path / "m.db")
-    async with SqliteSessionLock(one, clock).hold(KEY, wait_s=0):
+async def test_another_process_waits(stores: Stores, other: Stores) -> None:
+    async with stores.lock.hold(KEY, wait_s=0):
         with pytest.raises(SessionBusyError):
-            async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0.02):
+            async with other.lock.hold(KEY, wait_s=0.02):
                 pytest.fail("two turns at once")
-    async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
+    async with other.lock.hold(KEY, wait_s=0):
         pass
-    await one.close()
-    await two.close()
 
 
-async def test_the_lease_of_a_dead_process_of_another_machine_expires(
-    tmp_path: Path, clock: FixedClock
-) -> None:
-    dead, alive = SqliteDatabase(tmp_path / "m.db"), SqliteDatabase(tmp_path / "m.db")
-    elsewhere = "elsewhere.example#1|7|1"
-    held = SqliteSessionLock(dead, clock, process=elsewhere).hold(KEY, wait_s=0)
-    await held.__aenter__()
+async def test_a_process_that_was_killed_holds_nothing(store_settings: Settings) -> None:
+    place = (
+        str(store_settings.data_dir)
+        if store_settings.database_url is None
+        else store_settings.database_url.get_secret_value()
+    )
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _HOLD, store_settings.store, place, stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert await child.stdout.readline() == b"held\n"
+    stores = open_stores(store_settings, FixedClock())
     with pytest.raises(SessionBusyError):
-        async with SqliteSessionLock(alive, clock).hold(KEY, wait_s=0):
-            pytest.fail("the lease still runs")
-    clock.advance(seconds=31)
-    async with SqliteSessionLock(alive, clock).hold(KEY, wait_s=0):
-        # The late return of the first owner must not take away what the second one holds.
-        await held.__aexit__(None, None, None)
-        with pytest.raises(SessionBusyError):
-            async with SqliteSessionLock(dead, clock).hold(KEY, wait_s=0):
-                pytest.fail("taken twice")
-    await dead.close()
-    await alive.close()
+        async with stores.lock.hold(KEY, wait_s=0):
+            pytest.fail("the other process has it")
+    child.kill()
+    await child.wait()
+    async with stores.lock.hold(KEY, wait_s=5):
+        pass
+    await stores.close()
 
 
-async def test_a_long_turn_keeps_its_lease(tmp_path: Path, clock: FixedClock) -> None:
-    one, two = SqliteDatabase(tmp_path / "m.db"), SqliteDatabase(tmp_path / "m.db")
-    async with SqliteSessionLock(one, clock, lease_s=0.3).hold(KEY, wait_s=0):
-        for _ in range(3):
-            renewed = clock.advance(seconds=0.2).timestamp() + 0.3
-            for _ in range(1_000):
-                if await two.read(_lease_end) >= renewed:
-                    break
-                await asyncio.sleep(0.01)
-        with pytest.raises(SessionBusyError):
-            async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
-                pytest.fail("the lease was renewed")
-    await one.close()
-    await two.close()
+async def test_locks_of_files_leave_no_file_and_name_nobody(tmp_path: Path) -> None:
+    lock = FileSessionLock(tmp_path / "locks")
+    async with lock.hold(KEY, wait_s=0):
+        (held,) = (tmp_path / "locks").iterdir()
+        assert KEY.user not in held.name
+    assert list((tmp_path / "locks").iterdir()) == []
 
 
-def _lease_end(connection: sqlite3.Connection) -> float:
-    end: float = connection.execute("SELECT expires_at FROM leases").fetchone()[0]
-    return end
+_HOLD = """
+import asyncio, sys
+from acc_ace.config import Settings
+from acc_ace.system_clock import SystemClock
+from acc_ace.storage.create_stores import open_stores
+from tests.contract.values import KEY
+
+async def hold():
+    kind, place = sys.argv[1:]
+    where = {"data_dir": place} if kind == "sqlite" else {"database_url": place}
+    stores = open_stores(Settings(store=kind, **where), SystemClock())
+    async with stores.lock.hold(KEY, wait_s=5):
+        print("held", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(hold())
+"""

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.sqlite_artifacts import SqliteArtifactStore
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_evidence import SqliteEvidenceStore
-from core.adapters.sqlite_journal import SqliteJournal
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.errors import ConflictError, CorruptStoreError, InputError, StoreError
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.errors import ConflictError, CorruptStoreError, InputError, StoreError
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.storage.sql_artifacts import SqlArtifactStore
+from acc_ace.storage.sql_evidence import SqlEvidenceStore
+from acc_ace.storage.sql_journal import SqlJournal
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import KEY, artifact, asking, entry, interaction, record
 
 JUNK = b"this is not a database, whatever its name says" * 100
@@ -28,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 async def written(path: Path) -> None:
     """A database with one journal entry."""
     database = SqliteDatabase(path)
-    await SqliteJournal(database).append(KEY, entry(1, "last good"), expected_version=0)
+    await SqlJournal(database).append(KEY, entry(1, "last good"), expected_version=0)
     await database.close()
 
 
@@ -66,20 +68,20 @@ async def test_nothing_is_opened_before_the_first_use(path: Path) -> None:
 async def test_what_was_committed_is_there_after_reopening(path: Path) -> None:
     await written(path)
     database = SqliteDatabase(path)
-    assert await SqliteJournal(database).head(KEY) == entry(1, "last good")
+    assert await SqlJournal(database).head(KEY) == entry(1, "last good")
     await database.close()
 
 
 async def test_a_crash_of_the_process_keeps_the_commit(path: Path, tmp_path: Path) -> None:
     database = SqliteDatabase(path)
-    await SqliteJournal(database).append(KEY, entry(1), expected_version=0)
+    await SqlJournal(database).append(KEY, entry(1), expected_version=0)
     # The files as a killed process leaves them: no checkpoint, no goodbye.
     crashed = tmp_path / "crashed"
     crashed.mkdir()
     for file in path.parent.iterdir():
         (crashed / file.name).write_bytes(file.read_bytes())
     reopened = SqliteDatabase(crashed / path.name)
-    assert await SqliteJournal(reopened).head(KEY) == entry(1)
+    assert await SqlJournal(reopened).head(KEY) == entry(1)
     await reopened.close()
     await database.close()
 
@@ -88,7 +90,7 @@ async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
     database = SqliteDatabase(tmp_path / "file" / "memory.db")
     with pytest.raises(StoreError, match=r"file cannot be made .* set ACC_ACE_DATA_DIR"):
-        await SqliteJournal(database).head(KEY)
+        await SqlJournal(database).head(KEY)
     await database.close()
 
 
@@ -96,16 +98,18 @@ async def test_a_path_that_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "memory.db").mkdir()
     database = SqliteDatabase(tmp_path / "memory.db")
     with pytest.raises(StoreError, match=r"memory\.db cannot be opened; check that ACC_ACE_DATA"):
-        await SqliteJournal(database).head(KEY)
+        await SqlJournal(database).head(KEY)
     await database.close()
 
 
 async def test_a_database_that_is_read_only_can_be_read_and_says_so(path: Path) -> None:
     await written(path)
     database = SqliteDatabase(path)
-    journal = SqliteJournal(database)
+    journal = SqlJournal(database)
     await journal.head(KEY)
-    await database.read(lambda connection: connection.execute("PRAGMA query_only = ON"))
+    await database.read(
+        on_connection(lambda connection: connection.execute("PRAGMA query_only = ON"))
+    )
     with pytest.raises(StoreError, match=r"memory\.db cannot be written; make the file"):
         await journal.append(KEY, entry(2), expected_version=1)
     assert await journal.head(KEY) == entry(1, "last good")
@@ -115,13 +119,15 @@ async def test_a_database_that_is_read_only_can_be_read_and_says_so(path: Path) 
 async def test_a_full_disk_keeps_the_last_good_state(path: Path) -> None:
     await written(path)
     database = SqliteDatabase(path, max_pages=1)  # SQLite raises it to what is in use.
-    journal = SqliteJournal(database)
+    journal = SqlJournal(database)
     with pytest.raises(StoreError, match="disk or quota is full; free some space"):
         await journal.append(KEY, entry(2, "x" * 1_000_000), expected_version=1)
     with pytest.raises(StoreError, match="full"):
-        await SqliteArtifactStore(database).add([artifact("big", "word " * 200_000)])
+        await SqlArtifactStore(database, SqliteArtifactIndex()).add(
+            [artifact("big", "word " * 200_000)]
+        )
     assert await journal.head(KEY) == entry(1, "last good")
-    assert await SqliteArtifactStore(database).count(KEY.tenant) == 0
+    assert await SqlArtifactStore(database, SqliteArtifactIndex()).count(KEY.tenant) == 0
     await journal.append(KEY, entry(2, "small"), expected_version=1)
     await database.close()
 
@@ -129,7 +135,7 @@ async def test_a_full_disk_keeps_the_last_good_state(path: Path) -> None:
 async def test_a_locked_database_says_who_to_stop_and_recovers(path: Path) -> None:
     await written(path)
     database = SqliteDatabase(path, busy_timeout_s=0.01)
-    journal = SqliteJournal(database)
+    journal = SqlJournal(database)
     await journal.head(KEY)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -146,7 +152,7 @@ async def test_junk_in_place_of_a_database_is_damage(path: Path) -> None:
     junk(path)
     database = SqliteDatabase(path)
     with pytest.raises(CorruptStoreError, match=r"memory\.db is damaged .* restore a copy"):
-        await SqliteJournal(database).head(KEY)
+        await SqlJournal(database).head(KEY)
     await database.close()
     assert content_of(path) == JUNK
 
@@ -162,12 +168,12 @@ async def test_a_damaged_page_is_found_by_the_check(path: Path) -> None:
 
 async def test_a_database_of_a_newer_program_is_left_alone(path: Path) -> None:
     await written(path)
-    outside(path, "PRAGMA user_version = 99")
+    outside(path, "PRAGMA user_version = 199")
     database = SqliteDatabase(path)
     with pytest.raises(
-        StoreError, match=r"schema version 99, this program knows up to \d; upgrade"
+        StoreError, match=r"schema version 199, this program knows up to \d+; upgrade"
     ):
-        await SqliteJournal(database).head(KEY)
+        await SqlJournal(database).head(KEY)
     await database.close()
 
 
@@ -176,21 +182,21 @@ async def test_two_programs_may_create_the_database_at_once(path: Path) -> None:
     keys = [SessionKey("shop", "aiko", f"s-{number}") for number in range(4)]
     await asyncio.gather(
         *(
-            SqliteJournal(database).append(key, entry(1), expected_version=0)
+            SqlJournal(database).append(key, entry(1), expected_version=0)
             for key, database in zip(keys, databases, strict=True)
         )
     )
-    assert len(await SqliteJournal(databases[0]).sessions(KEY.tenant)) == 4
+    assert len(await SqlJournal(databases[0]).sessions(KEY.tenant)) == 4
     for database in databases:
         await database.close()
 
 
 async def test_another_process_wins_the_compare_and_swap(path: Path) -> None:
     one, two = SqliteDatabase(path), SqliteDatabase(path)
-    await SqliteJournal(one).append(KEY, entry(1), expected_version=0)
+    await SqlJournal(one).append(KEY, entry(1), expected_version=0)
     with pytest.raises(ConflictError):
-        await SqliteJournal(two).append(KEY, entry(1, "late"), expected_version=0)
-    books, others = SqlitePlaybookStore(one), SqlitePlaybookStore(two)
+        await SqlJournal(two).append(KEY, entry(1, "late"), expected_version=0)
+    books, others = SqlPlaybookStore(one), SqlPlaybookStore(two)
     scope = PlaybookScope("shop")
     first = Playbook().add_bullet("rules", "first")
     assert (await others.load(scope)).version == 0
@@ -216,35 +222,35 @@ async def test_an_altered_journal_names_session_and_version(path: Path, sql: str
     outside(path, sql)
     database = SqliteDatabase(path)
     with pytest.raises(CorruptStoreError, match=r"journal of session 's-1', version \d"):
-        await SqliteJournal(database).head(KEY)
+        await SqlJournal(database).head(KEY)
     await database.close()
 
 
 async def test_altered_rows_of_other_stores_are_damage(path: Path) -> None:
     database = SqliteDatabase(path)
-    await SqliteEvidenceStore(database).record(KEY, interaction(1))
-    await SqliteArtifactStore(database).add([artifact("a-1", "checkout")])
+    await SqlEvidenceStore(database).record(KEY, interaction(1))
+    await SqlArtifactStore(database, SqliteArtifactIndex()).add([artifact("a-1", "checkout")])
     added = Playbook().add_bullet("rules", "true")
     scope = PlaybookScope("shop")
-    await SqlitePlaybookStore(database).commit(
+    await SqlPlaybookStore(database).commit(
         scope, added.playbook, [record("ADD", after=added.bullet)], expected_version=0
     )
     outside(path, "UPDATE interactions SET body = '{}'")
     outside(path, "UPDATE artifacts SET body = 'junk'")
     outside(path, "UPDATE playbook_bullets SET body = replace(body, 'true', 'false')")
     with pytest.raises(CorruptStoreError, match="evidence of session 's-1'"):
-        await SqliteEvidenceStore(database).last(KEY)
+        await SqlEvidenceStore(database).last(KEY)
     with pytest.raises(CorruptStoreError, match="artifact 'a-1'"):
-        await SqliteArtifactStore(database).recall(asking("checkout"))
+        await SqlArtifactStore(database, SqliteArtifactIndex()).recall(asking("checkout"))
     with pytest.raises(CorruptStoreError, match="version 1: its bullets do not match"):
-        await SqlitePlaybookStore(database).load(scope)
+        await SqlPlaybookStore(database).load(scope)
     await database.close()
 
 
 async def test_a_key_that_is_not_unicode_is_bad_input(path: Path) -> None:
     database = SqliteDatabase(path)
     with pytest.raises(InputError, match="not valid Unicode"):
-        await SqliteJournal(database).head(SessionKey("shop", "aiko", "\ud83d"))
+        await SqlJournal(database).head(SessionKey("shop", "aiko", "\ud83d"))
     await database.close()
 
 
@@ -255,3 +261,30 @@ async def test_a_closed_database_says_so(path: Path) -> None:
     await database.close()
     with pytest.raises(StoreError, match="is closed"):
         await database.check()
+
+
+@pytest.mark.parametrize(
+    ("damage_done", "head"),
+    [
+        ("DELETE FROM journal_heads", 0),
+        ("DELETE FROM journal WHERE version = 2", 2),
+    ],
+    ids=["head", "last entry"],
+)
+async def test_a_deleted_journal_row_is_named_as_damage_and_not_as_another_turn(
+    path: Path, damage_done: str, head: int
+) -> None:
+    await written(path)
+    database = SqliteDatabase(path)
+    journal = SqlJournal(database)
+    await journal.append(KEY, entry(2), expected_version=1)
+    outside(path, damage_done)
+    newest = await journal.head(KEY)
+    assert newest is not None
+    version = newest.state.version
+    with pytest.raises(CorruptStoreError) as told:
+        await journal.append(KEY, entry(version + 1), expected_version=version)
+    await database.close()
+    assert f"its head is at version {head}, its last entry is version {version}" in str(told.value)
+    assert "Restore the database" in str(told.value)
+    assert "delete the session" in str(told.value)

@@ -1,16 +1,16 @@
-"""What a user typed at the prompt goes with the user, whoever finishes the erasure."""
+"""What a user typed at the prompt goes with the user."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES
-from core.adapters.typed_erasure import history_path
-from core.bootstrap import build_container
-from core.errors import SessionBusyError, StoreError
-from schemas.tenancy import SessionKey
+from acc_ace.errors import StoreError
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.prompt_history import history_path
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -38,25 +38,9 @@ async def test_an_erasure_takes_the_typed_lines_of_the_user_and_of_nobody_else(
     place: Place, talking: Conversation
 ) -> None:
     mine, other = typed(place, KEY.user), typed(place, "ben", 'Is {"user": "aiko"} active?')
-    assert await talking.residue(KEY.tenant) == {"history_files": 1}
     assert (await talking.erase_user(KEY.user))[APP_NAME]["history_files"] == 1
     assert not mine.exists()
     assert other.exists()
-    assert await talking.residue(KEY.tenant) == {}
-
-
-async def test_typed_lines_go_with_an_erasure_that_the_background_finishes(
-    place: Place, talking: Conversation, clock: FixedClock
-) -> None:
-    file = typed(place, KEY.user)
-    await talking.turn(KEY, "Hello.")
-    async with talking.container.lock.hold(KEY, wait_s=1):
-        with pytest.raises(SessionBusyError):
-            await talking.erase_user(KEY.user)
-    assert file.exists()
-    clock.advance(hours=1)
-    assert await talking.housekeep() == 1
-    assert not file.exists()
 
 
 async def test_typed_lines_belong_to_the_app_of_the_terminal(
@@ -67,10 +51,15 @@ async def test_typed_lines_belong_to_the_app_of_the_terminal(
     assert file.exists()
 
 
-async def test_typed_lines_that_cannot_be_deleted_keep_the_erasure_a_job(
+async def test_typed_lines_that_cannot_be_deleted_are_an_error_until_they_are(
     place: Place, talking: Conversation
 ) -> None:
-    history_path(place.directory, KEY.user).mkdir(parents=True)
+    await talking.turn(KEY, "Hello.")
+    in_the_way = history_path(place.directory, KEY.user)
+    in_the_way.mkdir(parents=True)
     with pytest.raises(StoreError, match=r"typed lines in .* cannot be deleted"):
         await talking.erase_user(KEY.user)
-    assert len(await talking.container.jobs.list(KEY.tenant)) == 1
+    in_the_way.rmdir()
+    file = typed(place, KEY.user)
+    await talking.erase_user(KEY.user)
+    assert not file.exists()

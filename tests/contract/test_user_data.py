@@ -6,28 +6,24 @@ from typing import Any
 
 import pytest
 
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import Conversation
-from acc_ace.sessions import open_session_service
-from acc_ace.whole_user import WholeUser
-from config import ROLES, Settings
-from core.container import Container
-from core.errors import StoreError
-from schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey, Tenant
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, mark, marks, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER, artifact
-from tests.fakes.clock import FixedClock
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.word_embedder import TopicEmbedder
 
 WORDLESS = {
+    "tool_starts": "which tools were called before their turn ended",
     "journal_heads": "which entry of the journal is the newest",
     "tenants": "a number for the user, and how much there is",
     "tenant_vectors": "how many vectors there are",
     "artifact_vectors": "numbers made of an artifact that is exported, a table a dimension",
     "artifact_embeddings": "which model made them",
-    "leases": "which process runs a turn",
-    "rewinds": "between which two events of a session all is taken back",
-    "sessions": "of PostgreSQL: only when it was used; the state has a table of its own",
     "playbooks": "at which version a playbook is",
     "playbook_versions": "counts and times of versions, whose changes are exported",
     "playbook_commits": "which commit made which version",
@@ -66,25 +62,19 @@ async def exported(talk: Conversation, user: str, app: str | None = None) -> str
     return "\n".join([str(record) async for record in talk.export_user(user, app=app)])
 
 
-def own_tables(counts: dict[str, int]) -> dict[str, int]:
-    """Without the locks of sessions, which nobody holds any more."""
-    return {name: count for name, count in counts.items() if not name.endswith("leases")}
-
-
 async def test_every_table_that_can_hold_a_user_is_filled_then_erased_and_others_keep_all(
     settings: Settings, conversation: Conversation
 ) -> None:
-    container = await filled_with(conversation, KEY, OTHER_USER, lessons=UNTIL_SNAPSHOT)
+    await filled_with(conversation, KEY, OTHER_USER, lessons=UNTIL_SNAPSHOT)
     tables = Database(settings)
-    async with container.lock.hold(KEY, wait_s=1):
-        held = tables.counts(KEY.tenant)
-    assert [name for name, count in held.items() if not count] == []
+    held = tables.counts(KEY.tenant)
+    assert {name for name, count in held.items() if not count} == set()
     assert len(held) >= 15
     others = tables.counts(OTHER_USER.tenant)
     await conversation.erase_user(KEY.user)
     assert {name: count for name, count in tables.counts(KEY.tenant).items() if count} == {}
-    assert own_tables(tables.counts(OTHER_USER.tenant)) == own_tables(others)
-    assert await conversation.residue(KEY.tenant) == {}
+    assert tables.counts(OTHER_USER.tenant) == others
+    assert await residue(conversation.container, KEY.tenant) == {}
 
 
 async def test_something_of_every_table_is_in_the_export(
@@ -118,8 +108,8 @@ async def test_a_user_is_erased_from_every_app_and_the_answer_tells_of_each(
     assert set(erased) == {KEY.app, OTHER_APP.app}
     assert all(counts["journal"] == counts["files"] // 2 == 1 for counts in erased.values())
     for tenant in (KEY.tenant, OTHER_APP.tenant):
-        assert await conversation.residue(tenant) == {}
-    assert await conversation.residue(OTHER_USER.tenant)
+        assert await residue(conversation.container, tenant) == {}
+    assert await residue(conversation.container, OTHER_USER.tenant)
 
 
 async def test_one_app_can_be_named_and_the_others_keep_all(conversation: Conversation) -> None:
@@ -128,13 +118,13 @@ async def test_one_app_can_be_named_and_the_others_keep_all(conversation: Conver
     assert said.count("'kind': 'user',") == 2
     one = await exported(conversation, KEY.user, OTHER_APP.app)
     assert (one.count("'kind': 'user',"), one.count("'kind': 'end'")) == (1, 1)
-    held = await conversation.residue(OTHER_APP.tenant)
+    held = await residue(conversation.container, OTHER_APP.tenant)
     assert set(await conversation.erase_user(KEY.user, app=KEY.app)) == {KEY.app}
-    assert await conversation.residue(KEY.tenant) == {}
-    assert await conversation.residue(OTHER_APP.tenant) == held
+    assert await residue(conversation.container, KEY.tenant) == {}
+    assert await residue(conversation.container, OTHER_APP.tenant) == held
 
 
-@pytest.mark.parametrize("app", ["artifacts", "jobs"])
+@pytest.mark.parametrize("app", ["artifacts", "sessions"])
 async def test_an_app_is_found_by_whatever_holds_something(
     conversation: Conversation, app: str
 ) -> None:
@@ -147,28 +137,6 @@ async def test_an_app_is_found_by_whatever_holds_something(
         )
     assert set(await conversation.erase_user("aiko")) == {app}
     assert await conversation.erase_user("aiko") == {}
-
-
-class Dies:
-    """Stands for a process that ends before it has erased anything."""
-
-    async def erase(self, tenant: Tenant) -> dict[str, int]:
-        raise StoreError(f"the process ended before {tenant.app}")
-
-
-async def test_an_erasure_of_several_apps_cut_short_is_finished_later(
-    conversation: Conversation,
-) -> None:
-    container = await filled_with(conversation, KEY, OTHER_APP, OTHER_USER)
-    users = WholeUser(container, open_session_service(container), "acc_ace")
-    with pytest.raises(StoreError):
-        await users.erase(KEY.user, Dies())
-    assert isinstance(container.clock, FixedClock)
-    container.clock.advance(minutes=11)
-    await conversation.housekeep()
-    for tenant in (KEY.tenant, OTHER_APP.tenant):
-        assert await conversation.residue(tenant) == {}
-    assert await conversation.residue(OTHER_USER.tenant)
 
 
 async def test_a_long_chat_is_exported_whole_and_in_order(conversation: Conversation) -> None:

@@ -3,14 +3,15 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.sessions import open_session_service
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -43,11 +44,10 @@ async def test_the_state_of_a_user_is_erased_and_no_other_ones(
     talking: Conversation, sessions: BaseSessionService
 ) -> None:
     for user in (KEY.user, "ben"):
-        await sessions.create_session(
-            app_name=KEY.app, user_id=user, session_id="s1", state=dict(ADDRESS)
-        )
+        session = await sessions.create_session(app_name=KEY.app, user_id=user, session_id="s1")
+        noted = EventActions(state_delta=dict(ADDRESS))
+        await sessions.append_event(session, Event(author="acc_ace", actions=noted))
     assert (await talking.erase_user(KEY.user))[APP_NAME]["sessions"] == 1
     assert [record["kind"] async for record in talking.export_user(KEY.user)] == ["user", "end"]
     kept = [record async for record in talking.export_user("ben")]
     assert {"kind": "user_state", "value": {"address": "12 Rose Street"}} in kept
-    assert await talking.container.jobs.list(KEY.tenant) == []

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings
-from core.adapters.half_floats import packed
-from core.adapters.open_stores import Stores, open_stores
-from core.adapters.vector_filling import VectorFiller
-from core.domain.vectors import Vector
-from core.errors import EmbedderError
-from core.ports.vector_store import Embedded, Unembedded
+from acc_ace.config import Settings
+from acc_ace.errors import EmbedderError
+from acc_ace.memory.embedding_backfill import VectorFiller
+from acc_ace.memory.float16 import packed
+from acc_ace.memory.vector_store import Embedded, Unembedded
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.text.dense_vectors import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled
@@ -161,7 +161,7 @@ async def test_an_embedder_that_keeps_changing_its_dimension_is_left_alone(tmp_p
     embedder = _Alternating()
     stores = open_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
     await stores.artifacts.add([artifact(f"a{number}", "a cat") for number in range(40)])
-    with pytest.raises(EmbedderError, match="keeps changing the length of its vectors"):
+    with pytest.raises(EmbedderError, match="keeps changing the dimensions of its vectors"):
         await filled(stores)
     assert embedder.calls < 10
     assert (await stores.artifacts.recall(asking("cat"))).candidates

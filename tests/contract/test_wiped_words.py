@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.errors import StoreError
-from schemas.job import JobKind
-from schemas.tenancy import SessionKey
+from acc_ace.errors import StoreError
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "aiko", "s1")
@@ -50,7 +50,7 @@ def files_with_the_word(directory: Path) -> list[str]:
 
 
 async def test_a_deleted_session_leaves_no_bytes(tmp_path: Path, talking: Conversation) -> None:
-    assert "sessions.db-wal" in files_with_the_word(tmp_path)
+    assert "memory.db-wal" in files_with_the_word(tmp_path)
     await talking.forget_session(KEY)
     assert files_with_the_word(tmp_path) == []
 
@@ -59,28 +59,22 @@ async def test_a_session_is_deleted_while_another_program_reads_and_wiped_with_t
     tmp_path: Path, talking: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
     await talking.turn(KEY._replace(session="s2"), "Hello.")
-    with read_by_another(tmp_path / "memory.db"), read_by_another(tmp_path / "sessions.db"):
+    with read_by_another(tmp_path / "memory.db"):
         assert await talking.forget_session(KEY)
-    for name in ("memory", "sessions"):
-        assert f"deleted_words_left file={name}.db-wal" in caplog.text
+    assert "deleted_words_left file=memory.db-wal" in caplog.text
     assert await talking.state(KEY) is None
     await talking.forget_session(KEY._replace(session="s2"))
     assert files_with_the_word(tmp_path) == []
 
 
-@pytest.mark.parametrize("file", ["memory.db", "sessions.db"])
-async def test_an_erasure_that_cannot_wipe_the_words_stays_a_job(
-    tmp_path: Path, talking: Conversation, clock: FixedClock, file: str
+async def test_an_erasure_that_cannot_wipe_the_words_says_so_and_may_be_repeated(
+    tmp_path: Path, talking: Conversation
 ) -> None:
     with (
-        read_by_another(tmp_path / file),
-        pytest.raises(StoreError, match=f"erased words are still in {file}-wal"),
+        read_by_another(tmp_path / "memory.db"),
+        pytest.raises(StoreError, match=r"erased words are still in memory\.db-wal"),
     ):
         await talking.erase(KEY.tenant)
-    [job] = await talking.container.jobs.list(KEY.tenant)
-    assert job.kind is JobKind.ERASE
-    assert f"{file}-wal" in job.error
-    clock.advance(hours=1)
-    assert await talking.housekeep() == 1
-    assert await talking.residue(KEY.tenant) == {}
+    await talking.erase(KEY.tenant)
+    assert await residue(talking.container, KEY.tenant) == {}
     assert files_with_the_word(tmp_path) == []

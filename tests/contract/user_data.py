@@ -13,22 +13,26 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 from google.genai import types
 
-from config import Settings
-from core.adapters import postgres_residue, sqlite_residue
-from core.adapters.filed_erasure import FiledErasure
-from core.adapters.open_artifacts import open_artifacts
-from core.adapters.open_stores import open_stores
-from core.adapters.postgres_schema import SCHEMA
-from core.adapters.residue import TENANTS, USER_COLUMNS, Table
-from core.container import Container
-from core.ports.embedder import Embedder
-from schemas.job import Job, JobKind
-from schemas.memory import Summary
-from schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.memory.embedder import Embedder
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey, Tenant
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.postgres.schema import SCHEMA
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
+from tests.fakes import residue_postgres as postgres_residue
+from tests.fakes import residue_sqlite as sqlite_residue
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled
+from tests.fakes.residue_scan import TENANTS, USER_COLUMNS, Table
+
+_TOOL_START = """
+    INSERT INTO tool_starts (app, user_id, session, turn, call_id, name, args, started_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 UNTIL_SNAPSHOT = 64
 """Lessons after which a playbook has a snapshot."""
@@ -49,8 +53,8 @@ def marks(text: str) -> set[str]:
 def opened(settings: Settings, embedder: Embedder) -> Container:
     """A container whose texts get vectors."""
     clock = FixedClock()
-    stores, files = open_stores(settings, clock, embedder), open_artifacts(settings)
-    assert stores.erasure is not None
+    files = open_artifacts(settings)
+    stores = open_stores(settings, clock, embedder, files=files)
     return Container(
         settings=settings,
         clock=clock,
@@ -60,8 +64,10 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         playbooks=stores.playbooks,
         lock=stores.lock,
         directory=stores.directory,
-        jobs=stores.jobs,
-        erasure=FiledErasure(stores.erasure, files),
+        tool_starts=stores.tool_starts,
+        database=stores.database,
+        unit_of_work=stores.unit_of_work,
+        erasure=stores.erasure,
         files=files,
         close=stores.close,
     )
@@ -80,7 +86,9 @@ async def fill(
         content=mark("summary"), through_turn=1, session_began=START, created_at=START
     )
     await container.directory.summarise(key, summary)
-    await container.jobs.enqueue(Job.of(JobKind.OFFLOAD, key, at=START, detail=mark("job")))
+    work = container.unit_of_work()
+    work.add(lambda rows: rows.run(_TOOL_START, (*key, 1, "call-1", "restart", "{}", 0.0)))
+    await work.commit()
     await _fill_chat(sessions, key)
     await _fill_playbook(container, key.tenant, lessons)
     assert isinstance(container.files, BaseArtifactService)
@@ -193,11 +201,9 @@ def _belongs(table: Table, tables: Mapping[str, Table], names: tuple[str, str]) 
     """That a row is a user's: it names the user, or a row that is the user's."""
     app, user = names
     owner = next((name for name in USER_COLUMNS if name in table.columns), None)
-    if owner is not None and not table.parents:
+    if owner is not None:
         of_app = next((name for name in ("app", "app_name") if name in table.columns), None)
         return f'"{owner}" = {user}' + (f' AND "{of_app}" = {app}' if of_app else "")
-    if owner is not None:
-        return f'"{owner}" = {user}'
     if "tenant" in table.columns and TENANTS in tables:
         of_tenant = _belongs(tables[TENANTS], tables, names)
         return f'tenant IN (SELECT id FROM "{TENANTS}" WHERE {of_tenant})'  # noqa: S608 - names of the schema

@@ -3,14 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
-from schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from schemas.ccs import empty_ccs
-from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from schemas.delta import DeltaKind, DeltaStatus
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, TurnInput
-from schemas.playbook import Bullet, DeltaRecord
-from schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, TurnInput
+from acc_ace.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.schemas.tenancy import SessionKey, Tenant
 from tests.fakes.clock import START
 
 KEY = SessionKey("shop", "aiko", "s-1")

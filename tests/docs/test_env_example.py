@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from cli.env_example import env_example
-from config import Settings
+from acc_ace.cli.env_example import env_example
+from acc_ace.config import Settings
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / ".env.example"

@@ -6,10 +6,10 @@ from pathlib import Path
 import typer
 from fastapi.routing import APIRoute
 
-from cli.playbook.commands import branches, playbook
-from core.domain import curation
-from core.domain.playbook_formats.form import Form
-from server.playbook_changes import router
+from acc_ace.cli.playbook.commands import branches, playbook
+from acc_ace.playbook.curation import delta_guard
+from acc_ace.playbook.formats.file_form import Form
+from acc_ace.server.playbook_changes import router
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
@@ -26,9 +26,9 @@ def _names(app: typer.Typer) -> set[str]:
 
 
 def test_every_reason_of_curation_is_in_the_table() -> None:
-    listed = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  ", curation.__doc__ or "", re.M)
+    listed = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  ", delta_guard.__doc__ or "", re.M)
     reasons = {name for names in listed for name in names.split(", ")}
-    first_cells = re.findall(r"^\| (`[^|]+) \|", _section("What becomes of an operation"), re.M)
+    first_cells = re.findall(r"^\| (`[^|]+) \|", _section("Operation results"), re.M)
     named = set(re.findall(r"`([a-z_]+)`", " ".join(first_cells)))
 
     assert {"ok", "ungrounded", "not_used", "tagged"} <= reasons
@@ -36,7 +36,7 @@ def test_every_reason_of_curation_is_in_the_table() -> None:
 
 
 def test_every_command_is_in_the_table() -> None:
-    commands = _section("By hand")
+    commands = _section("Commands")
     missing = {
         name
         for name in _names(playbook) | {f"branch {name}" for name in _names(branches)}

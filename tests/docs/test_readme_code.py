@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.controller import AccController
-from config import Settings
-from core.bootstrap import build_container
-from schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.ccs import CompressedCognitiveState
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.ja.md")

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from core.domain.curation_record import CurationContext
-from core.errors import ConflictError
-from core.ports.playbook_store import PlaybookStore
-from core.turn.learning import apply_batch
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from schemas.limits import Limits
+from acc_ace.errors import ConflictError
+from acc_ace.playbook.curation.curation_record import CurationContext
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.turn.learning_step import apply_batch
 from tests.durability.opening import SCOPE, playbook_store
 
 BATCH = 10

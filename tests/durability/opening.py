@@ -4,12 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_playbook import PostgresPlaybookStore
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.ports.playbook_store import PlaybookStore
-from schemas.tenancy import PlaybookScope
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sqlite.database import SqliteDatabase
 
 SCOPE = PlaybookScope("shop")
 
@@ -21,10 +20,10 @@ _PATIENCE_S = 60.0
 async def playbook_store(place: str) -> AsyncIterator[PlaybookStore]:
     """The store, closed at the end."""
     if place.startswith("postgresql:"):
-        server = PostgresDatabase(place, connections=2, patience_s=_PATIENCE_S)
-        yield PostgresPlaybookStore(server)
+        server = PostgresDatabase(place, connections=2, wait_s=_PATIENCE_S)
+        yield SqlPlaybookStore(server)
         await server.close()
         return
     file = SqliteDatabase(Path(place) / "memory.db", busy_timeout_s=_PATIENCE_S)
-    yield SqlitePlaybookStore(file)
+    yield SqlPlaybookStore(file)
     await file.close()

@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.processes import ROOT, environment
 from tests.fakes.postgres_server import PostgresServer
 
@@ -30,18 +32,24 @@ def nursery(folder: Path, place: str, kills: int, *longest_life_s: str) -> dict[
     return said
 
 
+@pytest.mark.soak
 def test_after_200_kills_sqlite_has_every_version_whole(tmp_path: Path) -> None:
     said = nursery(tmp_path, str(tmp_path / "data"), SQLITE_KILLS)
     assert said["problems"] == []
     assert int(said["versions"]) >= said["told"] > SQLITE_KILLS
 
 
+@pytest.mark.soak
 def test_after_25_kills_postgresql_has_every_version_whole(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
     said = nursery(tmp_path, postgres.clean_database(), POSTGRES_KILLS, "0.4")
     assert said["problems"] == []
     assert int(said["versions"]) >= said["told"] > POSTGRES_KILLS
+
+
+def test_after_some_kills_every_version_is_whole(tmp_path: Path) -> None:
+    assert nursery(tmp_path, str(tmp_path / "data"), 5, "0.3")["problems"] == []
 
 
 def test_whoever_looks_for_problems_finds_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Eight processes teach one playbook at the same time, and every lesson is accounted for."""
+"""Several processes teach one playbook at the same time, and every lesson is accounted for."""
 
 import json
 import subprocess
@@ -8,18 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.playbook_content import content_digest
-from core.ports.playbook_store import PlaybookStore
-from schemas.playbook import DeltaRecord
+from acc_ace.playbook.playbook_content import content_digest
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.playbook import DeltaRecord
 from tests.durability.opening import SCOPE, playbook_store
 from tests.e2e.processes import ROOT, environment
 
-LEARNERS, OPERATIONS = 8, 500
 
-
-def learner(place: str, folder: Path, name: str) -> "subprocess.Popen[str]":
+def learner(place: str, folder: Path, name: str, operations: int) -> "subprocess.Popen[str]":
     return subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "tests.durability.learner", place, name, str(OPERATIONS)],
+        [sys.executable, "-m", "tests.durability.learner", place, name, str(operations)],
         cwd=ROOT,
         env=environment(folder, PYTHONWARNINGS="ignore"),
         stdout=subprocess.PIPE,
@@ -45,22 +43,29 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "data")
 
 
-async def test_eight_processes_with_500_deltas_each_lose_none(place: str, tmp_path: Path) -> None:
-    processes = [learner(place, tmp_path, f"learner-{number}") for number in range(LEARNERS)]
+@pytest.mark.parametrize(
+    ("learners", "operations"), [(2, 60), pytest.param(8, 500, marks=pytest.mark.soak)]
+)
+async def test_processes_that_teach_one_playbook_lose_no_delta(
+    learners: int, operations: int, place: str, tmp_path: Path
+) -> None:
+    processes = [
+        learner(place, tmp_path, f"learner-{number}", operations) for number in range(learners)
+    ]
     ended = Counter[str]()
     for process in processes:
         said, complaints = process.communicate(timeout=300)
         assert process.returncode == 0, complaints[-4_000:]
         ended.update(json.loads(said)["ended"])
 
-    assert ended.total() == LEARNERS * OPERATIONS
+    assert ended.total() == learners * operations
     # The operations are such that some end in each of these ways.
     assert min(ended["applied"], ended["rejected"]) > 0
     async with playbook_store(place) as store:
         log, stored = await whole_log(store), await store.load(SCOPE)
         assert Counter(record.status.value for record in log) == ended
         by = Counter(record.session for record in log)
-        assert by == {f"learner-{number}": OPERATIONS for number in range(LEARNERS)}
+        assert by == {f"learner-{number}": operations for number in range(learners)}
         assert [record.seq for record in log] == list(range(1, len(log) + 1))
         replayed = await store.replay(SCOPE)
         assert replayed.dumps() == stored.playbook.dumps()

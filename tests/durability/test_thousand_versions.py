@@ -1,17 +1,24 @@
-"""Any of 1,000 versions can be read and rolled back to, and is then what it was, byte for byte."""
+"""Any version can be read and rolled back to, and is then what it was, byte for byte.
+
+Some in every run, 1,000 in `make test-soak`.
+"""
 
 import random
 from pathlib import Path
 
-from core.adapters.in_memory import InMemoryPlaybookStore
-from core.domain.playbook_changes import Author
-from core.ports.playbook_store import PlaybookStore
-from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+import pytest
+
+from acc_ace.playbook.playbook_merge import Author
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 from tests.durability.opening import SCOPE, playbook_store
 from tests.fakes.clock import START
+from tests.fakes.stores import InMemoryPlaybookStore
 
-VERSIONS, ROLLBACKS = 1_000, 200
+MANY = [(100, 20), pytest.param(1_000, 200, marks=pytest.mark.soak)]
+"""Versions, and how many of them are rolled back to."""
+
 BY = Author("ann", START)
 
 
@@ -44,11 +51,11 @@ def step(playbook: Playbook, rng: random.Random) -> tuple[Playbook, list[DeltaRe
     return playbook.with_draft(draft), records
 
 
-async def live(store: PlaybookStore) -> list[StoredPlaybook]:
+async def live(store: PlaybookStore, number_of_versions: int) -> list[StoredPlaybook]:
     """A playbook's versions, the empty one first."""
     rng = random.Random(5)
     versions = [await store.load(SCOPE)]
-    for number in range(VERSIONS):
+    for number in range(number_of_versions):
         playbook, records = step(versions[-1].playbook, rng)
         versions.append(await store.commit(SCOPE, playbook, records, expected_version=number))
     return versions
@@ -71,21 +78,25 @@ async def roll_back(store: PlaybookStore, versions: list[StoredPlaybook], times:
         assert current.playbook.next_id == versions[-1].playbook.next_id
 
 
-async def test_on_disk_any_version_is_restored_byte_for_byte(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "rollbacks"), MANY)
+async def test_on_disk_any_version_is_restored_byte_for_byte(
+    number: int, rollbacks: int, tmp_path: Path
+) -> None:
     async with playbook_store(str(tmp_path)) as store:
-        versions = await live(store)
-        await roll_back(store, versions, ROLLBACKS)
+        versions = await live(store, number)
+        await roll_back(store, versions, rollbacks)
     async with playbook_store(str(tmp_path)) as store:
         # What another process reads is the same, and the log alone leads to it.
         newest = await store.load(SCOPE)
-        assert newest.version == VERSIONS + ROLLBACKS
+        assert newest.version == number + rollbacks
         assert await store.replay(SCOPE) == newest.playbook
         for target in versions:
             found = await store.load(SCOPE, version=target.version)
             assert found.playbook.dumps() == target.playbook.dumps()
 
 
-async def test_in_memory_versions_are_restored_byte_for_byte() -> None:
+@pytest.mark.parametrize("number", [100, pytest.param(1_000, marks=pytest.mark.soak)])
+async def test_in_memory_versions_are_restored_byte_for_byte(number: int) -> None:
     store = InMemoryPlaybookStore()
-    versions = await live(store)
+    versions = await live(store, number)
     await roll_back(store, versions, 25)

@@ -5,10 +5,10 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "ops", "crash")

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.error import URLError
 from urllib.request import urlopen
+
+from tests.fakes.ports import free_port
 
 ROOT: Final = Path(__file__).parents[2]
 BIN: Final = Path(sys.executable).parent
@@ -57,21 +58,20 @@ def environment(data_dir: Path, **settings: str) -> dict[str, str]:
     }
 
 
-def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @contextlib.contextmanager
 def serving(
-    command: list[str], *, port: int, env: Mapping[str, str], log: Path, probe: str
+    command: list[str],
+    *,
+    port: int,
+    env: Mapping[str, str],
+    log: Path,
+    probe: str,
+    folder: Path = ROOT,
 ) -> Iterator[Server]:
     """Run a server until the context ends; raises ProcessError when it does not come up."""
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(  # noqa: S603 - our own command
-            command, cwd=ROOT, env=dict(env), stdout=output, stderr=subprocess.STDOUT, text=True
+            command, cwd=folder, env=dict(env), stdout=output, stderr=subprocess.STDOUT, text=True
         )
     server = Server(f"http://127.0.0.1:{port}", process, log)
     try:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.cli import chat_command
+from acc_ace.cli.app import main
+from acc_ace.config import Settings
 from acc_ace.controller import AccController
 from acc_ace.conversation import APP_NAME
-from cli import chat_command
-from cli.app import main
-from config import Settings
-from core.bootstrap import build_container
 
 
 class Ended(NamedTuple):
@@ -142,7 +142,7 @@ def test_bad_settings_exit_with_2_and_say_what_is_allowed(
     [
         (("--script", "no-such-file.txt"), "no-such-file.txt does not exist"),
         (("--session", " "), "--session must be 1 to 128 printable characters"),
-        (("--session", "a/b c"), "--session of a new session holds no '/'"),
+        (("--session", "a/b c"), "a new session id must not contain '/'"),
         (("--user", "x" * 129), "--user must be 1 to 128 printable characters"),
         (("--script", "-"), "the script has no inputs"),
         (("--frobnicate",), "No such option"),
@@ -180,7 +180,7 @@ def test_weights_that_are_not_there_are_told_at_the_start_with_their_setting(
 ) -> None:
     acc_ace.set("ACC_ACE_GENERATOR__FALLBACK", "llama-cpp/none.gguf")
     ended = acc_ace("chat", "--json", stdin="hello")
-    told = "! none.gguf does not exist; put the file there, or mend ACC_ACE_GENERATOR__FALLBACK"
+    told = "! none.gguf does not exist; put the file there, or fix ACC_ACE_GENERATOR__FALLBACK"
     assert told in ended.err
     assert ended.code == 0
 

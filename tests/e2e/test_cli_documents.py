@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from cli import documents
-from cli.failure import ExitCode
-from core.adapters.document_files import DocumentFile, FolderAtFault, document_files
-from core.errors import InputError
-from core.turn.importing import import_document
-from schemas.document import DocumentForm, ImportedDocument
+from acc_ace.cli import documents
+from acc_ace.cli.failure import ExitCode
+from acc_ace.errors import InputError
+from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
+from acc_ace.memory.documents.document_import import import_document
+from acc_ace.schemas.document import DocumentForm, ImportedDocument
 from tests.e2e.test_cli import CommandLine, acc_ace
 
 __all__ = ["acc_ace"]
@@ -30,11 +30,11 @@ NEVER_TWICE = Path("/proc/sys/kernel/random/uuid")
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from config import load_settings
-from core.adapters.document_files import document_files
-from core.bootstrap import build_container
-from core.turn.importing import import_document
-from schemas.tenancy import Tenant
+from acc_ace.config import load_settings
+from acc_ace.memory.documents.document_files import document_files
+from acc_ace.bootstrap import build_container
+from acc_ace.memory.documents.document_import import import_document
+from acc_ace.schemas.tenancy import Tenant
 
 def told(stored, parts):
     if stored >= 192:
@@ -89,7 +89,7 @@ def test_files_are_imported_listed_shown_recalled_and_removed(
     for command in ("show", "remove"):
         missing = acc_ace("memory", command, "facts.jsonl", "--user", "aiko")
         assert missing.code == 2
-        assert "`acc-ace memory list --user aiko` names them" in missing.err
+        assert "list them with `acc-ace memory list --user aiko`" in missing.err
 
 
 def test_one_bad_file_keeps_no_other_out_and_every_reason_is_told(
@@ -105,7 +105,7 @@ def test_one_bad_file_keeps_no_other_out_and_every_reason_is_told(
     paths = ["good.md", "bad.txt", "empty.txt", "report.pdf", "lines.jsonl", "pipe.txt", "none"]
     ended = acc_ace("memory", "import", *paths, "--json")
     assert ended.code == 2
-    assert "6 of the documents could not be imported" in ended.err
+    assert "6 documents could not be imported" in ended.err
     results = _results(ended.out)
     assert results["good.md"]["status"] == "stored"
     errors = {name: result["error"] for name, result in results.items() if "error" in result}
@@ -127,7 +127,7 @@ def test_a_folder_or_path_at_fault_keeps_no_other_out(acc_ace: CommandLine, here
     endless = "x" * 300
     ended = acc_ace("memory", "import", "empty", endless, "good.md", "--json")
     assert ended.code == 2
-    assert "2 of the documents could not be imported" in ended.err
+    assert "2 documents could not be imported" in ended.err
     results = _results(ended.out)
     assert {name: result["status"] for name, result in results.items()} == {
         "empty": "failed",
@@ -215,6 +215,7 @@ def test_direction_and_escape_characters_are_kept_but_never_reach_the_terminal(
     assert part["artifact_id"] in json.dumps(asked.turns[0])
 
 
+@pytest.mark.soak
 def test_an_import_that_was_killed_goes_on_where_it_ended(acc_ace: CommandLine, here: Path) -> None:
     text = "\n\n".join(f"Fact {n} of the long report stands here. " * 40 for n in range(400))
     (here / "long.md").write_text(text)
@@ -260,7 +261,7 @@ def test_ctrl_c_ends_an_import_and_says_how_it_goes_on(
     monkeypatch.setattr(documents, "import_document", interrupted)
     ended = acc_ace("memory", "import", "one.md", "two.md")
     assert ended.code == ExitCode.INTERRUPTED
-    assert "the same command goes on" in ended.err
+    assert "run the same command again" in ended.err
     monkeypatch.setattr(documents, "import_document", import_document)
     again = acc_ace("memory", "import", "one.md", "two.md", "--json")
     assert [line["status"] for line in again.turns] == ["unchanged", "stored"]

@@ -26,7 +26,7 @@ _PATIENCE_S = 60.0
 _IN_ITS_OWN_TERMINAL = """
 import fcntl, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # So that Ctrl-C becomes a signal.
-from cli.app import main
+from acc_ace.cli.app import main
 main()
 """
 
@@ -152,7 +152,7 @@ def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
         connection, _ = silent_model.accept()
         with closing(connection):
             terminal.send("\x03")
-            terminal.expect("cancelled; nothing of this turn was kept")
+            terminal.expect("cancelled; the turn was undone")
         terminal.expect("> ")
         terminal.send("/ccs\n")
         assert "c-0001" not in terminal.expect("> ")
@@ -162,6 +162,7 @@ def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
         assert "Traceback" not in terminal.screen
 
 
+@pytest.mark.soak
 def test_ctrl_c_in_a_script_undoes_the_turn_and_exits_with_130(
     tmp_path: Path, silent_model: socket.socket
 ) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from google.adk.agents import LlmAgent
 
-from config import Settings
-from core.adapters.typed_erasure import history_path
+from acc_ace.config import Settings
+from acc_ace.storage.prompt_history import history_path
 from tests.e2e.test_cli import CommandLine
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk
@@ -53,7 +53,7 @@ def test_an_app_that_is_named_is_the_only_one_that_is_erased(acc_ace: CommandLin
     talk_at_the_desk(acc_ace.data)
     acc_ace("chat", "--user", KEY.user, stdin="The marker is quokka-4711.")
     ended = acc_ace("memory", "erase", "--user", KEY.user, "--app", "acc_ace", "--yes")
-    assert "in acc_ace: " in ended.out
+    assert "from acc_ace: " in ended.out
     assert "desk" not in ended.out
     left = acc_ace("memory", "export", "--user", KEY.user).out
     assert "walnut" in left
@@ -70,7 +70,7 @@ def test_lines_that_were_typed_are_exported_and_erased(acc_ace: CommandLine) -> 
     assert "history_files 1" in acc_ace("memory", "erase", "--user", "aiko", "--yes").out
     assert not typed.exists()
     again = acc_ace("memory", "erase", "--user", "aiko", "--yes").out
-    assert f"nothing was stored in {acc_ace.data}" in again
+    assert f"about user aiko was stored in {acc_ace.data}" in again
 
 
 def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
@@ -78,5 +78,5 @@ def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
     assert acc_ace("memory", "export", "--user", KEY.user).err == ""
     none = acc_ace("memory", "export", "--user", KEY.user, "--app", "acc_acce")
     assert none.turns[-1] == {"kind": "end"}
-    told = f"nothing is held about user {KEY.user} in app acc_acce, in {acc_ace.data}"
+    told = f"nothing is stored about user {KEY.user} in app acc_acce, in {acc_ace.data}"
     assert none.err.strip() == told

@@ -7,21 +7,22 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from schemas.commit import CommittedState
+from acc_ace.schemas.commit import CommittedState
 from tests.e2e.crash_child import BAN, KEY
 from tests.fakes.scripted_llm import ScriptedLlm
 
-KILLS = 8
 
-
-async def test_a_session_survives_kill_9_at_random_points(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.soak)])
+async def test_a_session_survives_kill_9_at_random_points(kills: int, tmp_path: Path) -> None:
     rng = random.Random(11)
     settings = Settings(data_dir=tmp_path, store="sqlite")
     told = 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         told = max(told, _run_and_kill(tmp_path, after_s=rng.uniform(0.0, 0.5)))
         container = build_container(settings)
         head = await container.journal.head(KEY)

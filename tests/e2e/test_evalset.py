@@ -7,10 +7,10 @@ from google.adk.evaluation.eval_case import get_all_tool_calls
 from google.adk.evaluation.eval_config import EvalConfig
 from google.adk.evaluation.eval_set import EvalSet
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
 
 FOLDER: Final = Path(__file__).parents[2] / "agents" / APP_NAME
 

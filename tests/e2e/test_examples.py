@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from schemas.artifact import Artifact
-from schemas.authority import Authority
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 KEYS = {

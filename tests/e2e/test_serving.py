@@ -3,6 +3,7 @@
 import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.processes import ROOT, environment, our_server
+from tests.e2e.processes import ROOT, START_S, environment, our_server
 from tests.fakes.fake_gemini import FakeGemini, fake_gemini, says
 
 ANSWER = json.dumps({"reasoning": [], "bullet_ids": [], "final_answer": "at last"})
@@ -69,12 +70,12 @@ def test_server_says_what_to_open_and_who_answers_and_remembers_after_a_restart(
             )
         report = httpx.post(server.url + TURNS, json={"input": RULE}, timeout=WAIT_S).json()
         assert report["ccs"]["constraints"] == [RULE]
-        assert httpx.get(f"{server.url}/dev-ui/").status_code == 200
+        assert httpx.get(f"{server.url}/dev-ui/", timeout=START_S).status_code == 200
         server.terminate()
         assert server.wait() == -signal.SIGTERM
         assert "Traceback" not in server.output()
     with our_server(tmp_path) as server:
-        state = httpx.get(f"{server.url}/v1/sessions/s/ccs").json()
+        state = httpx.get(f"{server.url}/v1/sessions/s/ccs", timeout=START_S).json()
         assert state["ccs"]["constraints"] == [RULE]
 
 
@@ -102,7 +103,7 @@ def test_sigterm_lets_the_running_turn_finish_and_refuses_new_ones(
     with our_server(tmp_path, **_gemini_settings(gemini, grace_s=30.0)) as server:
         running = Call(server.url + TURNS, RULE)
         _wait(lambda: gemini.requests_of("generator"))
-        with httpx.Client(base_url=server.url) as probe:
+        with httpx.Client(base_url=server.url, timeout=START_S) as probe:
             assert probe.get("/readyz").status_code == 200
             server.terminate()
             _wait(lambda: probe.get("/readyz").status_code == 503)
@@ -115,6 +116,7 @@ def test_sigterm_lets_the_running_turn_finish_and_refuses_new_ones(
     _assert_state(tmp_path, constraints=[RULE], turn=1)
 
 
+@pytest.mark.soak
 def test_sigterm_beyond_the_grace_leaves_the_turn_wholly_undone(
     tmp_path: Path, gemini: FakeGemini
 ) -> None:
@@ -131,6 +133,7 @@ def test_sigterm_beyond_the_grace_leaves_the_turn_wholly_undone(
     _assert_state(tmp_path, constraints=[RULE], turn=1)
 
 
+@pytest.mark.soak
 def test_killed_server_opens_at_a_whole_state(tmp_path: Path, gemini: FakeGemini) -> None:
     gemini.script("generator", says(ANSWER), says(ANSWER, delay_s=WAIT_S))
     with our_server(tmp_path, **_gemini_settings(gemini, grace_s=30.0)) as server:
@@ -140,7 +143,7 @@ def test_killed_server_opens_at_a_whole_state(tmp_path: Path, gemini: FakeGemini
         server.process.kill()
         server.wait()
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as again:
-        state = httpx.get(f"{again.url}/v1/sessions/s/ccs").json()
+        state = httpx.get(f"{again.url}/v1/sessions/s/ccs", timeout=START_S).json()
         assert state["ccs"]["constraints"] == [RULE]
         report = httpx.post(again.url + TURNS, json={"input": "hello"}, timeout=WAIT_S)
         assert report.status_code == 200
@@ -158,5 +161,12 @@ def _gemini_settings(gemini: FakeGemini, *, grace_s: float) -> dict[str, str]:
 
 def _assert_state(tmp_path: Path, *, constraints: list[str], turn: int) -> None:
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as server:
-        state = httpx.get(f"{server.url}/v1/sessions/s/ccs").json()
+        state = httpx.get(f"{server.url}/v1/sessions/s/ccs", timeout=START_S).json()
     assert (state["ccs"]["constraints"], state["turn"]) == (constraints, turn)
+
+
+def test_a_client_that_sends_no_headers_is_cut_after_the_configured_time(tmp_path: Path) -> None:
+    with our_server(tmp_path, ACC_ACE_LIMITS__RECEIVE_S="1") as server:
+        where = httpx.URL(server.url)
+        with socket.create_connection((where.host, where.port or 80), timeout=WAIT_S) as silent:
+            assert silent.recv(64).startswith(b"HTTP/1.1 408 ")

@@ -7,8 +7,8 @@ from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 
-from config import Role
-from schemas.ccs import CCS_FIELDS
+from acc_ace.config import Role
+from acc_ace.schemas.ccs import CCS_FIELDS
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 

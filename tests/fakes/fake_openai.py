@@ -9,8 +9,8 @@ from fastapi import FastAPI, Request
 from google.adk.models.llm_request import LlmRequest
 from starlette.responses import Response
 
-from config import Role
-from core.models.response_shape import role_of
+from acc_ace.config import Role
+from acc_ace.models.response_shape import role_of
 from tests.fakes.default_replies import default_reply
 from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, respond, served
 

@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from core.errors import AccAceError, InputError, NotFoundError
-from schemas.artifact import Artifact
-from schemas.authority import Authority
-from schemas.ccs import empty_ccs
-from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from schemas.feedback import Judgement
-from schemas.memory_name import MemoryName
-from schemas.playbook import Playbook, StoredPlaybook
-from schemas.report import FeedbackReport, TokenUse, TurnReport
-from schemas.tenancy import SessionKey, Tenant
-from schemas.turn_event import Answer, AnswerChunk, StageStarted, TurnDone, TurnEvent
+from acc_ace.errors import AccAceError, InputError, NotFoundError
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.playbook import Playbook, StoredPlaybook
+from acc_ace.schemas.report import FeedbackReport, TokenUse, TurnReport
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.turn_event import Answer, AnswerChunk, StageStarted, TurnDone, TurnEvent
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -42,6 +42,7 @@ class FakeTurnApi:
         *,
         authority: Authority = Authority.USER,
         memory: MemoryName | None = None,
+        idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         self.memories.append(memory)
         if not text:

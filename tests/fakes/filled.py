@@ -3,7 +3,7 @@
 import asyncio
 from typing import Protocol
 
-from core.ports.artifact_store import ArtifactStore
+from acc_ace.memory.artifact_store import ArtifactStore
 
 
 class HasArtifacts(Protocol):

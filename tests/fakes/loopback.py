@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from config import Role
+from acc_ace.config import Role
 
 Json = dict[str, Any]
 

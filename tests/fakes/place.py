@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from config import Settings
-from core.adapters.postgres_schema import SCHEMA
-from core.bootstrap import build_container
-from core.container import Container
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.storage.postgres.schema import SCHEMA
 from tests.fakes.clock import FixedClock
 
 

@@ -12,9 +12,9 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel, PrivateAttr
 
-from config import ROLES, Role
-from core.domain.tokens import estimate_tokens
-from core.models.response_shape import role_of
+from acc_ace.config import ROLES, Role
+from acc_ace.models.response_shape import role_of
+from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.default_replies import default_reply, prompt_text
 
 Reply = str | Mapping[str, Any] | BaseModel | types.Content | LlmResponse | Exception

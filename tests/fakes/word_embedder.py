@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from core.domain.vectors import Vector, unit_vector
-from core.errors import EmbedderError, TextRefusedError
+from acc_ace.errors import EmbedderError, TextRefusedError
+from acc_ace.text.dense_vectors import Vector, unit_vector
 
 TOPICS = (
     ("cat", "kitten", "feline", "猫", "子猫"),

@@ -7,26 +7,27 @@ import pytest
 from bench.load import Share, measure
 from bench.session_pages import run
 
-_TURNS = (40, 160)
 _GROWTH = 1.15
 """Trees of an index grow by the logarithm; a turn that wrote what came before would quadruple."""
 
 
-async def test_a_turn_writes_as_much_late_in_a_session_as_early() -> None:
-    early, late = await run("endpoint", _TURNS)
+@pytest.mark.parametrize("turns", [(20, 60), pytest.param((40, 160), marks=pytest.mark.soak)])
+async def test_a_turn_writes_as_much_late_in_a_session_as_early(turns: tuple[int, int]) -> None:
+    early, late = await run("endpoint", turns)
     assert sum(table.log for table in early.values()) > 10
     for what in ("log", "file"):
         before, after = (sum(getattr(table, what) for table in at.values()) for at in (early, late))
         assert after < before * _GROWTH + 1, what
 
 
+@pytest.mark.parametrize("sessions", [2, pytest.param(10, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_two_processes_with_ten_sessions_each_keep_every_promise(
-    store: str, tmp_path: Path, request: pytest.FixtureRequest
+def test_two_processes_with_many_sessions_each_keep_every_promise(
+    sessions: int, store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     settings = {"store": store, "data_dir": str(tmp_path)}
     if store == "postgres":
         settings["database_url"] = request.getfixturevalue("postgres").clean_database()
-    result = measure(store, settings, [Share(settings, number, 10, 5) for number in range(2)])
+    result = measure(store, settings, [Share(settings, number, sessions, 5) for number in range(2)])
     assert (result.errors, result.broken, result.problems) == (0, 0, [])
-    assert result.sessions * result.turns == 100
+    assert result.sessions * result.turns == 2 * sessions * 5

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.students import STUDENTS, Classroom
-from config import Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.domain.learning_plan import best, order, split
-from core.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from core.turn.offline_learning import PATIENCE
-from lab.learning.dataset import read_samples
-from lab.learning.run import begun, carry_on
-from schemas.learning_run import HeldoutScore, RunOptions, RunState, Sample
-from schemas.playbook import Bullet
-from schemas.tenancy import PlaybookScope
+from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
+from acc_ace.lab.learning.dataset import read_samples
+from acc_ace.lab.learning.offline_run import begun, carry_on
+from acc_ace.playbook.learning_plan import best, order, split
+from acc_ace.playbook.offline_learning import PATIENCE
+from acc_ace.schemas.learning_run import HeldoutScore, RunOptions, RunState, Sample
+from acc_ace.schemas.playbook import Bullet
+from acc_ace.schemas.tenancy import PlaybookScope
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.place import Place

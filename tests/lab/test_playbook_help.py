@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.lab.learning.intervals import interval
+from acc_ace.lab.learning.playbook_benefit import Help
 from bench.playbook_help import main
-from lab.learning.helping import Help
-from lab.learning.intervals import interval
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.fake_gemini import fake_gemini, http_error, says_json, wire_text
 from tests.fakes.loopback import HttpReply, Received
@@ -65,7 +65,7 @@ def test_gemini_is_measured_over_http_by_the_same_command(
 def test_the_embedded_model_is_measured_with_no_network(
     gates: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--data", str(gates), "--seeds", "1"]) == 0
+    assert main(["--data", str(gates), "--seeds", "1", "--model", "embedded/rules"]) == 0
     told = capsys.readouterr().out
     assert "model embedded/rules" in told
     assert "difference" in told

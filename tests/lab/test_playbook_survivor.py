@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from acc_ace.lab.learning.survival_benefit import Survival
+from acc_ace.survival.senses import Stance
+from acc_ace.survival.world_rules import KINDS
 from bench.playbook_survivor import main
-from lab.learning.surviving import Survival
-from survival.rules import KINDS
-from survival.senses import Stance
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.fake_gemini import fake_gemini, http_error, says_json, wire_text
 from tests.fakes.loopback import HttpReply, Received
@@ -88,7 +88,7 @@ def test_both_policies_live_by_what_was_learnt_with_no_network(
 def test_the_table_names_the_model_and_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "1", "--train", "1", "--test", "1"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("model embedded/rules, policy reader\n")
+    assert told.startswith("model scripted/student, policy reader\n")
     assert "learnt - without" in told
     assert "foreign - without" not in told, "one seed has no other rules to learn from"
     assert "95 % interval" in told

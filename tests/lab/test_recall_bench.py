@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.errors import InputError
+from acc_ace.lab.recall.bench import bench_recall
+from acc_ace.lab.recall.contenders import FUSED, OURS
+from acc_ace.lab.recall.corpus import START, Question
+from acc_ace.lab.recall.data_file import read_corpora
+from acc_ace.lab.recall.scoring import evidence_share, percentile
+from acc_ace.lab.recall.table import table
 from bench.ops_corpus import operations_talk
-from core.errors import InputError
-from lab.recall.bench import bench_recall
-from lab.recall.contenders import FUSED, OURS
-from lab.recall.corpus import START, Question
-from lab.recall.reading import read_corpora
-from lab.recall.scoring import evidence_share, percentile
-from lab.recall.table import table
 from tests.fakes.word_embedder import TopicEmbedder
 
 DIALOGUE = {

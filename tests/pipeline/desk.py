@@ -14,16 +14,16 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.bootstrap import build_container
+from acc_ace.clock import Clock
+from acc_ace.config import Settings
+from acc_ace.container import Container
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.ports.clock import Clock
-from schemas.interaction import Interaction
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
-from schemas.turn_event import TurnDone, TurnEvent
+from acc_ace.schemas.interaction import Interaction
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import TurnDone, TurnEvent
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey("desk", "ops", "s1")

@@ -4,12 +4,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from config import Settings
-from core.adapters.open_stores import open_stores
-from core.domain.curation import CurationContext, curate
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from schemas.limits import Limits
-from schemas.tenancy import PlaybookScope
+from acc_ace.config import Settings
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.create_stores import open_stores
 from tests.fakes.clock import START, FixedClock
 
 SCOPE = PlaybookScope("shop")

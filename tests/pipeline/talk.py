@@ -6,14 +6,14 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import InMemorySessionService
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from schemas.authority import Authority
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
-from schemas.turn_event import TurnEvent
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import TurnEvent
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

@@ -15,10 +15,10 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
-from acc_ace.sessions import open_session_service
-from config import Settings
-from core.adapters.bounded_sessions import BoundedSessions
-from core.bootstrap import build_container
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk, result_of
 from tests.pipeline.talk import Talk, settings
@@ -175,7 +175,7 @@ async def test_two_calls_that_wait_never_share_an_id_though_no_old_event_is_load
         asked += [call for event in await app.say(text) for call in event.get_function_calls()]
         assert await app.ask(result_of(asked[-1], {"approved": True})) == answer
     assert len({call.id for call in asked}) == len(asked) == 2
-    assert isinstance(sessions, BoundedSessions)
+    assert isinstance(sessions, SqlSessionService)
     await sessions.close()
     await app.container.close()
     await container.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from schemas.artifact import RecallQuery
+from acc_ace.schemas.artifact import RecallQuery
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, LIKES, NEXT, Life
 
@@ -114,7 +114,6 @@ async def test_a_turn_that_runs_while_there_is_nothing_to_offload_is_offloaded_l
         life.clock.advance(hours=2)
         await life.conversation.housekeep()
     assert await life.notes() == [f"preference: {LIKES}"]
-    assert await life.container.jobs.list(KEY.tenant) == []
     await life.conversation.close()
 
 
@@ -145,7 +144,6 @@ async def test_an_undone_turn_leaves_no_note_when_the_session_is_busy_then(place
     for _ in range(3):
         life.clock.advance(hours=1)
         await life.conversation.housekeep()
-    assert await life.container.jobs.list(KEY.tenant) == []
     assert await life.notes() == []
     await life.conversation.close()
 
@@ -174,7 +172,6 @@ async def test_a_session_deleted_while_it_is_offloaded_leaves_nothing(life: Life
     async with offloading(life):
         await life.conversation.forget_session(KEY)
     assert await life.container.artifacts.count(KEY.tenant) == 0
-    assert await life.container.jobs.list(KEY.tenant) == []
 
 
 async def test_an_offload_writes_nothing_of_a_session_whose_erasure_has_begun(life: Life) -> None:

@@ -1,18 +1,13 @@
 """A clock that is set back damages nothing: turns, locks and staleness go on by what is sane."""
 
-import asyncio
-import sqlite3
 from pathlib import Path
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from config import ROLES, Settings
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_lock import SqliteSessionLock
-from core.bootstrap import build_container
-from core.errors import SessionBusyError
-from schemas.interaction import Outcome
+from acc_ace.schemas.interaction import Outcome
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import KEY, seen
@@ -51,33 +46,3 @@ async def test_a_conversation_goes_on_in_order_after_the_clock_was_set_back(
     again = await talk.turn(KEY, "Wait instead.")
     assert again.turn == 3
     await talk.close()
-
-
-async def test_a_clock_set_back_lets_no_second_turn_in_and_its_lease_follows(
-    tmp_path: Path,
-) -> None:
-    clock = FixedClock()
-    one, two = SqliteDatabase(tmp_path / "m.db"), SqliteDatabase(tmp_path / "m.db")
-    async with SqliteSessionLock(one, clock, lease_s=0.3).hold(KEY, wait_s=0):
-        now = clock.advance(days=-1).timestamp()
-        with pytest.raises(SessionBusyError):
-            async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
-                pytest.fail("two turns at once")
-        for _ in range(1_000):
-            if await two.read(_lease_end) <= now + 0.3:
-                break
-            await asyncio.sleep(0.01)
-        else:
-            pytest.fail("the lease stayed a day ahead")
-        with pytest.raises(SessionBusyError):
-            async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
-                pytest.fail("two turns at once")
-    async with SqliteSessionLock(two, clock).hold(KEY, wait_s=0):
-        pass
-    await one.close()
-    await two.close()
-
-
-def _lease_end(connection: sqlite3.Connection) -> float:
-    end: float = connection.execute("SELECT expires_at FROM leases").fetchone()[0]
-    return end

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, Settings
-from core.adapters.adk_session import BoundedSessionService
-from core.bootstrap import build_container
-from core.errors import StoreError
-from schemas.tenancy import SessionKey
+from acc_ace.errors import StoreError
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 
 
-class Stuck(BoundedSessionService):
-    """Sessions whose file is closed with an error."""
+class Stuck(SqlSessionService):
+    """Sessions whose service is closed with an error."""
 
     async def close(self) -> None:
         await super().close()
@@ -32,7 +32,7 @@ async def test_the_stores_are_closed_also_when_the_sessions_cannot_be(tmp_path: 
 
     conversation = Conversation(
         replace(built, close=close),
-        session_service=Stuck(tmp_path / "sessions.db"),
+        session_service=Stuck(built.database),
         models=dict.fromkeys(ROLES, ScriptedLlm()),
     )
     await conversation.turn(SessionKey(APP_NAME, "aiko", "s1"), "Hello.")

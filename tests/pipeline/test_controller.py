@@ -6,14 +6,14 @@ import pytest
 from google.adk.models import BaseLlm
 from pydantic import SecretStr
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Role, Settings
+from acc_ace.container import Container
 from acc_ace.controller import AccController
-from config import Role, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import InputError, ModelUnavailable
-from schemas.authority import Authority
-from schemas.ccs import CompressedCognitiveState, empty_ccs
-from schemas.interaction import TurnInput
+from acc_ace.errors import InputError, ModelUnavailable
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.interaction import TurnInput
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen

@@ -8,12 +8,13 @@ import pytest
 from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.config import Role
 from acc_ace.controller import AccController
-from config import Role
-from core.errors import ConflictError, SessionBusyError
-from schemas.artifact import RecallQuery
+from acc_ace.errors import ConflictError, SessionBusyError
+from acc_ace.schemas.artifact import RecallQuery
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.place import Place
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.test_session_life import KEY, NEXT, Life
 
@@ -45,7 +46,7 @@ async def test_an_answer_after_the_users_erasure_leaves_nothing(life: Life) -> N
     await life.conversation.erase(KEY.tenant)
     with pytest.raises(ConflictError, match="call update_state again"):
         await acc.record("Noted.")
-    assert await life.conversation.residue(KEY.tenant) == {}
+    assert await residue(life.conversation.container, KEY.tenant) == {}
 
 
 async def test_an_answer_after_the_sessions_deletion_is_not_recalled(life: Life) -> None:
@@ -116,4 +117,4 @@ async def test_an_erasure_is_not_done_while_a_controllers_turn_runs(life: Life) 
     await turn
     await acc.record("Noted.")
     await life.conversation.erase(KEY.tenant)
-    assert await life.conversation.residue(KEY.tenant) == {}
+    assert await residue(life.conversation.container, KEY.tenant) == {}

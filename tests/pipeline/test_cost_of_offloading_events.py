@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from core.ports.evidence_store import EvidenceStore
-from core.turn.event_offloading import offload_events
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, TurnInput
-from schemas.past_turn import PastTurn, Utterance
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, TurnInput
+from acc_ace.schemas.past_turn import PastTurn, Utterance
+from acc_ace.turn.event_offload import offload_events
+from acc_ace.turn.evidence_store import EvidenceStore
 from tests.fakes.clock import START
 from tests.fakes.place import Place
 from tests.pipeline.talk import KEY
@@ -45,6 +45,6 @@ async def test_a_turn_with_a_tool_is_offloaded_without_a_page_of_evidence(place:
         Utterance(speaker="agent", text="Answer 1."),
     ]
     turns = [PastTurn(invocation_id="i-1", at=START, said=said)]
-    assert await offload_events(replace(container, evidence=evidence), KEY, turns)
+    await offload_events(replace(container, evidence=evidence), KEY, turns)
     assert listed.pages == 0
     await container.close()

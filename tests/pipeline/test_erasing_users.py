@@ -10,20 +10,20 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.errors import ConflictError, SessionBusyError
 from acc_ace.pipeline import build_app
-from acc_ace.sessions import open_session_service
-from config import ROLES
-from core.adapters.bounded_sessions import BoundedSessions
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import ConflictError, SessionBusyError, StoreError
-from core.ports.session_lock import SessionLock
-from core.turn.forgetting import forget_session
-from schemas.job import Job, JobKind
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.session_deletion import delete_session
+from acc_ace.turn.session_lock import SessionLock
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.test_session_life import Life
 
@@ -64,16 +64,6 @@ async def process(
         await conversation.close()
 
 
-def clock_of(conversation: Conversation) -> FixedClock:
-    clock = conversation.container.clock
-    assert isinstance(clock, FixedClock)
-    return clock
-
-
-async def jobs_of(conversation: Conversation) -> list[Job]:
-    return list(await conversation.container.jobs.list(KEY.tenant))
-
-
 async def test_a_user_is_not_erased_while_a_turn_of_theirs_runs(place: Place) -> None:
     gate = Gate()
     async with process(place, gate) as talking, process(place, turn_wait_s=0.1) as erasing:
@@ -81,14 +71,11 @@ async def test_a_user_is_not_erased_while_a_turn_of_theirs_runs(place: Place) ->
         await gate.asked.wait()
         with pytest.raises(SessionBusyError, match=r"user 'aiko' is not erased yet.*'s1'"):
             await erasing.erase(KEY.tenant)
-        [job] = await jobs_of(erasing)
-        assert "'s1'" in job.error
         gate.open.set()
         await turn
-        assert await erasing.residue(KEY.tenant)
-        clock_of(erasing).advance(hours=1)
-        await erasing.housekeep()
-        assert await erasing.residue(KEY.tenant) == {}
+        assert await residue(erasing.container, KEY.tenant)
+        await erasing.erase(KEY.tenant)
+        assert await residue(erasing.container, KEY.tenant) == {}
 
 
 async def test_an_erasure_waits_for_the_turn_that_runs(place: Place) -> None:
@@ -97,12 +84,12 @@ async def test_an_erasure_waits_for_the_turn_that_runs(place: Place) -> None:
         turn = asyncio.create_task(talking.turn(KEY, WORDS))
         await gate.asked.wait()
         erasure = asyncio.create_task(erasing.erase(KEY.tenant))
-        while not await jobs_of(talking):
-            assert not erasure.done()
+        await asyncio.sleep(0.2)
+        assert not erasure.done()
         gate.open.set()
         await asyncio.wait([turn, erasure])
         assert (await erasure)["sessions"] == 1
-        assert await erasing.residue(KEY.tenant) == {}
+        assert await residue(erasing.container, KEY.tenant) == {}
 
 
 async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Place) -> None:
@@ -111,8 +98,8 @@ async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Plac
         one = asyncio.create_task(talking.turn(KEY, WORDS))
         await first.asked.wait()
         erasure = asyncio.create_task(erasing.erase(KEY.tenant))
-        while not await jobs_of(talking):
-            assert not erasure.done()
+        await asyncio.sleep(0.2)
+        assert not erasure.done()
         two = asyncio.create_task(talking.turn(NEXT, WORDS))
         await second.asked.wait()
         first.open.set()
@@ -120,7 +107,7 @@ async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Plac
         second.open.set()
         await asyncio.wait([two, erasure])
         assert (await erasure)["sessions"] == 2
-        assert await erasing.residue(KEY.tenant) == {}
+        assert await residue(erasing.container, KEY.tenant) == {}
 
 
 async def test_a_turn_that_waited_for_the_end_of_its_session_leaves_no_word(place: Place) -> None:
@@ -130,7 +117,7 @@ async def test_a_turn_that_waited_for_the_end_of_its_session_leaves_no_word(plac
             deletion = asyncio.create_task(talking.forget_session(KEY))
             await asyncio.sleep(0)  # Now it waits in the queue, before the turn.
             turn = asyncio.create_task(say_as_adk_web(talking.container, WORDS))
-            await until_said(place, WORDS)
+            await asyncio.sleep(0.3)
         assert await deletion
         with pytest.raises(ConflictError, match="session 's1' was deleted"):
             await turn
@@ -149,10 +136,10 @@ async def test_a_turn_that_waited_outside_of_a_deleted_session_does_not_begin_it
             turn = asyncio.create_task(talking.turn(KEY, WORDS))
             await lock.asked.wait()
             sessions = open_session_service(deleting.container)
-            assert isinstance(sessions, BoundedSessions)
+            assert isinstance(sessions, SqlSessionService)
             await sessions.drop(KEY)
             await sessions.close()
-            await forget_session(deleting.container, KEY)
+            await delete_session(deleting.container, KEY)
         with pytest.raises(ConflictError, match="session 's1' was deleted"):
             await turn
         await nothing_is_left(deleting)
@@ -167,11 +154,8 @@ class Announced:
         self.asked = asyncio.Event()
 
     def hold(self, key: SessionKey, *, wait_s: float) -> AbstractAsyncContextManager[None]:
-        return self._inner.hold(key, wait_s=wait_s)
-
-    def ahead(self, key: SessionKey, *, wait_s: float) -> AbstractAsyncContextManager[None]:
         self.asked.set()
-        return self._inner.ahead(key, wait_s=wait_s)
+        return self._inner.hold(key, wait_s=wait_s)
 
 
 async def nothing_is_left(talking: Conversation) -> None:
@@ -182,7 +166,7 @@ async def nothing_is_left(talking: Conversation) -> None:
 
 
 async def say_as_adk_web(container: Container, words: str) -> None:
-    """A turn by ADK's Runner alone, which stores the words before the agent waits."""
+    """A turn by ADK's Runner alone."""
     sessions = open_session_service(container)
     app = build_app(container, dict.fromkeys(ROLES, ScriptedLlm()))
     try:
@@ -190,85 +174,12 @@ async def say_as_adk_web(container: Container, words: str) -> None:
             user_id=KEY.user, session_id=KEY.session, new_message=types.UserContent(words)
         ):
             pass
+    except RuntimeError as error:
+        # ADK wraps what a plugin raises.
+        raise error.__cause__ or error from None
     finally:
-        assert isinstance(sessions, BoundedSessions)
+        assert isinstance(sessions, SqlSessionService)
         await sessions.close()
-
-
-async def until_said(place: Place, words: str) -> None:
-    """Wait until a turn has stored its message, which it does before it waits."""
-    container = place.open()
-    sessions = open_session_service(container)
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            session = await sessions.get_session(
-                app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
-            )
-            if session is not None and words in str(session.events):
-                break
-    if isinstance(sessions, BoundedSessions):
-        await sessions.close()
-    await container.close()
-
-
-async def test_a_resumed_erasure_is_not_done_while_a_turn_runs(place: Place) -> None:
-    gate = Gate()
-    async with process(place, gate) as talking, process(place, turn_wait_s=0.1) as keeping:
-        turn = asyncio.create_task(talking.turn(KEY, WORDS))
-        await gate.asked.wait()
-        # As a process leaves it that dies after its intent was kept.
-        whole = KEY._replace(session="")
-        await keeping.container.jobs.enqueue(
-            Job.of(JobKind.ERASE, whole, at=clock_of(keeping).now())
-        )
-        assert await keeping.housekeep() == 0
-        [job] = await jobs_of(keeping)
-        assert (job.kind, job.tries) == (JobKind.ERASE, 1)
-        assert "'s1'" in job.error
-        gate.open.set()
-        await turn
-        clock_of(keeping).advance(hours=1)
-        assert await keeping.housekeep() == 1
-        assert await jobs_of(keeping) == []
-        assert await keeping.residue(KEY.tenant) == {}
-
-
-async def test_an_erasure_that_never_comes_through_is_given_up_and_told(
-    place: Place, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with process(place) as talking, process(place, turn_wait_s=0) as erasing:
-        await talking.turn(KEY, WORDS)
-        async with talking.container.lock.hold(KEY, wait_s=1):
-            with pytest.raises(SessionBusyError):
-                await erasing.erase(KEY.tenant)
-        for _ in range(6):
-            for each in (talking, erasing):
-                clock_of(each).advance(hours=1)
-            async with talking.container.lock.hold(KEY, wait_s=1):
-                await erasing.housekeep()
-        [job] = [each for each in await jobs_of(erasing) if each.kind is JobKind.ERASE]
-        assert (job.tries, job.given_up) == (5, True)
-        assert "job_given_up kind=erase" in caplog.text
-        # Asking again begins anew.
-        await erasing.erase(KEY.tenant)
-        assert await erasing.residue(KEY.tenant) == {}
-
-
-async def test_an_erasure_with_something_left_stays_a_job_until_nothing_is(place: Place) -> None:
-    async with process(place) as talking:
-        await talking.turn(KEY, WORDS)
-        place.execute("CREATE TABLE letters (user_id text)")
-        place.execute("INSERT INTO letters VALUES (?)", KEY.user)
-        with pytest.raises(StoreError, match=r"rows are left \(\w+\.letters 1\)"):
-            await talking.erase(KEY.tenant)
-        clock_of(talking).advance(hours=1)
-        assert await talking.housekeep() == 0
-        [job] = await jobs_of(talking)
-        assert "letters 1" in job.error
-        place.execute("DELETE FROM letters")
-        clock_of(talking).advance(hours=1)
-        assert await talking.housekeep() == 1
-        assert await talking.residue(KEY.tenant) == {}
 
 
 async def test_a_record_that_cannot_be_read_is_erased_all_the_same(place: Place) -> None:
@@ -276,7 +187,7 @@ async def test_a_record_that_cannot_be_read_is_erased_all_the_same(place: Place)
         await talking.turn(KEY, WORDS)
         place.execute("UPDATE session_directory SET body = 'no record'")
         await talking.erase(KEY.tenant)
-        assert await talking.residue(KEY.tenant) == {}
+        assert await residue(talking.container, KEY.tenant) == {}
 
 
 async def test_background_work_on_another_user_is_not_cut_off_by_an_erasure(place: Place) -> None:
@@ -290,11 +201,11 @@ async def test_background_work_on_another_user_is_not_cut_off_by_an_erasure(plac
     life.background.before = read
     async with life.conversation.keeping_house(every_s=3600):
         await life.say("I prefer tea.", key=OTHER)
-        await life.conversation.reset(OTHER)
+        resetting = asyncio.create_task(life.conversation.reset(OTHER))
         await reading.wait()
         await life.conversation.erase(KEY.tenant)
         read_on.set()
-        await life.conversation.housekeep()
-    assert await life.container.jobs.list(OTHER.tenant) == []
+        await resetting
+    assert await life.notes(OTHER) == ["preference: I prefer tea."]
     assert life.background.asked == 1
     await life.conversation.close()

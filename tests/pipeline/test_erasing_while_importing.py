@@ -2,25 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
 from acc_ace.conversation import Conversation
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import ConflictError, SessionBusyError
-from core.turn.importing import BATCH, import_document
-from schemas.job import JobKind
-from schemas.tenancy import Tenant
+from acc_ace.errors import ConflictError
+from acc_ace.memory.documents.document_import import BATCH, import_document
+from acc_ace.schemas.tenancy import Tenant
 from tests.fakes.clock import FixedClock
 from tests.fakes.documents import BytesSource
 from tests.fakes.place import Place
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 
 AIKO = Tenant("acc_ace", "aiko")
@@ -68,7 +67,7 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
     return Stores(settings)
 
 
-def erased(stores: Stores, tenant: Tenant = AIKO) -> dict[str, int] | SessionBusyError:
+def erased(stores: Stores, tenant: Tenant = AIKO) -> dict[str, int]:
     """What comes of an erasure that begins and ends in a thread of its own."""
 
     async def erase() -> dict[str, int]:
@@ -76,10 +75,7 @@ def erased(stores: Stores, tenant: Tenant = AIKO) -> dict[str, int] | SessionBus
             return await erasing.erase(tenant)
 
     with ThreadPoolExecutor(1) as thread:
-        try:
-            return thread.submit(lambda: asyncio.run(erase())).result()
-        except SessionBusyError as error:
-            return error
+        return thread.submit(lambda: asyncio.run(erase())).result()
 
 
 def once(act: Callable[[], object]) -> Callable[..., None]:
@@ -104,60 +100,25 @@ def read(*, before: Callable[[], None]) -> BytesSource:
 
 
 @pytest.mark.parametrize("when", ["as it is read", "between two batches"])
-async def test_an_erasure_is_not_done_while_a_document_of_the_user_is_imported(
+async def test_an_import_during_which_the_user_is_erased_stores_nothing_more(
     stores: Stores, when: str
 ) -> None:
-    found: list[dict[str, int] | SessionBusyError] = []
+    found: list[dict[str, int]] = []
     erase = once(lambda: found.append(erased(stores)))
     nothing = once(lambda: None)
     reads = when == "as it is read"
     async with stores.process() as importing:
         source = read(before=erase if reads else nothing)
-        with pytest.raises(ConflictError, match="'aiko' is being erased"):
+        with pytest.raises(ConflictError, match="'aiko' was erased meanwhile"):
             await import_document(
                 importing.container, AIKO, source, told=nothing if reads else erase
             )
-        [error] = found
-        assert isinstance(error, SessionBusyError)
-        assert "'aiko' is not erased yet: a document" in str(error)
-        [job] = await importing.container.jobs.list(AIKO)
-        assert (job.kind, job.error) == (JobKind.ERASE, str(error))
-        clock = importing.container.clock
-        assert isinstance(clock, FixedClock)
-        clock.advance(hours=1)
-        assert await importing.housekeep() == 1
-        assert await importing.residue(AIKO) == {}
+        [erasure] = found
+        assert erasure["artifacts"] == (0 if reads else BATCH)
+        assert await residue(importing.container, AIKO) == {}
         assert await importing.container.artifacts.count(AIKO) == 0
         # Who comes back may import again.
         assert (await import_document(importing.container, AIKO, source)).parts > 2 * BATCH
-
-
-async def test_an_import_gives_way_to_an_erasure_that_waits_for_it(stores: Stores) -> None:
-    asked = Event()
-
-    async def erase() -> dict[str, int]:
-        async with stores.process() as erasing:
-            erasure = asyncio.create_task(erasing.erase(AIKO))
-            while not await erasing.container.jobs.list(AIKO):
-                assert not erasure.done()
-                await asyncio.sleep(0)
-            asked.set()
-            return await erasure
-
-    with ThreadPoolExecutor(1) as thread:
-        erasures: list[Future[dict[str, int]]] = []
-
-        def begin() -> None:
-            erasures.append(thread.submit(lambda: asyncio.run(erase())))
-            assert asked.wait(PATIENCE_S)
-
-        async with stores.process() as importing:
-            source = BytesSource("a.md", TEXT)
-            with pytest.raises(ConflictError, match="'aiko' is being erased"):
-                await import_document(importing.container, AIKO, source, told=once(begin))
-            [erasure] = erasures
-            assert (await asyncio.wrap_future(erasure))["artifacts"] == BATCH
-            assert await importing.residue(AIKO) == {}
 
 
 async def test_an_import_goes_on_while_another_user_is_erased(stores: Stores) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.errors import ModelUnavailable
+from acc_ace.errors import ModelUnavailable
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, LIKES, NEXT, Life
@@ -73,6 +73,7 @@ async def test_a_failed_turn_leaves_it_what_is_known(life: Life) -> None:
     life.llm.on("generator", ModelUnavailable("down"), {"final_answer": "ok"})
     with pytest.raises(ModelUnavailable):
         await life.say("Good morning.", NEXT)
+    await life.say("Good morning.", NEXT)
     assert await known(life) == before
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from google.adk.sessions import InMemorySessionService
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, AgentSettings, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import ROLES, AgentSettings, Role, Settings
-from core.bootstrap import build_container
-from core.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
-from schemas.ccs import CCS_FIELDS
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
-from schemas.turn_event import Answer, AnswerChunk, TurnDone
+from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.schemas.ccs import CCS_FIELDS
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import Answer, AnswerChunk, TurnDone
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

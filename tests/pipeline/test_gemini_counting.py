@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from google.genai.errors import APIError
 
-from config import AgentSettings, Settings
-from core.domain.transcript import estimate_message
-from core.errors import ModelOutputError
-from core.models.factory import build_model
-from core.models.gemini import GeminiLlm, gemini
-from core.models.token_counting import ModelTokens, token_counter
-from schemas.message import Message, MessageRole
+from acc_ace.config import AgentSettings, Settings
+from acc_ace.errors import ModelOutputError
+from acc_ace.models.factory import build_model
+from acc_ace.models.gemini import GeminiLlm, gemini
+from acc_ace.models.token_counter import ModelTokens, token_counter
+from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.strategies.transcript import estimate_message
 from tests.fakes.clock import START
 from tests.fakes.fake_gemini import FakeGemini, counts, fake_gemini, http_error
 from tests.fakes.loopback import HttpReply
@@ -71,5 +71,5 @@ async def test_an_endpoint_that_refuses_to_count_costs_no_turn(
 
 async def test_a_reply_without_a_count_is_an_error_that_names_the_model(fake: FakeGemini) -> None:
     fake.script(0, HttpReply(body={}))
-    with pytest.raises(ModelOutputError, match=r"gemini-3\.5-flash counted no tokens"):
+    with pytest.raises(ModelOutputError, match=r"gemini-3\.5-flash returned no token count"):
         await model().count_tokens("hello")

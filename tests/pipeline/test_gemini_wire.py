@@ -15,15 +15,15 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import BaseModel
 
-from config import AgentSettings, Role, Settings
-from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
-from core.models.factory import build_model
-from core.models.resilient import ResilientLlm, answered_by
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.config import AgentSettings, Role, Settings
+from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm, answered_by
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

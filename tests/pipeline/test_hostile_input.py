@@ -4,13 +4,13 @@ import pytest
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME
+from acc_ace.errors import InputError
 from acc_ace.pipeline import build_app
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.errors import InputError
-from schemas.state import INPUT_AUTHORITY
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.state import INPUT_AUTHORITY
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import Talk, settings
 
@@ -46,7 +46,7 @@ async def test_a_misspelt_authority_is_refused_and_never_speaks_as_user(
     runner = InMemoryRunner(app=build_app(container, models))
     await runner.session_service.create_session(app_name=APP_NAME, user_id="u", session_id="s")
     message = types.Content(role="user", parts=[types.Part(text=BAN)])
-    with pytest.raises(InputError, match="no authority"):
+    with pytest.raises(InputError, match="is not an input authority"):
         async for _ in runner.run_async(
             user_id="u",
             session_id="s",

@@ -9,19 +9,19 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.adk.answer_feedback import learning_roles
+from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.feedback import learning_roles
-from config import ROLES, Settings
-from core.domain.learning_budget import Meter
-from core.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
-from core.models.embedded.reflector import reflect as embedded_reflect
-from core.turn.feedback import feedback_job
-from core.turn.learning_job import Learner
-from schemas.authority import Authority
-from schemas.delta import DeltaStatus
-from schemas.feedback import MAX_FEEDBACK, Judgement
-from schemas.playbook import Bullet, DeltaRecord
-from schemas.tenancy import PlaybookScope
+from acc_ace.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
+from acc_ace.learning.job_execution import Learner
+from acc_ace.learning.learning_budget import Meter
+from acc_ace.rules_model.reflector import reflect as embedded_reflect
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.feedback import MAX_FEEDBACK, Judgement
+from acc_ace.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.turn.feedback_record import feedback_job
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.desk import KEY as DESK
@@ -225,7 +225,9 @@ async def test_a_delta_that_a_client_puts_into_the_state_is_not_applied() -> Non
     agent = LlmAgent(name="desk", model=ScriptedLlm(), instruction="Help.")
     desk = Desk(agent)
     desk.memory.on("curator", "")
-    await desk.say("Look at db-01.", state={"temp:curation": ADD, "temp:reflection": QUIET})
+    await desk.say(
+        "Look at db-01.", state={"temp:curator_output": ADD, "temp:reflector_output": QUIET}
+    )
     stored = await desk.container.playbooks.load(PlaybookScope(DESK.app))
     assert stored.version == 0
 
@@ -388,7 +390,7 @@ async def test_a_turn_takes_a_bounded_number_of_pieces_of_feedback() -> None:
     await talk.say("Which server is down?")
     for number in range(MAX_FEEDBACK):
         await talk.conversation.feedback(KEY, 1, Judgement(reward=number))
-    with pytest.raises(InputError, match="no more are kept"):
+    with pytest.raises(InputError, match="the maximum"):
         await talk.conversation.feedback(KEY, 1, Judgement(reward=-1))
 
 

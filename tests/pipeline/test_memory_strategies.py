@@ -5,14 +5,14 @@ import contextlib
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from core.errors import InputTooLargeError, ModelUnavailable
-from schemas.authority import Authority
-from schemas.memory_name import MemoryName
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
+from acc_ace.errors import InputTooLargeError, ModelUnavailable
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import calls
 from tests.pipeline.talk import Talk, seen
 
@@ -162,7 +162,7 @@ async def test_acc_after_a_classic_memory_warns_that_rules_were_not_pinned() -> 
 
 async def test_an_unknown_memory_is_refused() -> None:
     talk = Talk()
-    with pytest.raises(Exception, match="is no memory; use one of acc, replay"):
+    with pytest.raises(Exception, match="is not a memory strategy; use one of acc, replay"):
         await with_memory(talk, "Hello.", "elephant")  # type: ignore[arg-type]  # the bad input
 
 

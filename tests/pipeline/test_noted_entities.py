@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from core.errors import ModelUnavailable
+from acc_ace.errors import ModelUnavailable
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen

@@ -1,15 +1,19 @@
 """Results of tools that JSON cannot hold end no turn, and are kept as evidence."""
 
+import math
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_response import LlmResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, computed_field
 
-from acc_ace.stages.tool_loop import result_text
+from acc_ace.config import Settings
 from tests.fakes.scripted_llm import ScriptedLlm, call, text_content
 from tests.pipeline.desk import Desk
+from tests.pipeline.talk import KEY, Talk
 
 
 def pairs() -> dict[str, Any]:
@@ -43,6 +47,8 @@ class Account(Person):
 
 
 class Picture(BaseModel):
+    model_config = ConfigDict(ser_json_bytes="base64")
+
     raw: bytes
     owner: Person
 
@@ -62,28 +68,59 @@ async def test_a_model_with_bytes_ends_no_turn_and_what_it_hides_is_told_to_nobo
     assert result.result == '{"raw": "iVD_", "owner": {"name": "aiko"}}'
 
 
-def looped() -> object:
-    loop: list[object] = []
-    loop.append(loop)
-    return loop
+def plan() -> dict[str, Any]:
+    """Read the plan, which has very many levels."""
+    below: dict[str, Any] = {"step": "the last"}
+    for _ in range(3_000):
+        below = {"below": below}
+    return below
 
 
-def deep() -> object:
-    nest: list[object] = []
-    for _ in range(100_000):
-        nest = [nest]
-    return nest
+class Row(BaseModel):
+    """A row that is written when it is asked for."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    database: sqlite3.Connection
+
+    @computed_field
+    def name(self) -> str:
+        """Read it."""
+        return str(self.database.execute("SELECT 'aiko'").fetchone()[0])
+
+
+def rows() -> dict[str, Any]:
+    """Read a row, and close the database."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        return {"row": Row(database=database), "load": math.nan}
+
+
+def loads() -> list[float]:
+    """Read the loads."""
+    return [0.5, math.inf]
 
 
 @pytest.mark.parametrize(
-    ("response", "text"),
+    ("tool", "seen", "kept"),
     [
-        ({"pairs": {(1, 2): "\ud83d"}}, '{"pairs": {"1,2": "\ufffd"}}'),
-        (looped(), '["(the same as what holds it)"]'),
-        ({"n": 10**5_000}, '{"n": "(a number too long to be kept)"}'),
-        (deep(), "[" * 100 + '"(nested too deeply to be kept)"' + "]" * 100),
+        ("plan", "{'below': \"{'below': {'below': ", "{\"below\": \"{'below': {'below': "),
+        ("rows", "{'row': '(a Row)', 'load': None}", '{"row": "(a Row)", "load": null}'),
+        ("loads", "{'result': [0.5, None]}", "[0.5, null]"),
     ],
-    ids=["keys", "loop", "number", "depth"],
 )
-def test_any_result_has_a_text(response: object, text: str) -> None:
-    assert result_text(response) == text
+async def test_a_result_that_cannot_be_stored_is_answered_and_kept_as_far_as_it_can_be(
+    tool: str, seen: str, kept: str
+) -> None:
+    talk = Talk(Settings(store="memory", tools=(f"{__name__}:{tool}",)))
+    talk.llm.on("generator", call(tool), {"final_answer": "Seen."})
+    report = await talk.say("Look.")
+    assert report.answer == "Seen."
+    [response] = [
+        part.function_response.response
+        for content in talk.llm.requests_of("generator")[-1].contents
+        for part in content.parts or []
+        if part.function_response
+    ]
+    assert str(response).startswith(seen)
+    [interaction] = await talk.container.evidence.list(KEY)
+    assert interaction.tool_results[0].result.startswith(kept)

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import open_stores
-from core.domain.curation import Curated, CurationContext, curate, tag
-from core.domain.prompt import Prompt
-from core.domain.refine.plan import refine
-from core.domain.vectors import Vector
-from core.errors import EmbedderError, ModelUnavailable
-from core.ports.completion import Reply
-from core.turn.parsing import parser
-from core.turn.predicting import predict
-from core.turn.refining import Refinery
-from schemas.delta import DeltaBatch, DeltaStatus
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.reflection import BulletTag
-from schemas.tenancy import PlaybookScope
+from acc_ace.config import Settings
+from acc_ace.errors import EmbedderError, ModelUnavailable
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.playbook.prediction import predict
+from acc_ace.playbook.refine.refine_plan import refine
+from acc_ace.playbook.refine.refinement import Refinery
+from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import BulletTag
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.completion import Reply
+from acc_ace.turn.reply_parsing import parser
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk
 

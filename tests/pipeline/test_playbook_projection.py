@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from config import Settings
-from core.adapters.open_stores import open_stores
-from core.domain.playbook_changes import Author
-from schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.playbook.playbook_merge import Author
+from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.storage.create_stores import open_stores
 from tests.contract.playbooks import add, merge
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk

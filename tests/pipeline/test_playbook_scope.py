@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from config import Settings
-from schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.pipeline.talk import Talk, seen
 

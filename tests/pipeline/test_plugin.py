@@ -7,11 +7,11 @@ from google.adk.events import Event
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from config import Settings
-from core.errors import ModelUnavailable
-from schemas import state as keys
-from schemas.authority import Authority
-from schemas.commit import CommittedState
+from acc_ace.config import Settings
+from acc_ace.errors import ModelUnavailable
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, text_of, whole
 
@@ -131,7 +131,7 @@ async def test_what_memory_hands_on_between_its_stages_stays_out_of_the_agents_s
 
     def look(callback_context: CallbackContext) -> None:
         seen.append(set(callback_context.state.to_dict()))
-        callback_context.state["temp:reflection"] = "mine"
+        callback_context.state["temp:reflector_output"] = "mine"
 
     app = desk(ScriptedLlm().on("generator", "Hi."), before_agent_callback=look)
     app.memory.on("reflector", ModelUnavailable("no network"))
@@ -162,7 +162,8 @@ async def test_lessons_are_learned_shown_and_counted_when_they_were_used() -> No
     await app.ask("And for db-02?")
     assert app.reports[-1].bullet_ids == [bullet]
     state = await app.session_state()
-    assert "Check replication lag" in str(state["app:playbook"])
+    # ADK's own service keeps each change of state in an event, so it gets the version alone.
+    assert set(state["app:playbook"]) == {"version"}
 
 
 async def test_learning_off_makes_no_reflector_or_curator_call() -> None:

@@ -6,8 +6,8 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 
-from config import Settings
-from core.errors import MemoryBypassedError
+from acc_ace.config import Settings
+from acc_ace.errors import MemoryBypassedError
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 from tests.pipeline.desk import Desk, whole
 

@@ -10,11 +10,11 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
+from acc_ace import errors
+from acc_ace.adk.stages.tool_loop import WHOLE_CHARS
+from acc_ace.bootstrap import process_container
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.stages.tool_loop import WHOLE_CHARS
-from core import errors
-from core.bootstrap import process_container
-from schemas.limits import Limits
+from acc_ace.schemas.limits import Limits
 from tests.fakes.scripted_llm import ScriptedLlm
 
 HOW_TO = (Path(__file__).parents[2] / "docs" / "how-to" / "plugin.md").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def test_every_option_is_described() -> None:
 
 
 def test_every_error_named_exists() -> None:
-    named = table("It fails closed")
+    named = table("Errors")
     assert len(named) > 4
     assert [name for name in named if not hasattr(errors, name)] == []
 

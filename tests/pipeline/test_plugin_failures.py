@@ -18,21 +18,22 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
-from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import Settings
-from core.bootstrap import build_container
-from core.errors import (
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.errors import (
     InputTooLargeError,
     MemoryBypassedError,
     ModelUnavailable,
     SessionBusyError,
     StoreError,
 )
-from schemas.commit import CommitKind
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, Outcome
-from schemas.tenancy import SessionKey
+from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace.schemas.commit import CommitKind
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.unit_of_work import Write
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole
 from tests.pipeline.talk import settings
@@ -112,6 +113,9 @@ class FullEvidence:
     async def record(self, key: SessionKey, interaction: Interaction) -> None:
         raise StoreError("evidence: the disk is full; free some space")
 
+    def record_write(self, key: SessionKey, interaction: Interaction) -> Write:
+        raise StoreError("evidence: the disk is full; free some space")
+
     async def last(self, key: SessionKey) -> Interaction | None:
         return None
 
@@ -128,8 +132,14 @@ class FullEvidence:
     ) -> Sequence[Interaction]:
         return []
 
+    async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
+        return None
+
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
         return 0
+
+    def undone_write(self, key: SessionKey, after_turn: int) -> Write:
+        raise StoreError("evidence: the disk is full; free some space")
 
     async def erase(self, tenant: Any, session: str | None = None) -> int:
         return 0
@@ -154,12 +164,12 @@ async def test_a_compressor_that_is_down_keeps_state_and_rules_and_warns() -> No
     assert "no network" in whole(llm.requests[-1])
 
 
-async def test_a_model_that_fails_undoes_the_turn() -> None:
+async def test_a_model_that_fails_leaves_no_turn() -> None:
     app = desk(ScriptedLlm().on("generator", RuntimeError("model down"), "Hi."))
     with pytest.raises(RuntimeError, match="model down"):
         await app.ask(BAN)
     assert await app.constraints() == []
-    assert await kinds(app) == [CommitKind.ABORT, CommitKind.COMMIT]
+    assert await kinds(app) == []
     [failed] = await app.evidence()
     assert failed.outcome is Outcome.FAILED
     assert await app.ask("Hello.") == "Hi."
@@ -175,7 +185,7 @@ async def test_an_input_beyond_its_budget_is_refused_before_any_model_is_asked()
     assert app.memory.requests == []
 
 
-async def test_a_store_that_cannot_be_written_undoes_the_turn_and_says_so() -> None:
+async def test_a_store_that_cannot_be_written_leaves_no_turn_and_says_so() -> None:
     container = replace(
         build_container(Settings(store="memory")),
         evidence=FullEvidence(),
@@ -193,9 +203,7 @@ async def test_a_store_that_cannot_be_written_undoes_the_turn_and_says_so() -> N
             user_id=KEY.user, session_id=KEY.session, new_message=message
         ):
             pass
-    head = await container.journal.head(KEY)
-    assert head is not None
-    assert head.kind is CommitKind.ABORT
+    assert await container.journal.head(KEY) is None
 
 
 async def test_learning_that_fails_leaves_the_answer_standing() -> None:
@@ -233,7 +241,7 @@ async def test_a_session_that_stays_busy_is_refused_before_any_model_is_asked() 
     assert len(llm.requests) == 1
 
 
-async def test_a_cancelled_turn_is_undone_and_the_session_is_free() -> None:
+async def test_a_cancelled_turn_leaves_nothing_and_the_session_is_free() -> None:
     gate = Gate()
     app = desk(ScriptedLlm().on("generator", gate, "Hi."))
     running = asyncio.create_task(app.ask(BAN))
@@ -243,12 +251,12 @@ async def test_a_cancelled_turn_is_undone_and_the_session_is_free() -> None:
         await running
     await app.settled()
     assert await app.constraints() == []
-    assert await kinds(app) == [CommitKind.ABORT, CommitKind.COMMIT]
+    assert await kinds(app) == []
     assert await app.ask("Hello.") == "Hi."
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["agent", "sequence"])
-async def test_a_turn_that_timed_out_in_a_lasting_task_is_undone(nested: bool) -> None:
+async def test_a_turn_that_timed_out_in_a_lasting_task_leaves_nothing(nested: bool) -> None:
     gate = Gate()
     agent = LlmAgent(name="helper", model=ScriptedLlm().on("generator", gate, "Hi."))
     root: LlmAgent | SequentialAgent = sequential(agent) if nested else agent
@@ -258,11 +266,7 @@ async def test_a_turn_that_timed_out_in_a_lasting_task_is_undone(nested: bool) -
             await app.ask(BAN)
     assert await app.ask("Hello.") == "Hi."
     assert await app.constraints() == []
-    assert [entry.kind for entry in await app.container.journal.history(KEY)] == [
-        CommitKind.COMMIT,
-        CommitKind.ABORT,
-        CommitKind.COMMIT,
-    ]
+    assert await kinds(app) == [CommitKind.COMMIT]
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["agent", "sequence"])
@@ -279,7 +283,7 @@ async def test_a_turn_that_timed_out_in_a_task_of_its_own_frees_the_session_for_
     assert await app.constraints() == []
 
 
-async def test_a_client_that_leaves_before_the_answer_undoes_the_turn() -> None:
+async def test_a_client_that_leaves_before_the_answer_leaves_no_turn() -> None:
     llm = ScriptedLlm().on("generator", call("nothing"), "Hi.")
 
     def nothing() -> dict[str, str]:
@@ -292,10 +296,10 @@ async def test_a_client_that_leaves_before_the_answer_undoes_the_turn() -> None:
     await events.aclose()  # type: ignore[attr-defined]
     await app.settled()
     assert await app.constraints() == []
-    assert await kinds(app) == [CommitKind.ABORT, CommitKind.COMMIT]
+    assert await kinds(app) == []
 
 
-async def test_an_aborted_run_is_undone() -> None:
+async def test_an_aborted_run_leaves_nothing() -> None:
     gate, abort = Gate(), asyncio.Event()
     app = desk(ScriptedLlm().on("generator", gate, "Hi."))
 
@@ -314,17 +318,17 @@ async def test_an_aborted_run_is_undone() -> None:
     assert await app.ask("Hello.") == "Hi."
 
 
-@pytest.mark.parametrize("where", ["before_run", "on_event"])
-async def test_another_plugin_that_breaks_undoes_the_turn(where: str) -> None:
-    app = desk(ScriptedLlm().on("generator", "Hi."), others=(Breaking(where),))
-    with pytest.raises(RuntimeError, match=f"broken {where}"):
+async def test_another_plugin_that_breaks_before_the_answer_leaves_no_turn() -> None:
+    app = desk(ScriptedLlm().on("generator", "Hi."), others=(Breaking("before_run"),))
+    with pytest.raises(RuntimeError, match="broken before_run"):
         await app.ask(BAN)
     assert await app.constraints() == []
 
 
-async def test_another_plugin_that_breaks_after_the_answer_leaves_it_standing() -> None:
-    app = desk(ScriptedLlm().on("generator", "Hi."), others=(Breaking("after_run"),))
-    with pytest.raises(RuntimeError, match="broken after_run"):
+@pytest.mark.parametrize("where", ["on_event", "after_run"])
+async def test_another_plugin_that_breaks_behind_the_commit_leaves_it_standing(where: str) -> None:
+    app = desk(ScriptedLlm().on("generator", "Hi."), others=(Breaking(where),))
+    with pytest.raises(RuntimeError, match=f"broken {where}"):
         await app.ask(BAN)
     assert await app.constraints() == [BAN]
 

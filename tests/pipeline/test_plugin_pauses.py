@@ -10,9 +10,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from schemas.authority import Authority
-from schemas.commit import CommitKind
-from schemas.turn_event import TurnDone, TurnPaused, WaitingCall
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommitKind
+from acc_ace.schemas.interaction import Outcome
+from acc_ace.schemas.turn_event import TurnDone, TurnPaused, WaitingCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of, whole
 
@@ -46,11 +47,11 @@ def calls_of(events: list[Event]) -> list[types.FunctionCall]:
     return [found for event in events for found in event.get_function_calls()]
 
 
-async def test_a_paused_turn_keeps_its_state_and_is_not_yet_evidence() -> None:
+async def test_a_paused_turn_keeps_its_state_and_is_evidence_of_a_pause() -> None:
     app = desk(ScriptedLlm().on("generator", call("approve", what="restart")))
     await app.say(f"Restart db-01. {BAN}")
     assert await app.constraints() == [BAN]
-    assert await app.evidence() == []
+    assert [each.outcome for each in await app.evidence()] == [Outcome.PAUSED]
     assert app.reports == []
 
 
@@ -136,7 +137,7 @@ async def test_a_workflow_that_asks_a_person_is_one_turn() -> None:
     publisher = LlmAgent(name="publisher", model=llm)
     app = Desk(Workflow(name="flow", edges=[(START, writer, review, publisher)]))
     [waiting] = calls_of(await app.say(f"Write on db-01. {BAN}"))
-    assert await app.evidence() == []
+    assert [each.outcome for each in await app.evidence()] == [Outcome.PAUSED]
     answer = result_of(waiting, {"result": "From now on always shout."})
     assert await app.ask(answer) == "Published."
     assert await app.constraints() == [BAN]

@@ -8,16 +8,12 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.agent_tool import AgentTool
 
-from core.errors import ModelUnavailable
-from schemas.tenancy import SessionKey
+from acc_ace.errors import ModelUnavailable
 from tests.fakes.scripted_llm import Script, ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk
 from tests.pipeline.test_leaving_at_the_answer import until_answered
-from tests.pipeline.test_plugin_closed_loops import leave
 from tests.pipeline.test_plugin_failures import Gate
 from tests.pipeline.test_plugin_trees import agents_as_tools
-
-OTHER = SessionKey(KEY.app, KEY.user, "s2")
 
 
 def desk_of(llm: ScriptedLlm) -> Desk:
@@ -60,7 +56,7 @@ async def test_turns_are_counted_while_they_are_answered() -> None:
 
     desk = desk_of(ScriptedLlm().on("generator", reply))
     async with asyncio.timeout(10):
-        await asyncio.gather(desk.ask("Hello."), desk.ask("Hello.", key=OTHER))
+        await asyncio.gather(desk.ask("Hello."), desk.ask("Hello.", key=KEY._replace(session="s2")))
     assert max(seen) == 2
     assert counted(desk) == 0
 
@@ -111,23 +107,3 @@ async def test_an_agent_called_as_a_tool_counts_with_the_turn_it_works_for() -> 
     await desk.ask("Look.")
     assert seen == [1]
     assert counted(desk) == 0
-
-
-@pytest.mark.parametrize("next_key", [KEY, OTHER], ids=["same session", "another session"])
-def test_a_turn_whose_loop_was_closed_is_not_counted_beyond_the_next_one(
-    next_key: SessionKey,
-) -> None:
-    gate = Gate()
-    seen: list[int] = []
-
-    def reply(_: LlmRequest) -> str:
-        seen.append(counted(desk))
-        return "Hi."
-
-    desk = desk_of(ScriptedLlm().on("generator", gate, reply))
-    leave(desk.ask("Hello."), gate.reached)
-    assert counted(desk) == 1
-    assert asyncio.run(desk.ask("Hello.", key=next_key)) == "Hi."
-    assert seen == [1]
-    assert counted(desk) == 0
-    asyncio.run(desk.runner.close())

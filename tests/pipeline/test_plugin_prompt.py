@@ -4,13 +4,13 @@ from pathlib import Path
 
 from google.adk.agents import LlmAgent
 
-import acc_ace.plugin
-from core.domain.prompt import load_prompt
+import acc_ace.adk.plugin
+from acc_ace.text.prompt import load_prompt
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk
 
-PROMPT = load_prompt(Path(acc_ace.plugin.__file__).parent / "memory.md")
+PROMPT = load_prompt(Path(acc_ace.adk.plugin.__file__).parent / "memory.md")
 
 
 def test_declared_inputs_are_those_the_plugin_gives() -> None:

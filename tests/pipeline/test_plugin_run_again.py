@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from google.adk.events import Event
 
-from schemas.authority import Authority
-from schemas.commit import CommitKind
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommitKind
+from acc_ace.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, result_of, text_of, whole
 from tests.pipeline.test_plugin_pauses import APPROVED, BAN, calls_of, desk
@@ -48,7 +49,7 @@ async def test_a_paused_turn_that_is_run_again_without_a_result_waits_on() -> No
     app = desk(llm, resumable=True)
     events = await app.say(f"Restart db-01. {BAN}")
     assert await again(app, events) == []
-    assert await app.evidence() == []
+    assert [each.outcome for each in await app.evidence()] == [Outcome.PAUSED]
     assert await kinds(app) == [CommitKind.COMMIT]
     assert app.memory.roles == ["compressor"]
     [waiting] = calls_of(events)

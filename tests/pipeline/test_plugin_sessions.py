@@ -15,14 +15,15 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import Settings
-from core.adapters.adk_session import BoundedSessionService
-from core.bootstrap import build_container
-from core.container import Container
-from core.models.factory import build_model
-from core.models.resilient import ResilientLlm
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, result_of, text_of, whole
@@ -69,7 +70,9 @@ async def say(
     [
         pytest.param(lambda path: SqliteSessionService(str(path / "adk.db")), id="adk-sqlite"),
         pytest.param(
-            lambda path: BoundedSessionService(path / "sessions.db", recent_events=50),
+            lambda path: SqlSessionService(
+                SqliteDatabase(path / "sessions.db"), owns_database=True, recent_events=50
+            ),
             id="bounded",
         ),
     ],
@@ -90,7 +93,7 @@ async def test_a_conversation_with_a_pause_runs_on_every_session_service(
     kept = await container.evidence.list(KEY)
     assert [interaction.turn for interaction in kept] == [3, 2, 1]
     await running.close()
-    if isinstance(sessions, BoundedSessionService):
+    if isinstance(sessions, SqlSessionService):
         await sessions.close()
     await container.close()
 

@@ -5,10 +5,10 @@ from math import ceil
 
 import pytest
 
+from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
-from config import ROLES
-from core.domain.tokens import estimate_tokens
-from core.errors import InputTooLargeError
+from acc_ace.errors import InputTooLargeError
+from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.test_session_life import Life

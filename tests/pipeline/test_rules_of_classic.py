@@ -4,13 +4,13 @@ import re
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from schemas.authority import Authority
-from schemas.memory_name import MemoryName
-from schemas.report import TurnReport
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
 from tests.pipeline.talk import Talk
 
 CLASSIC: list[MemoryName] = ["replay", "window", "summary", "retrieval"]

@@ -10,19 +10,19 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
+from acc_ace.adk.session_lifecycle import LEASE_S
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.housekeeping import TRIES
-from config import ROLES, Role
-from core.bootstrap import build_container
-from core.errors import ModelUnavailable
-from schemas.artifact import ArtifactKind
-from schemas.authority import Authority
-from schemas.job import Job, JobKind
-from schemas.memory_name import MemoryName
-from schemas.session import SessionRecord
-from schemas.tenancy import SessionKey
+from acc_ace.errors import ModelUnavailable, StoreError
+from acc_ace.schemas.artifact import ArtifactKind
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
 from tests.pipeline.talk import seen
 
@@ -281,21 +281,36 @@ async def test_offload_works_without_its_model(life: Life) -> None:
     assert await life.notes() == [f"preference: {LIKES}"]
 
 
-async def test_a_job_that_fails_with_any_error_is_given_up_and_stops_no_other(
+async def test_an_offload_that_fails_with_any_error_stops_no_other_and_is_tried_again(
     life: Life, caplog: pytest.LogCaptureFixture
 ) -> None:
     await life.say(LIKES)
     await life.say("I prefer tea.", NEXT)
     life.background.error = RuntimeError("a bug of the client library")
     life.background.fails_on = LIKES
-    for _ in range(TRIES + 2):
-        life.clock.advance(hours=1)
-        await life.conversation.housekeep()
+    life.clock.advance(hours=1)
+    assert await life.conversation.housekeep() == 1
     assert await life.notes(NEXT) == ["preference: I prefer tea."]
-    [job] = await life.container.jobs.list(KEY.tenant)
-    assert (job.session, job.tries, job.given_up) == ("s1", TRIES, True)
-    assert job.error == "RuntimeError: a bug of the client library"
-    assert f"job_given_up kind=offload id={job.id}" in caplog.text
+    assert "offload_failed session='s1' code=internal" in caplog.text
+    life.background.error = None
+    assert await life.conversation.housekeep() == 0
+    life.clock.advance(seconds=LEASE_S)
+    assert await life.conversation.housekeep() == 1
+    assert await life.notes() == [f"preference: {LIKES}"]
+
+
+async def test_a_deletion_that_fails_has_deleted_nothing(life: Life, place: Place) -> None:
+    await life.say(LIKES)
+    before = await residue(life.container, KEY.tenant)
+    place.refuse_deletes("journal")
+    for keep_notes in (False, True):
+        with pytest.raises(StoreError):
+            await life.conversation.forget_session(KEY, keep_notes=keep_notes)
+    place.allow_deletes("journal")
+    assert await residue(life.container, KEY.tenant) == before
+    assert await life.conversation.forget_session(KEY)
+    assert await life.container.artifacts.count(KEY.tenant) == 0
+    assert not await life.conversation.forget_session(KEY)
 
 
 async def test_an_export_holds_every_word_and_of_nobody_else(life: Life) -> None:
@@ -314,28 +329,11 @@ async def test_erase_leaves_nothing_that_a_scan_or_an_export_finds(life: Life) -
     await life.say("Another user's words.", KEY._replace(user="ben"))
     await life.conversation.reset(KEY)
     await life.conversation.housekeep()
-    assert await life.conversation.residue(KEY.tenant)
+    assert await residue(life.conversation.container, KEY.tenant)
     await life.conversation.erase(KEY.tenant)
-    assert await life.conversation.residue(KEY.tenant) == {}
+    assert await residue(life.conversation.container, KEY.tenant) == {}
     assert [record["kind"] for record in await life.exported()] == ["user", "end"]
     assert await life.conversation.state(KEY._replace(user="ben")) is not None
-
-
-async def test_an_erasure_that_was_cut_short_is_finished_by_the_next_process(
-    place: Place,
-) -> None:
-    first = Life(place)
-    await first.say(LIKES)
-    # As a process leaves it that dies after its intent was kept, with the journal erased.
-    whole = SessionKey(KEY.app, KEY.user, "")
-    await first.container.jobs.enqueue(Job.of(JobKind.ERASE, whole, at=first.clock.now()))
-    await first.container.journal.erase(KEY.tenant)
-    await first.conversation.close()
-    second = Life(place)
-    second.clock.advance(seconds=60)
-    await second.conversation.housekeep()
-    assert await second.conversation.residue(KEY.tenant) == {}
-    await second.conversation.close()
 
 
 async def test_notes_of_an_undone_turn_are_not_known_in_a_new_session(life: Life) -> None:
@@ -368,25 +366,6 @@ async def test_a_turn_undone_while_its_session_is_offloaded_leaves_no_note(life:
 async def _wait(reading: asyncio.Event, go_on: asyncio.Event) -> None:
     reading.set()
     await go_on.wait()
-
-
-async def test_a_deletion_that_was_cut_short_waits_for_the_turn_that_runs(place: Place) -> None:
-    limits = {"turn_wait_s": 0.05}
-    first = Life(place, limits=limits)
-    await first.say(LIKES)
-    await first.conversation.close()
-    second = Life(place, limits=limits)
-    # As a process leaves it that dies after its intent was kept.
-    await second.container.jobs.enqueue(Job.of(JobKind.DELETE, KEY, at=second.clock.now()))
-    second.clock.advance(seconds=60)
-    async with second.container.lock.hold(KEY, wait_s=1):
-        assert await second.conversation.housekeep() == 0
-        assert await second.conversation.state(KEY) is not None
-    second.clock.advance(hours=1)
-    await second.conversation.housekeep()
-    assert await second.conversation.state(KEY) is None
-    assert await second.notes_kept() == [f"preference: {LIKES}"]
-    await second.conversation.close()
 
 
 async def test_undo_across_a_reset_brings_the_messages_back(life: Life) -> None:

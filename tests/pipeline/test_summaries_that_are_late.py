@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
-from config import ROLES
-from core.adapters.in_memory_sessions import InMemorySessionDirectory
-from core.errors import StoreError
-from schemas.job import Job, JobKind
-from schemas.memory import Summary
-from schemas.tenancy import SessionKey
+from acc_ace.errors import StoreError
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.place import Place
+from tests.fakes.stores import InMemorySessionDirectory
 from tests.pipeline.test_session_life import KEY, Life
 
 
@@ -59,7 +58,7 @@ async def test_a_session_begun_while_the_clock_was_ahead_gets_one_summary(life: 
     assert record.summary is not None
     assert record.summary.content == "All sensors are warm."
     assert life.background.asked == 1
-    assert await life.container.jobs.list(KEY.tenant) == []
+    assert life.container.unsummarised == set()
 
 
 async def test_a_summary_that_is_not_taken_is_not_made_again_at_once(life: Life) -> None:
@@ -70,7 +69,7 @@ async def test_a_summary_that_is_not_taken_is_not_made_again_at_once(life: Life)
     others = Conversation(
         replace(life.container, directory=directory), models=dict.fromkeys(ROLES, life.background)
     )
-    await life.container.jobs.enqueue(Job.of(JobKind.SUMMARISE, KEY, at=life.clock.now()))
+    life.container.unsummarised.add(KEY)
     assert await others.housekeep() == 1
     assert len(directory.given) == 1
     await others.close()

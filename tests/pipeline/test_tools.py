@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError, ModelOutputError
-from schemas.artifact import Artifact
-from schemas.authority import Authority
+from acc_ace.errors import ConfigError, ModelOutputError
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
 from tests.fakes.scripted_llm import call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
@@ -59,7 +59,7 @@ async def test_parallel_tool_calls_are_all_answered() -> None:
     [
         ("calculate", {"expression": "__import__('os')"}, "not arithmetic"),
         ("calculate", {"expression": "9**9**9"}, "too large"),
-        ("current_time", {"timezone": "Mars/Base"}, "no time zone"),
+        ("current_time", {"timezone": "Mars/Base"}, "not a time zone"),
         ("search_evidence", {"query": " "}, "needs a query"),
     ],
 )

@@ -4,6 +4,7 @@ from google.adk.tools import ToolContext
 from google.genai import types
 
 from tests.contract.values import artifact
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
@@ -56,4 +57,4 @@ async def test_a_file_that_a_tool_saves_is_exported_and_erased_with_its_user() -
     assert {"text": "walnut"} in files
     erased = await talk.conversation.erase_user(KEY.user)
     assert erased[KEY.app]["files"] == 1
-    assert await talk.conversation.residue(KEY.tenant) == {}
+    assert await residue(talk.conversation.container, KEY.tenant) == {}

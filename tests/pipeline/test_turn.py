@@ -3,12 +3,12 @@
 import pytest
 
 from acc_ace.conversation import Conversation
-from core.errors import InputError, InputTooLargeError
-from schemas import state as keys
-from schemas.authority import Authority
-from schemas.commit import CommittedState
-from schemas.tenancy import SessionKey
-from schemas.turn_event import StageFinished, StageStarted
+from acc_ace.errors import InputError, InputTooLargeError
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import StageFinished, StageStarted
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "No restarts during business hours."

@@ -1,6 +1,5 @@
 """House is kept where ADK's own runner drives the turns: `adk web`, `adk run`, the plugin."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
+from acc_ace.adk.bounded_turn import BoundedTurn
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.pipeline import build_app
-from acc_ace.turn import BoundedTurn
-from config import ROLES, Role, Settings
-from core.bootstrap import build_container
-from schemas.job import JobKind
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY as DESK
@@ -126,7 +124,7 @@ async def test_turns_under_adks_own_runner_end_in_a_summary(summarising: Served)
     assert record is not None
     assert record.summary is not None
     assert "Never restart db-01 by day." in record.summary.content
-    assert await summarising.container.jobs.list(KEY.tenant) == []
+    assert summarising.container.unsummarised == set()
     await summarising.say("What now?")
     request = summarising.llm.requests_of("generator")[-1]
     assert "Never restart db-01 by day." in whole(request)
@@ -136,15 +134,13 @@ async def test_a_summary_in_the_making_delays_no_turn_and_is_asked_for_once(
     hanging: Served,
 ) -> None:
     await hanging.talk(KEY)
-    waiting = await hanging.container.jobs.list(KEY.tenant)
-    assert [job.kind for job in waiting] == [JobKind.SUMMARISE]
     assert hanging.background.asked == 1
 
 
 async def test_each_session_has_one_summary_to_wait_for(hanging: Served) -> None:
     await hanging.talk(KEY, NEXT)
-    waiting = await hanging.container.jobs.list(KEY.tenant)
-    assert sorted(job.session for job in waiting) == ["s1", "s2"]
+    assert hanging.background.asked == 1
+    assert hanging.container.unsummarised == {KEY, NEXT}
 
 
 async def test_an_idle_session_is_offloaded_after_the_next_turn_of_any(served: Served) -> None:
@@ -157,27 +153,6 @@ async def test_an_idle_session_is_offloaded_after_the_next_turn_of_any(served: S
     assert await served.notes() == [f"preference: {LIKES}"]
     await served.say("Good morning.", NEXT)
     assert LIKES in whole(served.llm.requests_of("compressor")[-1])
-
-
-async def test_an_idle_session_is_offloaded_although_nobody_says_any_more(
-    where: dict[str, Any],
-) -> None:
-    served, asked = Served(Settings(idle_s=2, **where)), asyncio.Event()
-
-    async def told() -> None:
-        asked.set()
-
-    served.background.before = told
-    await served.say(LIKES)
-    # What the turn itself wakes finds nothing idle yet.
-    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
-    assert not asked.is_set()
-    served.clock.advance(hours=1)
-    async with asyncio.timeout(30):
-        await asked.wait()
-    await served.at_rest()
-    assert await served.notes() == [f"preference: {LIKES}"]
-    await served.close()
 
 
 async def test_an_idle_session_is_offloaded_under_the_plugin(where: dict[str, Any]) -> None:
@@ -202,6 +177,5 @@ async def test_a_conversation_and_its_agent_keep_one_house(hanging: Served) -> N
         await conversation.turn(NEXT, _sensor(number))
     await hanging.talk(KEY)
     assert hanging.background.asked == 1
-    waiting = await hanging.container.jobs.list(KEY.tenant)
-    assert sorted(job.session for job in waiting) == ["s1", "s2"]
+    assert hanging.container.unsummarised == {KEY, NEXT}
     await conversation.close()

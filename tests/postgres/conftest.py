@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
+from acc_ace.config import Settings
+from acc_ace.storage.create_stores import Stores, open_stores
 from tests.fakes.clock import FixedClock
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from core.adapters.open_stores import Stores
-from core.domain.journal_check import journal_problems
-from schemas.commit import JournalEntry
-from schemas.interaction import Interaction
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.commit import JournalEntry
+from acc_ace.schemas.interaction import Interaction
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.create_stores import Stores
+from acc_ace.turn.journal_check import journal_problems
 from tests.e2e.processes import ROOT, environment
 
 END_S = 120.0

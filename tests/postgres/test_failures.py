@@ -6,18 +6,22 @@ from typing import Any
 import psycopg
 import pytest
 
-from cli.checks.finding import Status
-from cli.checks.storage import check_databases
-from config import Settings
-from core.adapters.open_stores import Stores, open_stores
-from core.adapters.postgres_artifacts import PostgresArtifactStore
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_journal import PostgresJournal
-from core.adapters.postgres_playbook import PostgresPlaybookStore
-from core.adapters.postgres_schema import Connection
-from core.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.cli.checks.finding import Status
+from acc_ace.cli.checks.storage import check_databases
+from acc_ace.config import Settings
+from acc_ace.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.postgres.schema import Connection
+from acc_ace.storage.sql_artifacts import SqlArtifactStore
+from acc_ace.storage.sql_evidence import SqlEvidenceStore
+from acc_ace.storage.sql_journal import SqlJournal
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sql_unit_of_work import UnitOfWork
 from tests.contract.values import KEY, artifact, asking, entry, interaction, record
 from tests.fakes.clock import FixedClock
 from tests.fakes.postgres_server import PostgresServer
@@ -73,8 +77,8 @@ async def test_a_database_of_a_newer_program_is_left_alone(
     postgres: PostgresServer, url: str, stores: Stores
 ) -> None:
     await stores.journal.append(KEY, entry(1), expected_version=0)
-    postgres.execute("INSERT INTO acc_ace.migrations VALUES (99)", url=url)
-    assert "schema version 99, this program knows up to" in await error_at(url)
+    postgres.execute("INSERT INTO acc_ace.migrations VALUES (199)", url=url)
+    assert "schema version 199, this program knows up to" in await error_at(url)
 
 
 async def test_a_user_without_rights_is_told_what_to_grant(
@@ -124,14 +128,18 @@ async def test_a_process_keeps_its_budget_of_connections(
         *(stores.journal.append(key, entry(1), expected_version=0) for key in keys)
     )
     async with stores.lock.hold(KEY, wait_s=0):
-        rows = postgres.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'acc-ace'"
-        )
-    assert 1 < rows[0][0] <= 3 + 1
+        assert 1 < _connected(postgres, url) <= 3 + 1
     await stores.close()
-    assert postgres.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'acc-ace'"
-    ) == [(0,)]
+    assert _connected(postgres, url) == 0
+
+
+def _connected(postgres: PostgresServer, url: str) -> int:
+    rows = postgres.execute(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE application_name = 'acc-ace' AND datname = current_database()",
+        url=url,
+    )
+    return int(rows[0][0])
 
 
 async def test_altered_rows_are_damage(postgres: PostgresServer, url: str, stores: Stores) -> None:
@@ -183,8 +191,8 @@ class LostAnswers(PostgresDatabase):
 
     lose = False
 
-    def _attempt(self, work: Any, begin: str) -> Any:
-        result = super()._attempt(work, begin)
+    def _attempt(self, work: Any, begin: str, deadline: float) -> Any:
+        result = super()._attempt(work, begin, deadline)
         if self.lose and "READ ONLY" not in begin:
             self.lose = False
             raise psycopg.OperationalError("the connection is lost")
@@ -193,8 +201,8 @@ class LostAnswers(PostgresDatabase):
 
 async def test_a_commit_whose_answer_was_lost_is_found_and_not_repeated(url: str) -> None:
     database = LostAnswers(url)
-    journal, books = PostgresJournal(database), PostgresPlaybookStore(database)
-    artifacts = PostgresArtifactStore(database)
+    journal, books = SqlJournal(database), SqlPlaybookStore(database)
+    artifacts = SqlArtifactStore(database, PostgresArtifactIndex())
     added = Playbook().add_bullet("rules", "true")
     scope = PlaybookScope("shop")
     database.lose = True
@@ -209,7 +217,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_and_not_repeated(url: str
     assert await books.load(scope) == stored
     assert len(await books.deltas(scope)) == 1
     assert await artifacts.count(KEY.tenant) == 2
-    assert await database.read(_totals) == (2, 4)
+    assert await database.read(on_connection(_totals)) == (2, 4)
     with pytest.raises(ConflictError):
         await journal.append(KEY, entry(1), expected_version=0)
     await database.close()
@@ -221,16 +229,16 @@ def _totals(connection: Connection) -> Any:
 
 async def test_totals_of_a_tenant_follow_every_change(url: str) -> None:
     database = PostgresDatabase(url)
-    artifacts = PostgresArtifactStore(database)
+    artifacts = SqlArtifactStore(database, PostgresArtifactIndex())
     turns = [artifact(f"t{n}", "checkout is slow", session="s-1", turn=n, at=n) for n in (1, 2, 3)]
     await artifacts.add([*turns, artifact("doc", "two words")])
-    assert await database.read(_totals) == (4, 11)
+    assert await database.read(on_connection(_totals)) == (4, 11)
     await artifacts.add([artifact("doc", "one")])
-    assert await database.read(_totals) == (4, 10)
+    assert await database.read(on_connection(_totals)) == (4, 10)
     await artifacts.retire(KEY, 1)
-    assert await database.read(_totals) == (2, 4)
+    assert await database.read(on_connection(_totals)) == (2, 4)
     await artifacts.erase(KEY.tenant, "s-1")
-    assert await database.read(_totals) == (1, 1)
+    assert await database.read(on_connection(_totals)) == (1, 1)
     await database.close()
 
 
@@ -266,3 +274,16 @@ def test_doctor_tells_of_a_server_that_answers_and_of_one_that_does_not(url: str
         assert ill.status is Status.PROBLEM
         assert words in ill.detail
         assert "hush" not in ill.detail + ill.fix
+
+
+async def test_a_unit_of_work_whose_answer_was_lost_is_committed_once(url: str) -> None:
+    database = LostAnswers(url)
+    journal, evidence = SqlJournal(database), SqlEvidenceStore(database)
+    await database.check()
+    database.lose = True
+    write = journal.append_write(KEY, entry(1), expected_version=0)
+    await UnitOfWork(database, write, evidence.record_write(KEY, interaction(1))).commit()
+    assert not database.lose
+    assert list(await journal.history(KEY)) == [entry(1)]
+    assert await evidence.last(KEY) == interaction(1)
+    await database.close()

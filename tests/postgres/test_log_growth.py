@@ -2,13 +2,21 @@
 
 import statistics
 
-from core.adapters.stores import Stores
-from schemas.artifact import RecallQuery
+import pytest
+
+from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.storage.stores import Stores
 from tests.contract.values import KEY, turn
-from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.postgres_server import OwnPostgresServer, PostgresServer
 
 WORDS = " ".join(f"common{number}" for number in range(40))
 EARLY, LATE = range(20, 60), range(360, 400)
+
+
+@pytest.fixture
+def url(own_postgres: OwnPostgresServer) -> str:
+    """In a server of this module: its log is that of all databases."""
+    return own_postgres.clean_database()
 
 
 async def logged(postgres: PostgresServer, url: str, stores: Stores, number: int) -> int:
@@ -23,10 +31,11 @@ def position(postgres: PostgresServer, url: str) -> int:
     return int(at)
 
 
+@pytest.mark.soak
 async def test_an_artifact_whose_words_all_others_hold_writes_no_more_than_the_first_ones(
-    postgres: PostgresServer, url: str, stores: Stores
+    own_postgres: OwnPostgresServer, url: str, stores: Stores
 ) -> None:
-    written = [await logged(postgres, url, stores, number) for number in range(LATE.stop)]
+    written = [await logged(own_postgres, url, stores, number) for number in range(LATE.stop)]
     # Medians: one in fifty carries the list of waiting terms over to the index, for all of them.
     early, late = (statistics.median(written[n] for n in numbers) for numbers in (EARLY, LATE))
     assert late < 1.2 * early

@@ -1,13 +1,12 @@
-"""What a user may do in the database: enough to make the schema once, and to upgrade it."""
+"""What a user may do in the database: enough to make the schema once."""
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_schema import SCHEMA, migrations
-from core.errors import StoreError
+from acc_ace.errors import StoreError
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.postgres.schema import SCHEMA
 from tests.fakes.postgres_server import PostgresServer
 
 
@@ -21,15 +20,13 @@ def owner(postgres: PostgresServer) -> Iterator[str]:
     postgres.execute("DROP ROLE app")
 
 
-async def test_an_upgrade_needs_no_right_on_the_database(
+async def test_a_schema_once_made_needs_no_right_on_the_database(
     postgres: PostgresServer, owner: str
 ) -> None:
     postgres.execute(f"GRANT CREATE ON DATABASE {_name(owner)} TO app")
-    _make_as_an_older_program(owner)
+    await _check(owner)
     postgres.execute(f"REVOKE CREATE ON DATABASE {_name(owner)} FROM app")
     await _check(owner)
-    rows = postgres.execute("SELECT max(version) FROM acc_ace.migrations", url=owner)
-    assert rows == [(migrations()[-1][0],)]
 
 
 async def test_a_schema_that_was_made_for_the_user_is_enough(
@@ -55,22 +52,11 @@ async def test_a_user_who_may_not_make_the_schema_is_told_what_to_run(
 
 
 async def _check(url: str) -> None:
-    database = PostgresDatabase(url, patience_s=0)
+    database = PostgresDatabase(url, wait_s=0)
     try:
         await database.check()
     finally:
         await database.close()
-
-
-def _make_as_an_older_program(url: str) -> None:
-    """The schema without its newest migration."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {SCHEMA}".encode())
-        connection.execute(f"SET search_path = {SCHEMA}".encode())
-        connection.execute("CREATE TABLE migrations (version integer PRIMARY KEY)")
-        for number, script in migrations()[:-1]:
-            connection.execute(script.encode())
-            connection.execute("INSERT INTO migrations VALUES (%s)", (number,))
 
 
 def _name(url: str) -> str:

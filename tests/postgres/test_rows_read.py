@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.tenancy import SessionKey
 from tests.contract.values import KEY, OTHER_USER, artifact, asking
 from tests.fakes.clock import START
 from tests.fakes.postgres_server import PostgresServer
@@ -42,7 +42,10 @@ _READ = """
     SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables
      WHERE relname = 'artifacts'
 """
-_CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'acc-ace'"
+_CONNECTED = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE application_name = 'acc-ace' AND datname = current_database()
+"""
 
 
 def copy(server: PostgresServer, url: str, artifact_id: str, number: int) -> None:
@@ -90,6 +93,7 @@ async def test_of_a_word_that_every_row_holds_few_rows_are_read(
     assert await rows_read(postgres, url, KEY, "pump") < FEW_READ
 
 
+@pytest.mark.soak
 async def test_of_a_word_that_began_late_only_the_newest_rows_are_read(
     postgres: PostgresServer, url: str
 ) -> None:
@@ -100,6 +104,7 @@ async def test_of_a_word_that_began_late_only_the_newest_rows_are_read(
     assert await rows_read(postgres, url, KEY, "pump") < MOST_READ
 
 
+@pytest.mark.soak
 async def test_of_a_word_that_ended_early_only_the_newest_rows_are_read(
     postgres: PostgresServer, url: str
 ) -> None:
@@ -110,6 +115,7 @@ async def test_of_a_word_that_ended_early_only_the_newest_rows_are_read(
     assert await rows_read(postgres, url, KEY, "pump") < MOST_READ
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("word", ["pump", "invoice"])
 async def test_what_others_stored_in_between_is_not_read(
     postgres: PostgresServer, url: str, word: str
@@ -123,6 +129,7 @@ async def test_what_others_stored_in_between_is_not_read(
     assert await rows_read(postgres, url, KEY, word) < MOST_READ
 
 
+@pytest.mark.soak
 async def test_many_rare_words_and_a_time_read_no_more(postgres: PostgresServer, url: str) -> None:
     await store(url, texts={"new": "The pump of the hall."})
     copy(postgres, url, "new", 5)
@@ -132,6 +139,7 @@ async def test_many_rare_words_and_a_time_read_no_more(postgres: PostgresServer,
     assert await rows_read(postgres, url, KEY, "pump", also=also) < MOST_READ
 
 
+@pytest.mark.soak
 async def test_of_a_word_that_became_common_since_it_was_counted_few_rows_are_read(
     postgres: PostgresServer, url: str
 ) -> None:

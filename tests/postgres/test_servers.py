@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.e2e.processes import Server, our_server
 
@@ -17,6 +18,7 @@ def turn(server: Server, text: str) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.soak
 def test_a_conversation_goes_on_at_another_server_when_one_is_killed(
     url: str, tmp_path: Path
 ) -> None:

@@ -1,34 +1,48 @@
-"""A server that goes silent is an error soon, or another connection; nothing waits for ever."""
+"""A server that goes silent is an error, or another connection; nothing waits for ever."""
 
 import asyncio
 import threading
+from collections.abc import Awaitable
 
 import psycopg
 import pytest
 
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_schema import Connection
-from core.errors import StoreError
-from schemas.tenancy import SessionKey
+from acc_ace.errors import SessionBusyError, StoreError
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.postgres.session_locks import PostgresSessionLock
+from acc_ace.storage.sql_journal import SqlJournal
+from acc_ace.storage.sql_rows import Rows
 from tests.contract.values import KEY, entry
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy
-from tests.postgres.conftest import open_for
 
-PATIENCE_S = 1.0
+WAIT_S = 1.0
+
+STATEMENT_S = 0.5
+"""How long a statement may take here; silence is borne for some seconds more."""
 
 
+def through(proxy: StallingProxy, url: str, *, connections: int = 8) -> PostgresDatabase:
+    return PostgresDatabase(
+        proxy.url(url), connections=connections, wait_s=WAIT_S, statement_s=STATEMENT_S
+    )
+
+
+@pytest.mark.soak
 async def test_a_server_behind_a_stalled_proxy_is_named_with_the_setting(
     postgres: PostgresServer, url: str, proxy: StallingProxy
 ) -> None:
-    stores = open_for(proxy.url(url), database_wait_s=PATIENCE_S)
-    await stores.journal.append(KEY, entry(1), expected_version=0)
+    database = through(proxy, url)
+    journal, lock = SqlJournal(database), PostgresSessionLock(database)
+    await journal.append(KEY, entry(1), expected_version=0)
     proxy.stall(dead=True)
-    for work in (
-        stores.journal.head(KEY),
-        stores.journal.append(KEY, entry(2), expected_version=1),
-        stores.lock.hold(KEY, wait_s=0).__aenter__(),
-    ):
+    waiting: tuple[Awaitable[object], ...] = (
+        journal.head(KEY),
+        journal.append(KEY, entry(2), expected_version=1),
+        lock.hold(KEY, wait_s=0).__aenter__(),
+    )
+    for work in waiting:
         with pytest.raises(StoreError) as caught:
             await work
         text = str(caught.value)
@@ -37,68 +51,39 @@ async def test_a_server_behind_a_stalled_proxy_is_named_with_the_setting(
         assert "ACC_ACE_DATABASE_WAIT_S" in text
         assert postgres.password not in text
     proxy.recover()
-    assert await stores.journal.head(KEY) == entry(1)
-    await stores.journal.append(KEY, entry(2), expected_version=1)
-    await stores.close()
+    assert await journal.head(KEY) == entry(1)
+    await journal.append(KEY, entry(2), expected_version=1)
+    await lock.close()
+    await database.close()
 
 
-async def test_a_connection_that_went_silent_is_replaced_and_the_work_done(
-    url: str, proxy: StallingProxy
-) -> None:
-    stores = open_for(proxy.url(url), database_wait_s=PATIENCE_S)
-    await stores.journal.append(KEY, entry(1), expected_version=0)
-    proxy.stall()
-    assert await stores.journal.head(KEY) == entry(1)
-    proxy.stall()
-    await stores.journal.append(KEY, entry(2), expected_version=1)
-    await stores.close()
-
-
-async def test_a_transaction_cut_off_in_the_middle_leaves_nothing_and_blocks_nobody(
+async def test_a_transaction_cut_off_in_the_middle_leaves_nothing_and_is_run_again(
     postgres: PostgresServer, url: str, proxy: StallingProxy
 ) -> None:
-    database = PostgresDatabase(proxy.url(url), patience_s=PATIENCE_S)
+    database = PostgresDatabase(proxy.url(url), wait_s=30, statement_s=STATEMENT_S)
     await database.check()
     postgres.execute("CREATE TABLE acc_ace.numbers (number integer PRIMARY KEY)", url=url)
-    postgres.execute("INSERT INTO acc_ace.numbers VALUES (1)", url=url)
     runs = 0
 
-    def work(connection: Connection) -> None:
+    def work(rows: Rows) -> None:
         nonlocal runs
         runs += 1
-        connection.execute("SELECT FROM numbers WHERE number = 1 FOR UPDATE")
-        connection.execute("INSERT INTO numbers VALUES (2)")
+        rows.run("INSERT INTO numbers VALUES (?)", (runs,))
         if runs == 1:
             proxy.stall()
 
-    # The second run needs the row that the first one locked.
     await database.write(work)
     assert runs == 2
-    assert postgres.execute("SELECT number FROM acc_ace.numbers ORDER BY 1", url=url) == [
-        (1,),
-        (2,),
-    ]
+    assert postgres.execute("SELECT number FROM acc_ace.numbers", url=url) == [(2,)]
     await database.close()
 
 
-async def test_a_server_that_is_at_work_is_waited_for(url: str) -> None:
-    database = PostgresDatabase(url, patience_s=0)
-
-    def long(connection: Connection) -> int:
-        # Longer than the silence that is borne without a question.
-        row = connection.execute("SELECT 7 FROM pg_sleep(1.5)").fetchone()
-        assert row is not None
-        return int(row[0])
-
-    assert await database.read(long) == 7
-    await database.close()
-
-
+@pytest.mark.soak
 async def test_no_thread_is_left_waiting_for_a_silent_server(
     url: str, proxy: StallingProxy
 ) -> None:
     before = set(threading.enumerate())
-    database = PostgresDatabase(proxy.url(url), patience_s=PATIENCE_S)
+    database = through(proxy, url)
     await asyncio.gather(*(database.check() for _ in range(8)))
     proxy.stall(dead=True)
     results = await asyncio.gather(*(database.check() for _ in range(16)), return_exceptions=True)
@@ -108,33 +93,67 @@ async def test_no_thread_is_left_waiting_for_a_silent_server(
     assert [thread.name for thread in left if thread.name.startswith("postgres")] == []
 
 
+@pytest.mark.soak
 async def test_whoever_queues_for_a_silent_server_waits_no_longer_than_the_first(
     url: str, proxy: StallingProxy
 ) -> None:
-    stores = open_for(proxy.url(url), database_wait_s=PATIENCE_S, database_connections=1)
-    keys = [SessionKey("shop", "aiko", f"s-{number}") for number in range(50)]
-    async with stores.lock.hold(KEY, wait_s=0):
-        assert await stores.journal.head(KEY) is None
+    journal = SqlJournal(database := through(proxy, url, connections=1))
+    assert await journal.head(KEY) is None
     proxy.stall(dead=True)
-    # One after the other they would take fifty times the patience, twice.
-    results = await asyncio.gather(
-        *(stores.journal.head(key) for key in keys),
-        *(stores.lock.hold(key, wait_s=0).__aenter__() for key in keys),
-        return_exceptions=True,
-    )
+    keys = [SessionKey("shop", "aiko", f"s-{number}") for number in range(50)]
+    # One after the other they would take fifty times as long as the test may.
+    results = await asyncio.gather(*(journal.head(key) for key in keys), return_exceptions=True)
     assert {type(result) for result in results} == {StoreError}
     proxy.recover()
-    assert await stores.journal.head(KEY) is None
-    async with stores.lock.hold(KEY, wait_s=0):
+    assert await journal.head(KEY) is None
+    await database.close()
+
+
+async def test_a_turn_keeps_its_session_over_a_new_connection(
+    url: str, proxy: StallingProxy
+) -> None:
+    """The server takes the silent connection for alive, with the lock of the session."""
+    far, near = through(proxy, url), PostgresDatabase(url)
+    ours, theirs = PostgresSessionLock(far), PostgresSessionLock(near)
+    async with ours.hold(KEY, wait_s=0):
+        proxy.stall()
+        async with ours.hold(KEY._replace(session="s-2"), wait_s=0):
+            with pytest.raises(SessionBusyError):
+                async with theirs.hold(KEY, wait_s=0):
+                    pytest.fail("two processes hold the session")
+    async with theirs.hold(KEY, wait_s=0):
         pass
-    await stores.close()
+    for closing in (ours, theirs, far, near):
+        await closing.close()
+
+
+async def test_a_turn_that_ends_while_it_is_cut_off_leaves_no_lock_behind(
+    url: str, proxy: StallingProxy
+) -> None:
+    far, near = through(proxy, url), PostgresDatabase(url)
+    ours, theirs = PostgresSessionLock(far), PostgresSessionLock(near)
+    async with ours.hold(KEY, wait_s=0):
+        proxy.stall()
+    async with ours.hold(KEY, wait_s=0):
+        pass
+    async with theirs.hold(KEY, wait_s=0):
+        pass
+    for closing in (ours, theirs, far, near):
+        await closing.close()
 
 
 async def test_the_network_itself_is_told_how_long_to_try(url: str) -> None:
-    database = PostgresDatabase(url, patience_s=PATIENCE_S)
+    database = PostgresDatabase(url, wait_s=WAIT_S)
     connection = await asyncio.to_thread(database.connect)
     parameters = connection.info.get_parameters()
     assert {"connect_timeout", "keepalives_idle", "tcp_user_timeout"} <= set(parameters)
     assert connection.info.status is psycopg.pq.ConnStatus.OK
     connection.close()
+    await database.close()
+
+
+async def test_the_server_ends_a_statement_that_takes_too_long(url: str) -> None:
+    database = PostgresDatabase(url, statement_s=STATEMENT_S)
+    with pytest.raises(StoreError, match="took too long; try again"):
+        await database.read(lambda rows: rows.all("SELECT pg_sleep(60)"))
     await database.close()

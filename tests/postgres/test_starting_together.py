@@ -4,15 +4,11 @@ import asyncio
 
 import psycopg
 
-from core.adapters.postgres_database import PostgresDatabase
+from acc_ace.storage.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
+from tests.postgres.waiting import somebody_waits
 
 PROCESSES = 6
-
-_WAITING = """
-    SELECT pid FROM pg_stat_activity
-    WHERE application_name = 'acc-ace' AND wait_event_type = 'Lock' AND datname = '{name}'
-"""
 
 
 async def test_processes_with_an_embedder_find_one_pgvector(postgres: PostgresServer) -> None:
@@ -36,13 +32,6 @@ async def test_a_process_with_an_embedder_waits_for_the_one_that_makes_pgvector(
         with first.transaction():
             first.execute("CREATE EXTENSION vector")
             second = asyncio.create_task(database.check())
-            await _waiting(postgres, url, second)
+            await somebody_waits(postgres, url, second)
     await second
     await database.close()
-
-
-async def _waiting(postgres: PostgresServer, url: str, task: "asyncio.Task[None]") -> None:
-    query = _WAITING.format(name=url.rpartition("/")[2])
-    while not await asyncio.to_thread(postgres.execute, query):
-        assert not task.done(), "it did not wait"
-        await asyncio.sleep(0.02)

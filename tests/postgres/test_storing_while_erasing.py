@@ -4,18 +4,11 @@ import asyncio
 
 import psycopg
 
-from core.adapters.open_stores import Stores
-from core.adapters.postgres_schema import SCHEMA
+from acc_ace.storage.create_stores import Stores
+from acc_ace.storage.postgres.schema import SCHEMA
 from tests.contract.values import KEY, artifact
 from tests.fakes.postgres_server import PostgresServer
-
-
-async def _somebody_waits(postgres: PostgresServer, url: str) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            if postgres.execute("SELECT 1 FROM pg_locks WHERE NOT granted", url=url):
-                return
-            await asyncio.sleep(0.02)
+from tests.postgres.waiting import somebody_waits
 
 
 async def test_an_artifact_is_stored_though_its_user_is_erased_meanwhile(
@@ -26,7 +19,7 @@ async def test_an_artifact_is_stored_though_its_user_is_erased_meanwhile(
         erasing.execute(f"SET search_path = {SCHEMA}".encode())
         erasing.execute("SELECT FROM tenants FOR UPDATE")
         storing = asyncio.create_task(stores.artifacts.add([artifact("new", "a car")]))
-        await _somebody_waits(postgres, url)
+        await somebody_waits(postgres, url, storing)
         erasing.execute("DELETE FROM artifacts")
         erasing.execute("DELETE FROM tenants")
         erasing.commit()

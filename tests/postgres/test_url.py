@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from core.adapters.postgres_database import PostgresDatabase
-from core.errors import ConfigError
+from acc_ace.errors import ConfigError
+from acc_ace.storage.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
 
 

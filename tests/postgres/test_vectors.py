@@ -2,9 +2,9 @@
 
 import pytest
 
-from config import Settings
-from core.adapters.open_stores import open_stores
-from core.errors import StoreError
+from acc_ace.config import Settings
+from acc_ace.errors import StoreError
+from acc_ace.storage.create_stores import open_stores
 from tests.contract.values import KEY, artifact, asking
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled

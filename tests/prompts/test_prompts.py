@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.prompts import PROMPT_DIR, load_prompts
-from core.domain.prompt import load_prompt
-from core.errors import PromptError
+from acc_ace.errors import PromptError
+from acc_ace.text.prompt import load_prompt
+from acc_ace.turn.prompts import PROMPT_DIR, load_prompts
 
 INPUTS = {
     "qualifier": ("current_input", "previous_state", "candidates"),

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from core.container import Container
-from core.errors import StoreError
+from acc_ace.container import Container
+from acc_ace.errors import StoreError
+from acc_ace.unit_of_work import UnitOfWork, Write
 
-_STORES: Final = ("artifacts", "evidence", "journal", "directory", "jobs", "erasure")
+_STORES: Final = ("artifacts", "evidence", "journal", "directory", "erasure")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class FailingStores:
         wrapped: dict[str, Any] = {
             name: _FailingStore(name, getattr(container, name), self) for name in _STORES
         }
-        return replace(container, **wrapped)
+        return replace(
+            container, unit_of_work=lambda: _FailingWork(container.unit_of_work(), self), **wrapped
+        )
 
     async def call(self, name: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Do what a store does, or fail."""
@@ -63,6 +66,19 @@ class FailingStores:
             task.cancel()
             await asyncio.sleep(0)
         raise StoreError(f"no answer of {name}")
+
+
+class _FailingWork:
+    """A unit of work whose commit goes through FailingStores."""
+
+    def __init__(self, work: UnitOfWork, failing: FailingStores) -> None:
+        self._work, self._failing = work, failing
+
+    def add(self, write: Write) -> None:
+        self._work.add(write)
+
+    async def commit(self) -> None:
+        await self._failing.call("unit_of_work.commit", self._work.commit)
 
 
 class _FailingStore:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Literal
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
-from config import ROLES
-from core.bootstrap import build_container
-from core.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
-from schemas.interaction import Outcome
-from schemas.tenancy import SessionKey
+from acc_ace.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
+from acc_ace.schemas.interaction import Outcome
+from acc_ace.schemas.tenancy import SessionKey
 from tests.property.life_model import words_in
 from tests.property.life_promises import Told, Version
 from tests.property.life_world import SAYS, World
@@ -97,7 +97,9 @@ class SharedWorld(World):
         match act.what:
             case "undo":
                 target = told.before_last_turn()
-                after = replace(told.versions[target], before=target)
+                there = told.versions[target]
+                stands = tuple(word for word in there.stands if word in now.stands)
+                after = replace(there, stands=stands, before=target)
             case "reset":
                 if not told.head:
                     return

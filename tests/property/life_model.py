@@ -7,8 +7,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from pydantic import PrivateAttr
 
-from core.errors import ModelUnavailable
-from core.models.response_shape import json_schema_of
+from acc_ace.errors import ModelUnavailable
+from acc_ace.models.response_shape import json_schema_of
 from tests.fakes.default_replies import prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from acc_ace.adk.artifact_services import memory_service
+from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from core.adapters.open_artifacts import memory_service
-from core.container import Container
-from schemas.commit import JournalEntry
-from schemas.interaction import Interaction, Outcome
-from schemas.memory_name import MemoryName
-from schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.commit import JournalEntry
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.tenancy import SessionKey, Tenant
 from tests.property.life_model import LifeModel, words_in
 
 USERS = ("aiko", "ben")

@@ -25,16 +25,17 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.adk.sessions.event_retention import Retention
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.errors import ModelUnavailable
+from acc_ace.models.response_shape import role_of
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import Settings
-from core.adapters.adk_session import BoundedSessionService
-from core.adapters.event_retention import Retention
-from core.bootstrap import build_container
-from core.errors import ModelUnavailable
-from core.models.response_shape import role_of
-from schemas.limits import Limits
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content
 
@@ -285,8 +286,9 @@ class PlannedApp:
             self.sessions = SqliteSessionService(str(directory / "adk.db"))
         elif service != "memory":
             kind, _, recent = service.partition(" ")
-            self.sessions = BoundedSessionService(
-                directory / "ours.db",
+            self.sessions = SqlSessionService(
+                SqliteDatabase(directory / "ours.db"),
+                owns_database=True,
                 recent_events=int(recent),
                 retention=Retention(2) if kind == "trimmed" else None,
             )
@@ -303,6 +305,6 @@ class PlannedApp:
 
     async def close(self) -> None:
         await self.runner.close()
-        if isinstance(self.sessions, BoundedSessionService):
+        if isinstance(self.sessions, SqlSessionService):
             await self.sessions.close()
         await self.container.close()

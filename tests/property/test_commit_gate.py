@@ -6,17 +6,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.ccs_output import parse_ccs
-from core.domain.commit_gate import GateResult, commit
-from core.domain.plain_text import neutralise, one_line
-from core.domain.rendering import ccs_tokens, render_ccs
-from core.domain.tokens import estimate_tokens
-from core.errors import ConstraintBudgetError, ModelOutputError
-from schemas.authority import Authority
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.limits import Limits
+from acc_ace.errors import ConstraintBudgetError, ModelOutputError
+from acc_ace.gates.ccs_output import parse_ccs
+from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.ccs_text import ccs_tokens, render_ccs
+from acc_ace.text.plain_text import neutralise, one_line
+from acc_ace.text.tokens import estimate_tokens
 
 BAN_EN = "Never restart db-01 during business hours."
 BAN_JA = "営業時間内は再起動禁止。"

@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.language.detect import language_of
-from core.domain.language.goal_detection import detect_goal
-from core.domain.language.injection import instruction_like
-from core.domain.language.rule_changes import detect_changes, unmatched_release
-from core.domain.language.rule_detection import detect_rules
-from core.domain.language.sentences import split_clauses, split_sentences
-from core.domain.language.words import content_words, overlap
-from schemas.authority import Authority
-from schemas.commit import ConstraintPin
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.language import language_of
+from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import split_clauses, split_sentences
+from acc_ace.text.words import content_words, overlap
 
 _JOINTS = (
     " and ",

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.strategies import Acc, Replay, Retrieval, Summarised, Window
-from core.domain.strategies.summary import turns_to_summarise
-from core.domain.transcript import estimate_message, messages_of
-from core.errors import InputTooLargeError
-from core.ports.memory_strategy import MemoryStrategy
-from schemas.artifact import Artifact
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
-from schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
-from schemas.message import Message, MessageRole
-from schemas.tenancy import Tenant
+from acc_ace.errors import InputTooLargeError
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
+from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.tenancy import Tenant
+from acc_ace.strategies import Acc, Replay, Retrieval, Summarised, Window
+from acc_ace.strategies.memory_strategy import MemoryStrategy
+from acc_ace.strategies.summary import turns_to_summarise
+from acc_ace.strategies.transcript import estimate_message, messages_of
 from tests.fakes.clock import START
 
 STRATEGIES: list[MemoryStrategy] = [Acc(), Replay(), Window(), Summarised(), Retrieval()]

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.curation import CurationContext, curate, tag
-from core.domain.redaction import find_sensitive, redact
-from core.domain.replay import replay
-from core.domain.selection import select_bullets
-from core.domain.tokens import estimate_tokens
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.reflection import BulletTag
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate, tag
+from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import BulletTag
+from acc_ace.text.redaction import find_sensitive, redact
+from acc_ace.text.tokens import estimate_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 LINE = re.compile(r"\[(?P<id>[^\]]+)\] helpful=\d+ harmful=\d+ :: ")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.playbook_formats.form import Form
-from core.domain.playbook_formats.reading import form_of, read
-from core.domain.playbook_formats.writing import write
-from core.errors import InputError
-from schemas.bullet import Bullet, Origin
-from schemas.playbook import Playbook
+from acc_ace.errors import InputError
+from acc_ace.playbook.formats.file_form import Form
+from acc_ace.playbook.formats.playbook_reader import form_of, read
+from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.schemas.bullet import Bullet, Origin
+from acc_ace.schemas.playbook import Playbook
 
 EXACT = (Form.MARKDOWN, Form.JSON, Form.JSONL)
 
@@ -183,8 +183,8 @@ _BULLET = '{"id": "b-1", "section": "s", "content": "x"}'
         ("", "empty"),
         ("{", "not JSON"),
         ("[1, 2]", "no lesson"),
-        ('{"skills": []}', "'skills' is no object"),
-        ('{"skills": {"a": 1}}', "skill 1 is no object"),
+        ('{"skills": []}', "'skills' is not an object"),
+        ('{"skills": {"a": 1}}', "skill 1 is not an object"),
         ('{"name": "x"}', "neither 'bullets' nor 'skills'"),
         ('{"bullets": [], "schema_version": 99}', "newer"),
         ('{"kind": "playbook", "schema_version": 99}\n{}\n', "line 1: .*newer"),

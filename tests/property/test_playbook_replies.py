@@ -1,4 +1,4 @@
-"""Ten thousand generated Curator and Reflector replies: no crash, no change outside of the log."""
+"""Thousands of generated Curator and Reflector replies: no crash, no change outside of the log."""
 
 import json
 import random
@@ -9,20 +9,21 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.curation import CurationContext, curate, tag
-from core.domain.redaction import find_sensitive
-from core.domain.replay import replay
-from core.domain.tokens import estimate_tokens
-from core.errors import ModelOutputError
-from core.turn.parsing import parser
-from schemas.delta import DeltaBatch, DeltaStatus
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.reflection import Reflection
+from acc_ace.errors import ModelOutputError
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate, tag
+from acc_ace.playbook.delta_replay import replay
+from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.text.redaction import find_sensitive
+from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.reply_parsing import parser
+from tests.fakes.examples import examples
 
 REPLIES_IN_AN_EXAMPLE: Final = 20
-EXAMPLES: Final = 500
-"""Times `REPLIES_IN_AN_EXAMPLE` they are the 10,000."""
+EXAMPLES: Final = examples(fast=25, soak=500)
+"""Times `REPLIES_IN_AN_EXAMPLE`, 10,000 in `make test-soak`."""
 
 LIMITS = Limits(
     playbook_bullets=6, playbook_tokens=64, section_tokens=48, bullet_tokens=16, delta_operations=6

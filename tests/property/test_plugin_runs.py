@@ -21,6 +21,7 @@ from google.genai import types
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from tests.fakes.examples import examples
 from tests.property.plugin_app import ROOTS, WAITING_STEPS, Plan
 from tests.property.plugin_promises import Promises
 from tests.property.plugin_world import Run, Waiting, World
@@ -305,7 +306,7 @@ def _expanded(steps: list[str]) -> list[str]:
 
 
 PluginRuns.TestCase.settings = hypothesis.settings(
-    max_examples=int(os.environ.get("PLUGIN_RUNS", "25")),
+    max_examples=int(os.environ.get("PLUGIN_RUNS", examples(fast=6, soak=25))),
     stateful_step_count=12,
     suppress_health_check=list(hypothesis.HealthCheck),
 )

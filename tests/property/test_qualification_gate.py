@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.qualification_gate import conclude, screen
-from core.domain.quoting import quote_artifact
-from core.domain.tokens import estimate_tokens
-from schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
-from schemas.authority import Authority
-from schemas.commit import CommittedState, ConstraintPin
-from schemas.limits import Limits
-from schemas.qualification import QualificationReason as Reason
-from schemas.qualification import RelevanceBatch, RelevanceDecision
-from schemas.tenancy import SessionKey, Tenant
+from acc_ace.gates.qualification_gate import conclude, screen
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommittedState, ConstraintPin
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.qualification import QualificationReason as Reason
+from acc_ace.schemas.qualification import RelevanceBatch, RelevanceDecision
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.text.quoted_artifact import quote_artifact
+from acc_ace.text.tokens import estimate_tokens
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 KEY = SessionKey(app="acc_ace", user="aiko", session="s1")

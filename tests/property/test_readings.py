@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.priors import Place
-from core.domain.ranking import CorpusStatistics, Document, SearchQuery, rank, readings
-from core.domain.search_terms import index_terms, query_terms
-from schemas.recall_weights import RecallWeights
+from acc_ace.memory.priors import Place
+from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, readings
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.text.search_terms import index_terms, query_terms
 
 WORDS = ["adopt", "adoption", "adopted", "cat", "server", "restart", "db-01", "昨日", "会議", "は"]
 _TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)

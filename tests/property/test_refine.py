@@ -5,13 +5,13 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.refine.judging import same_wording
-from core.domain.refine.lesson import read
-from core.domain.refine.plan import Refined, refine
-from core.domain.replay import replay
-from core.domain.tokens import estimate_tokens
-from schemas.bullet import Bullet
-from schemas.playbook import Playbook
+from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.refine.refine_plan import Refined, refine
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.duplicates import same_wording
+from acc_ace.text.lessons.lesson_features import read
+from acc_ace.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, context
 
 PIECES = (

@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from google.adk.events import Event, EventActions
 from google.adk.events._rewind_events import _apply_rewinds
 from google.adk.sessions.base_session_service import GetSessionConfig
@@ -21,23 +22,24 @@ from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adapters.adk_session import BoundedSessionService
-from core.adapters.event_retention import Retention
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_sessions import PostgresSessionService
-from schemas.tenancy import SessionKey
+from acc_ace.adk.sessions.event_retention import Retention
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sqlite.database import SqliteDatabase
+from tests.fakes.examples import examples
 from tests.fakes.postgres_server import PostgresServer
 
 KEYS = ("cart", "name")
 BEGUN = {"cart": "begun"}
 
-EXAMPLES = int(os.environ.get("REWOUND_LIVES", "30"))
+EXAMPLES = int(os.environ.get("REWOUND_LIVES", examples(fast=8, soak=30)))
 
 KINDS = ["talk", "talk", "ask", "ask two", "answer", "answer apart", "rewind", "rewind", "refused"]
 # What happens next; the numbers choose what is changed, answered or gone back to.
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 5)), max_size=16)
 
-Service = BoundedSessionService | PostgresSessionService
+Service = SqlSessionService
 Open = Callable[[int, Retention], Service]
 
 
@@ -196,12 +198,18 @@ def run_lives(open_service: Open, *, examples: int) -> None:
         any_life()
 
 
+@pytest.mark.hypothesis
 def test_a_turn_loads_what_adk_leaves_of_a_session_in_a_file(tmp_path: Path) -> None:
-    opened: list[BoundedSessionService] = []
+    opened: list[SqlSessionService] = []
 
     def in_file(recent: int, retention: Retention) -> Service:
         opened.append(
-            BoundedSessionService(tmp_path / "s.db", recent_events=recent, retention=retention)
+            SqlSessionService(
+                SqliteDatabase(tmp_path / "s.db"),
+                owns_database=True,
+                recent_events=recent,
+                retention=retention,
+            )
         )
         return opened[-1]
 
@@ -210,10 +218,11 @@ def test_a_turn_loads_what_adk_leaves_of_a_session_in_a_file(tmp_path: Path) -> 
         asyncio.run(service.close())
 
 
+@pytest.mark.soak
 def test_a_turn_loads_what_adk_leaves_of_a_session_in_postgresql(postgres: PostgresServer) -> None:
     database = PostgresDatabase(postgres.clean_database())
     run_lives(
-        lambda recent, retention: PostgresSessionService(
+        lambda recent, retention: SqlSessionService(
             database, recent_events=recent, retention=retention
         ),
         examples=EXAMPLES // 2,

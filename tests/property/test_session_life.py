@@ -17,6 +17,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -27,9 +28,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from config import Settings
-from core.errors import SessionBusyError
-from schemas.memory_name import MemoryName
+from acc_ace.config import Settings
+from acc_ace.errors import SessionBusyError
+from acc_ace.schemas.memory_name import MemoryName
+from tests.fakes.examples import examples
 from tests.fakes.postgres_server import PostgresServer
 from tests.property.failing_stores import Fault
 from tests.property.life_at_once import SharedWorld, What
@@ -38,7 +40,7 @@ from tests.property.life_world import Kind
 
 T = TypeVar("T")
 
-LIVES = int(os.environ.get("SESSION_LIVES", "25"))
+LIVES = int(os.environ.get("SESSION_LIVES", examples(fast=6, soak=25)))
 
 KINDS: st.SearchStrategy[Kind] = st.sampled_from(["note", "rule", "preference"])
 MEMORIES: st.SearchStrategy[MemoryName] = st.sampled_from(
@@ -226,10 +228,12 @@ def live(life: type[SessionLife], lives: int) -> None:
     )
 
 
+@pytest.mark.hypothesis
 def test_promises_hold_on_sqlite_whatever_happens() -> None:
     live(SessionLife, LIVES)
 
 
+@pytest.mark.soak
 def test_promises_hold_on_postgresql_whatever_happens(postgres: PostgresServer) -> None:
     class OnPostgres(SessionLife):
         def database(self) -> str:

@@ -8,14 +8,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adapters.in_memory import InMemoryPlaybookStore
-from core.adapters.sqlite_database import SqliteDatabase
-from core.adapters.sqlite_playbook import SqlitePlaybookStore
-from core.ports.playbook_store import PlaybookStore
-from schemas.delta import DeltaStatus
-from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from schemas.tenancy import PlaybookScope
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import record
+from tests.fakes.examples import examples
+from tests.fakes.stores import InMemoryPlaybookStore
 
 SCOPE = PlaybookScope("shop")
 
@@ -87,9 +88,9 @@ async def on_disk(history: Sequence[Sequence[Step]]) -> list[str]:
     with tempfile.TemporaryDirectory() as directory:
         database = SqliteDatabase(Path(directory) / "memory.db")
         try:
-            dumps = await replays(SqlitePlaybookStore(database), history)
+            dumps = await replays(SqlPlaybookStore(database), history)
             # A store without a cache reads the same from the rows.
-            assert (await SqlitePlaybookStore(database).load(SCOPE)).playbook.dumps() == dumps[-1]
+            assert (await SqlPlaybookStore(database).load(SCOPE)).playbook.dumps() == dumps[-1]
         finally:
             await database.close()
         return dumps
@@ -100,7 +101,7 @@ def test_the_log_in_memory_replays_to_every_version(history: list[list[Step]]) -
     asyncio.run(replays(InMemoryPlaybookStore(), history))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(fast=8, soak=25))
 @given(histories)
 def test_the_log_on_disk_replays_to_every_version_as_in_memory(history: list[list[Step]]) -> None:
     assert asyncio.run(on_disk(history)) == asyncio.run(replays(InMemoryPlaybookStore(), history))

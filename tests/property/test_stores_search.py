@@ -4,15 +4,16 @@ import asyncio
 import sys
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.in_memory import InMemoryArtifactStore
-from core.domain.ranking import DEFAULT_WEIGHTS
-from core.domain.search_terms import MAX_INDEX_TERMS, MAX_QUERY_TERMS, index_terms, query_terms
-from core.domain.tokens import estimate_tokens
-from schemas.artifact import Recall
+from acc_ace.memory.ranking import DEFAULT_WEIGHTS
+from acc_ace.schemas.artifact import Recall
+from acc_ace.text.search_terms import MAX_INDEX_TERMS, MAX_QUERY_TERMS, index_terms, query_terms
+from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import artifact, asking, turn
+from tests.fakes.stores import InMemoryArtifactStore
 
 _OWN = 1 + DEFAULT_WEIGHTS.state
 _AROUND = 1 + DEFAULT_WEIGHTS.answer + DEFAULT_WEIGHTS.neighbour**2
@@ -68,6 +69,7 @@ def test_recall_keeps_its_bounds_and_the_previous_turn(
     assert all(0 <= item.score <= _BEST for item in found)
 
 
+@pytest.mark.soak
 def test_no_character_at_all_becomes_a_term_that_is_no_letter_or_digit() -> None:
     for begin in range(0, sys.maxunicode, 4_096):
         block = (chr(code) for code in range(begin, begin + 4_096))

@@ -6,10 +6,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
+from acc_ace.server.app import create_app
 from tests.fakes.place import place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from schemas.limits import Limits
-from server.adk_guard import AdkInputGuard
-from server.body import BODY, BodyLimit
+from acc_ace.schemas.limits import Limits
+from acc_ace.server.adk_guard import AdkInputGuard
+from acc_ace.server.request_body import BODY, BodyLimit
 from tests.server.asgi import Echo, client
 
 
 async def _post(path: str, message: Any, **more: str) -> tuple[int, str]:
     guard = AdkInputGuard(Echo(), limits=Limits(input_tokens=64))
-    async with client(BodyLimit(guard, limit=100_000)) as http:
+    async with client(BodyLimit(guard, limit=100_000, seconds=30)) as http:
         body = json.dumps({"userId": "user", "newMessage": message, **more})
         response = await http.post(path, content=body)
     return response.status_code, response.json().get("code", "")

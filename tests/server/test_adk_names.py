@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -106,9 +106,10 @@ async def test_a_nul_in_an_id_of_the_body_is_422_with_its_field(http: httpx.Asyn
 
 async def test_text_with_a_nul_and_unusual_names_are_taken(http: httpx.AsyncClient) -> None:
     state = {"名前": "a\0b", "user:é": {"x": "😀"}}
-    made = await sent(http, SESSIONS, {"sessionId": "s-2", "state": state})
+    elsewhere = SESSIONS.replace("acc_ace", "desk")
+    made = await sent(http, elsewhere, {"sessionId": "s-2", "state": state})
     assert made["state"] == state
-    read = (await http.get(f"{SESSIONS}/s-2")).json()
+    read = (await http.get(f"{elsewhere}/s-2")).json()
     assert read["state"] == state
     deep: dict[str, Any] = {}
     for _ in range(200):

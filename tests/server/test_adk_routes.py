@@ -8,9 +8,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from config import Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.server.app import create_app
 from tests.server.asgi import client
 
 SESSIONS = "/apps/acc_ace/users/user/sessions"
@@ -72,7 +72,7 @@ async def test_clients_cannot_write_our_state(http: httpx.AsyncClient, way: str)
     forged: dict[str, Any] = {
         "ccs": {"constraints": []},
         "app:playbook": {"bullets": []},
-        "temp:generation": {},
+        "temp:generator_output": {},
     }
     match way:
         case "patch":

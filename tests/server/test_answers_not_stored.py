@@ -1,4 +1,4 @@
-"""A turn whose answer cannot be stored was not; what only shows the playbook ends no turn."""
+"""A turn whose answer cannot be stored was not taken."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from schemas.interaction import Outcome
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
+from acc_ace.schemas.interaction import Outcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -23,12 +23,8 @@ RULE = "Never restart db-01."
 LESSON = {"operations": [{"type": "ADD", "section": "ops", "content": "Look at the replica."}]}
 
 REFUSE_ANSWERS = """
-    CREATE TRIGGER refuse BEFORE INSERT ON events
-    WHEN json_extract(NEW.event_data, '$.content.role') = 'model'
-    BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END
-"""
-REFUSE_PLAYBOOKS = """
-    CREATE TRIGGER refuse BEFORE INSERT ON app_states
+    CREATE TRIGGER refuse BEFORE INSERT ON adk_events
+    WHEN json_extract(NEW.body, '$.content.role') = 'model'
     BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END
 """
 
@@ -51,13 +47,13 @@ async def http(container: Container) -> AsyncIterator[httpx.AsyncClient]:
 
 def run(folder: Path, statement: str) -> None:
     """Run a statement in the file of sessions, as another program."""
-    with closing(sqlite3.connect(folder / "sessions.db")) as connection:
+    with closing(sqlite3.connect(folder / "memory.db")) as connection:
         connection.execute(statement)
         connection.commit()
 
 
 @pytest.mark.parametrize("way", ["JSON", "stream", "ADK"])
-async def test_a_turn_whose_answer_cannot_be_stored_is_undone_and_can_be_sent_again(
+async def test_a_turn_whose_answer_cannot_be_stored_leaves_nothing_and_can_be_sent_again(
     way: str, http: httpx.AsyncClient, container: Container, tmp_path: Path
 ) -> None:
     assert (await http.post(TURNS, json={"input": "Hello."})).status_code == 200
@@ -87,16 +83,3 @@ async def test_a_turn_whose_answer_cannot_be_stored_is_undone_and_can_be_sent_ag
         Outcome.FAILED,
         Outcome.ANSWERED,
     ]
-
-
-async def test_a_playbook_that_cannot_be_shown_in_the_state_ends_no_turn(
-    http: httpx.AsyncClient, container: Container, tmp_path: Path
-) -> None:
-    assert (await http.get("/apps/acc_ace/users/user/sessions")).json() == []
-    run(tmp_path, REFUSE_PLAYBOOKS)
-    answered = await http.post(TURNS, json={"input": RULE})
-    assert (answered.status_code, answered.json()["turn"]) == (200, 1)
-    run(tmp_path, "DROP TRIGGER refuse")
-    assert (await http.post(TURNS, json={"input": "Hello."})).status_code == 200
-    shown = await http.get("/apps/acc_ace/users/user/sessions/s1")
-    assert "Look at the replica." in str(shown.json()["state"]["app:playbook"])

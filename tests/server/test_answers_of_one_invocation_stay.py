@@ -1,4 +1,4 @@
-"""A turn that stands, or may stand again, keeps its evidence whatever its invocation does next."""
+"""A committed turn keeps its evidence whatever its invocation does next."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,14 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
-from config import ROLES
-from core.bootstrap import build_container
-from core.container import Container
-from core.turn.closing import FailedTurn, close_failed_turn
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
+from acc_ace.container import Container
+from acc_ace.schemas.interaction import Outcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client
@@ -93,27 +91,6 @@ async def test_an_answered_turn_stands_when_the_next_answer_fails_to_begin(
     assert (await http.post(GOOD, json={"thumbs": "up"})).status_code == 200
 
 
-async def test_an_undone_turn_stands_again_after_another_answer_of_its_invocation(
-    http: httpx.AsyncClient, container: Container
-) -> None:
-    one, two = await asked(http)
-    await confirm(http, one)
-    head = await container.journal.head(KEY)
-    assert head is not None
-    await http.post(f"{SESSION}/undo")
-    await confirm(http, two)
-    assert await answers(container) == [
-        (2, "undone", "Restarted db-01."),
-        (2, "answered", "Restarted db-02."),
-    ]
-    await http.post(f"{SESSION}/rollback", json={"version": head.state.version})
-    assert await answers(container) == [
-        (2, "answered", "Restarted db-01."),
-        (2, "undone", "Restarted db-02."),
-    ]
-    assert (await http.post(GOOD, json={"thumbs": "up"})).status_code == 200
-
-
 @pytest.mark.parametrize("undone", [False, True])
 async def test_a_turn_that_failed_replaces_no_answer_of_its_name(
     http: httpx.AsyncClient, container: Container, undone: bool
@@ -124,12 +101,6 @@ async def test_a_turn_that_failed_replaces_no_answer_of_its_name(
     if undone:
         await http.post(f"{SESSION}/undo")
     kept = await answers(container)
-    unnamed = FailedTurn(
-        key=KEY,
-        invocation_id=before.invocation_id,
-        previous=CommittedState(),
-        turn_input=TurnInput(text="Again."),
-        committed=None,
-    )
-    await close_failed_turn(container, unnamed)
+    failed = before.model_copy(update={"decision": None, "outcome": Outcome.FAILED})
+    await container.evidence.record(KEY, failed)
     assert await answers(container) == kept

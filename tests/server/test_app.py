@@ -7,14 +7,14 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from config import AgentSettings, Settings
-from core.adapters.in_memory_journal import InMemoryJournal
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import ConfigError, StoreError
-from schemas.commit import JournalEntry
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import AgentSettings, Settings
+from acc_ace.container import Container
+from acc_ace.errors import ConfigError, StoreError
+from acc_ace.schemas.commit import JournalEntry
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
+from tests.fakes.stores import InMemoryJournal
 from tests.server.asgi import client
 
 ALICE = {"Authorization": "Bearer alice-secret"}

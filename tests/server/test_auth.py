@@ -4,9 +4,9 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.auth import TokenGuard, login_router
-from server.body import BodyLimit
-from server.identity import COOKIE, Identities
+from acc_ace.server.auth import TokenGuard, login_router
+from acc_ace.server.identity import COOKIE, Identities
+from acc_ace.server.request_body import BodyLimit
 from tests.server.asgi import Echo, client
 
 TOKENS = {"alice": SecretStr("alice-secret"), "bob": SecretStr("bob-secret")}
@@ -16,7 +16,7 @@ ALICE_RAW = (b"authorization", b"Bearer alice-secret")
 
 def guarded(echo: ASGIApp | None = None, tokens: dict[str, SecretStr] | None = None) -> ASGIApp:
     identities = Identities(TOKENS if tokens is None else tokens)
-    return BodyLimit(TokenGuard(echo or Echo(), identities=identities), limit=10_000)
+    return BodyLimit(TokenGuard(echo or Echo(), identities=identities), limit=10_000, seconds=30)
 
 
 async def test_without_tokens_everything_passes_and_nobody_is_proven() -> None:
@@ -124,7 +124,7 @@ def browser() -> httpx.AsyncClient:
     identities = Identities(TOKENS)
     app.include_router(login_router(identities))
     app.mount("/", Echo())
-    stack = BodyLimit(TokenGuard(app, identities=identities), limit=10_000)
+    stack = BodyLimit(TokenGuard(app, identities=identities), limit=10_000, seconds=30)
     return client(stack, headers={"Accept": "text/html"})
 
 

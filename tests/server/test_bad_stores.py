@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 
-from config import Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.server.app import create_app
 from tests.server.asgi import client
 
 TURN = "/v1/sessions/s/turns"
@@ -34,16 +33,15 @@ def _is_clear(response: httpx.Response, data_dir: Path) -> None:
     assert "Traceback" not in response.text
 
 
-@pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
-async def test_corrupted_database_is_named(tmp_path: Path, name: str) -> None:
+async def test_corrupted_database_is_named(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    (data_dir / name).write_bytes(b"this is no database " * 500)
+    (data_dir / "memory.db").write_bytes(b"this is no database " * 500)
     async with _server(data_dir) as http:
         _is_clear(await http.post(TURN, json={"input": "hello"}), data_dir)
         _is_clear(await http.get("/readyz"), data_dir)
         assert (await http.get("/healthz")).status_code == 200
-    assert (data_dir / name).read_bytes().startswith(b"this is no database")
+    assert (data_dir / "memory.db").read_bytes().startswith(b"this is no database")
 
 
 async def test_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -77,7 +75,7 @@ async def test_locked_database_is_named_and_the_turn_works_when_it_is_free_again
 async def test_stream_of_adk_names_the_setting_too(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     async with _server(data_dir) as http:
-        await http.post("/apps/acc_ace/users/user/sessions", json={"sessionId": "s"})
+        data_dir.mkdir()
         (data_dir / "memory.db").write_bytes(b"this is no database " * 500)
         content = {"role": "user", "parts": [{"text": "hello"}]}
         body = {"appName": "acc_ace", "userId": "user", "sessionId": "s", "newMessage": content}

@@ -1,5 +1,6 @@
 """A person's answer to a call whose run was lost: what still waits can be answered."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -7,13 +8,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from config import ROLES
-from core.bootstrap import build_container
-from core.container import Container
-from core.errors import ModelUnavailable
-from schemas.interaction import Outcome
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
+from acc_ace.container import Container
+from acc_ace.errors import ModelUnavailable
+from acc_ace.schemas.interaction import Outcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client
@@ -94,18 +95,31 @@ async def test_a_hang_up_in_the_answer_to_one_call_leaves_the_other_one_to_be_an
     assert await results(container, Outcome.ANSWERED) == ['{"restarted": "db-02"}']
 
 
-async def test_a_call_that_has_run_is_not_answered_again_and_its_result_stays(
+async def test_a_call_that_has_run_is_not_run_again_and_its_result_stays(
     http: httpx.AsyncClient, container: Container, model: ScriptedLlm
 ) -> None:
     once = calls(("restart_server", {"server": "db-01"}))
-    model.on("generator", once, {"final_answer": "Asked."}, ModelUnavailable("down"), {})
+    down, done = ModelUnavailable("down"), {"final_answer": "It was restarted."}
+    model.on("generator", once, {"final_answer": "Asked."}, down, done)
     [call] = await waiting(http)
     assert (await http.post("/run", json=confirmation(call))).status_code == 503
-    for _ in range(2):
-        response = await http.post("/run", json=confirmation(call))
-        assert response.status_code == 409, response.text
-        assert "say something to go on" in response.json()["detail"]
+    again = await http.post("/run", json=confirmation(call))
+    assert again.status_code == 200, again.text
     assert await results(container, Outcome.FAILED) == ['{"restarted": "db-01"}']
+    [told] = await results(container, Outcome.ANSWERED)
+    assert "not run again: restart_server(db-01) was run in a turn that ended" in told
+
+
+async def test_an_approval_that_is_clicked_twice_runs_its_tool_once(
+    http: httpx.AsyncClient, container: Container, model: ScriptedLlm
+) -> None:
+    once = calls(("restart_server", {"server": "db-01"}))
+    model.on("generator", once, {"final_answer": "Asked."}, {"final_answer": "Restarted."})
+    [call] = await waiting(http)
+    clicks = [http.post("/run", json=confirmation(call)) for _ in range(2)]
+    statuses = [response.status_code for response in await asyncio.gather(*clicks)]
+    assert 200 in statuses
+    assert await results(container, Outcome.ANSWERED) == ['{"restarted": "db-01"}']
 
 
 async def test_what_a_lost_call_returned_stays_when_the_other_one_is_answered(

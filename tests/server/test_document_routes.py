@@ -8,10 +8,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from schemas.limits import Limits
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.schemas.limits import Limits
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -75,7 +75,7 @@ async def test_documents_belong_to_the_user_who_asks(http: httpx.AsyncClient) ->
         await http.delete(PATH, params=params),
     ):
         assert refused.status_code == 404
-        told = "memory holds no document 'mine.md'; GET /v1/memory/documents names them"
+        told = "memory holds no document 'mine.md'; list them with GET /v1/memory/documents"
         assert refused.json()["detail"] == told
 
 

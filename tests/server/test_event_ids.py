@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from config import Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.server.app import create_app
 from tests.server.asgi import client
 
 SESSION = "/apps/acc_ace/users/user/sessions/s"

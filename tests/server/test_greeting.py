@@ -2,10 +2,10 @@
 
 import pytest
 
-from config import ROLES, Settings
-from core.models.factory import describe
-from server.greeting import greeting
-from server.hosts import TrustedHosts
+from acc_ace.config import ROLES, Settings
+from acc_ace.models.factory import describe
+from acc_ace.server.hosts import TrustedHosts
+from acc_ace.server.startup_banner import greeting
 from tests.server.asgi import Echo, client
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound

@@ -1,6 +1,6 @@
 import pytest
 
-from server.hosts import TrustedHosts, is_loopback
+from acc_ace.server.hosts import TrustedHosts, is_loopback
 from tests.server.asgi import Echo, client
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import main
-from core.bootstrap import process_container
+from acc_ace.bootstrap import process_container
+from acc_ace.server import main
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,8 @@ def test_tokens_are_never_printed(
 def test_importing_main_opens_nothing_and_loads_no_agent(tmp_path: Path) -> None:
     code = (
         "import sys, main; "
-        "assert not {'google.adk', 'fastapi', 'acc_ace'} & set(sys.modules), sys.modules.keys()"
+        "loaded = {'google.adk', 'fastapi', 'acc_ace.agent'} & set(sys.modules); "
+        "assert not loaded, loaded"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(main.__file__).parent)  # noqa: S603
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)  # noqa: S603
     assert not (tmp_path / "data").exists()

@@ -1,8 +1,8 @@
 """ADK's endpoint that stores a session's events as memory, with events as clients make them."""
 
-from config import Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.server.app import create_app
 from tests.server.asgi import client
 
 

@@ -5,10 +5,10 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from config import Settings
-from core.bootstrap import build_container
-from server.app import create_app
-from server.identity import Identities
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.server.app import create_app
+from acc_ace.server.identity import Identities
 from tests.server.asgi import client
 
 TURNS = "/v1/sessions/s/turns"

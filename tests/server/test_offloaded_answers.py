@@ -4,11 +4,11 @@ from typing import Any
 
 import httpx
 
-from config import ROLES
-from core.bootstrap import build_container
-from schemas.artifact import RecallQuery
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES
+from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.server.asgi import client

@@ -12,23 +12,23 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 import services
-from config import ROLES, Settings, settings
-from core.adapters.adk_session import BoundedSessionService
-from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.event_retention import CUT_EVENTS, Offload, Retention
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_sessions import PostgresSessionService
-from core.bootstrap import build_container, process_container
-from core.container import Container
-from core.errors import StoreError
-from core.turn.event_offloading import offload_events
-from schemas.artifact import ArtifactKind, RecallQuery
-from schemas.authority import Authority
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction, Outcome, TurnInput
-from schemas.past_turn import PastTurn
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.adk.sessions.event_retention import CUT_EVENTS, Offload, Retention
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container, process_container
+from acc_ace.config import ROLES, Settings, settings
+from acc_ace.container import Container
+from acc_ace.errors import StoreError
+from acc_ace.memory.turn_artifacts import turn_artifacts
+from acc_ace.schemas.artifact import ArtifactKind, RecallQuery
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
+from acc_ace.schemas.past_turn import PastTurn
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.turn.event_offload import offload_events
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
@@ -37,7 +37,7 @@ KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
 KEPT = 5
 
-Service = BoundedSessionService | PostgresSessionService
+Service = SqlSessionService
 Open = Callable[[Retention], Service]
 
 
@@ -45,10 +45,16 @@ Open = Callable[[Retention], Service]
 async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens session services over one store, as one process after the other would."""
     if request.param == "sqlite":
-        opened: list[BoundedSessionService] = []
+        opened: list[SqlSessionService] = []
 
         def in_file(retention: Retention) -> Service:
-            opened.append(BoundedSessionService(tmp_path / "sessions.db", retention=retention))
+            opened.append(
+                SqlSessionService(
+                    SqliteDatabase(tmp_path / "sessions.db"),
+                    owns_database=True,
+                    retention=retention,
+                )
+            )
             return opened[-1]
 
         yield in_file
@@ -56,7 +62,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
-        yield lambda retention: PostgresSessionService(database, retention=retention)
+        yield lambda retention: SqlSessionService(database, retention=retention)
         await database.close()
 
 
@@ -80,7 +86,7 @@ def event(turn: int, author: str, *parts: types.Part, **more: Any) -> Event:
     return Event(author=author, invocation_id=f"i-{turn}", content=content, **more)
 
 
-async def take_turns(service: BoundedSessions, first: int, last: int) -> None:
+async def take_turns(service: SqlSessionService, first: int, last: int) -> None:
     """Turns of a question, a tool call with its result, and an answer."""
     session = await service.get_session(**HERE, config=None) or await service.create_session(**HERE)
     for turn in range(first, last + 1):
@@ -97,7 +103,7 @@ async def take_turns(service: BoundedSessions, first: int, last: int) -> None:
             await service.append_event(session, each)
 
 
-async def turns_kept(service: BoundedSessions) -> list[str]:
+async def turns_kept(service: SqlSessionService) -> list[str]:
     """The turns whose events are there, oldest first, each of them whole."""
     session = await service.get_session(**HERE)
     assert session is not None
@@ -220,10 +226,9 @@ async def test_a_turn_that_left_artifacts_when_it_was_answered_is_not_doubled(
     open_service: Open, container: Container
 ) -> None:
     service = open_service(Retention(turns=KEPT, offload=into(container)))
-    # As a process leaves it that died between the evidence of a turn and its artifacts.
     await container.evidence.record(KEY, interaction(1))
+    await container.artifacts.add(turn_artifacts(KEY, interaction(1), max_tokens=500))
     await take_turns(service, 1, 8)
-    assert await container.artifacts.get(KEY.tenant, "turn:s-1:1") is not None
     assert await container.artifacts.get(KEY.tenant, "events:s-1:i-1:1") is None
     assert await container.artifacts.get(KEY.tenant, "events:s-1:i-2:1") is not None
 
@@ -250,7 +255,7 @@ async def test_events_without_an_invocation_are_cut_with_their_time(open_service
     assert after.state["colour"] == "blue"
 
 
-async def say(service: BoundedSessions, turn: int, at: float) -> None:
+async def say(service: SqlSessionService, turn: int, at: float) -> None:
     session = await service.get_session(**HERE, config=None) or await service.create_session(**HERE)
     text = f"Words of turn {turn}."
     await service.append_event(session, event(turn, "user", types.Part(text=text), timestamp=at))
@@ -313,7 +318,7 @@ async def test_sessions_of_adk_web_are_offloaded_as_the_settings_say(
 ) -> None:
     assert services.SCHEME == "accace"
     made = get_service_registry().create_session_service(uri.format(tmp=tmp_path))
-    assert isinstance(made, BoundedSessions)
+    assert isinstance(made, SqlSessionService)
     await take_turns(made, 1, 12)
     assert len(await turns_kept(made)) == KEPT
     container = process_container()

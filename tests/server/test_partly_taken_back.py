@@ -7,9 +7,9 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService
 from google.genai import types
 
-from core.adapters.event_retention import Retention
-from schemas.past_turn import PastTurn
-from schemas.tenancy import SessionKey
+from acc_ace.adk.sessions.event_retention import Retention
+from acc_ace.schemas.past_turn import PastTurn
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import result_of, whole
 from tests.server.test_rewinding import HERE, cart, rewind, runner, say

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.server.asgi import client
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 

@@ -4,9 +4,9 @@ import httpx
 import pytest
 from fastapi import FastAPI, HTTPException
 
-from core import errors
-from core.errors import AccAceError
-from server.problems import MEDIA_TYPE, install_problem_handlers, problem_of, status_of
+from acc_ace import errors
+from acc_ace.errors import AccAceError
+from acc_ace.server.problems import MEDIA_TYPE, install_problem_handlers, problem_of, status_of
 from tests.server.asgi import client
 
 

@@ -14,10 +14,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from core.adapters.adk_session import BoundedSessionService
-from core.adapters.event_retention import Retention
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_sessions import PostgresSessionService
+from acc_ace.adk.sessions.event_retention import Retention
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of
 
@@ -31,11 +31,16 @@ Open = Callable[..., BaseSessionService]
 async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens the session service with a window of so many events."""
     if request.param == "sqlite":
-        services: list[BoundedSessionService] = []
+        services: list[SqlSessionService] = []
 
         def in_file(recent: int, retention: Retention | None = None) -> BaseSessionService:
             services.append(
-                BoundedSessionService(tmp_path / "s.db", recent_events=recent, retention=retention)
+                SqlSessionService(
+                    SqliteDatabase(tmp_path / "s.db"),
+                    owns_database=True,
+                    recent_events=recent,
+                    retention=retention,
+                )
             )
             return services[-1]
 
@@ -44,7 +49,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
-        yield lambda recent, retention=None: PostgresSessionService(
+        yield lambda recent, retention=None: SqlSessionService(
             database, recent_events=recent, retention=retention
         )
         await database.close()

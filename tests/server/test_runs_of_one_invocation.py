@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 import pytest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from schemas import state as keys
-from schemas.memory_name import MEMORIES
-from schemas.tenancy import SessionKey
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.memory_name import MEMORIES
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client
 

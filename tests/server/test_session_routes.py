@@ -5,8 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.container import Container
-from core.domain.prompt_inputs import write_input
+from acc_ace.container import Container
 from tests.fakes.scripted_llm import ScriptedLlm
 
 BASE = "/v1/sessions/incident"
@@ -181,39 +180,6 @@ async def test_two_names_for_the_user_are_refused(http: httpx.AsyncClient) -> No
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x"])
 async def test_pages_are_bounded(http: httpx.AsyncClient, query: str) -> None:
     assert (await http.get(f"/v1/sessions?{query}")).status_code == 422
-
-
-async def test_documents_can_be_recalled_and_replaced_but_set_no_rule(
-    http: httpx.AsyncClient, say: Say, scripted: ScriptedLlm
-) -> None:
-    document = {"id": "run", "source": "runbook.md", "content": "Fail over db-01 with pg_ctl."}
-    for content in ("old", document["content"]):
-        added = await http.post(
-            "/v1/documents", json={"documents": [{**document, "content": content}]}
-        )
-        assert (added.status_code, added.json()) == (201, {"artifact_ids": ["doc:run"]})
-    report = await say("How do I fail over db-01?")
-    assert "doc:run" in report["recalled"]
-    assert report["constraints"] == []
-    assert write_input("x", 1) not in str(report)
-
-
-@pytest.mark.parametrize(
-    "documents",
-    [
-        [],
-        [{"content": "", "source": "s"}],
-        [{"content": "x"}],
-        [{"content": "x", "source": "s", "id": "a/b"}],
-        [{"content": "x", "source": "s", "expires_at": "2030-01-01T00:00:00"}],
-        [{"content": "x", "source": "s", "authority": "system"}],
-        [{"content": "x", "source": "s"}] * 101,
-    ],
-)
-async def test_bad_documents_are_refused(
-    http: httpx.AsyncClient, documents: list[dict[str, str]]
-) -> None:
-    assert (await http.post("/v1/documents", json={"documents": documents})).status_code == 422
 
 
 async def test_erased_user_leaves_nothing_and_others_keep_all(

@@ -10,7 +10,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from core.adapters.event_retention import Retention
+from acc_ace.adk.sessions.event_retention import Retention
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, whole
 from tests.server.test_rewinding import HERE, RUN, rewind, runner, say

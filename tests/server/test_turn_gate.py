@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from server.turn_gate import TurnGate, TurnGuard
+from acc_ace.server.turn_gate import TurnGate, TurnGuard
 from tests.server.asgi import client
 
 GRACE_S = 30.0

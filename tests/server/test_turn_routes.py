@@ -7,12 +7,12 @@ import pytest
 from fastapi import FastAPI
 from google.adk.models.llm_request import LlmRequest
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.errors import ModelRefused
-from schemas.limits import Limits
-from schemas.report import TurnReport
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.errors import ModelRefused
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.report import TurnReport
+from acc_ace.server.app import create_app
 from tests.fakes.default_replies import default_reply
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
@@ -248,8 +248,25 @@ async def test_openapi_tells_what_a_hang_up_leaves_and_how_to_find_out(
 ) -> None:
     document = (await http.get("/openapi.json")).json()
     told = document["paths"]["/v1/sessions/{session}/turns"]["post"]["description"]
-    assert "before the answer, the turn is undone wholly; after it, the turn stands" in told
-    assert "/ccs" in told
+    assert "before the answer, nothing of the turn stays; after it, the turn stands" in told
+    assert "`Idempotency-Key`" in told
+
+
+@pytest.mark.parametrize("way", ["", "?stream=true"])
+async def test_a_turn_that_is_sent_again_under_its_key_is_taken_once(
+    http: httpx.AsyncClient, scripted: ScriptedLlm, way: str
+) -> None:
+    body, headers = {"input": "db-01 is down."}, {"Idempotency-Key": "a-1"}
+    first = (await http.post(TURNS, json=body, headers=headers)).json()
+    asked = len(scripted.requests)
+    again = await http.post(TURNS + way, json=body, headers=headers)
+    assert again.status_code == 200
+    assert first["answer"] in again.text
+    assert f'"turn":{first["turn"]}' in again.text
+    assert len(scripted.requests) == asked
+    other = await http.post(TURNS, json={"input": "Another."}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "invalid_input")
+    assert (await http.get("/v1/sessions/incident/ccs")).json()["turn"] == 1
 
 
 async def test_failed_generator_is_a_problem_and_leaves_the_turn_undone(
@@ -261,5 +278,4 @@ async def test_failed_generator_is_a_problem_and_leaves_the_turn_undone(
     streamed = await http.post(f"{TURNS}?stream=true", json={"input": "x"})
     assert streamed.text.strip().split("\n\n")[-1].startswith("event: error\ndata: {")
     assert '"code":"model_refused"' in streamed.text
-    state = (await http.get("/v1/sessions/incident/ccs")).json()
-    assert (state["turn"], state["ccs"]["episodic_trace"]) == (0, "")
+    assert (await http.get("/v1/sessions/incident/ccs")).status_code == 404

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
-from core.errors import SessionBusyError, StoreError
-from schemas.turn_event import Answer, AnswerChunk, TurnEvent
-from server.turn_stream import Answering, EventStream, EventStreamResponse
+from acc_ace.errors import SessionBusyError, StoreError
+from acc_ace.schemas.turn_event import Answer, AnswerChunk, TurnEvent
+from acc_ace.server.turn_stream import Answering, EventStream, EventStreamResponse
 
 
 def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:

@@ -16,36 +16,39 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.adk.sessions.event_retention import Retention
+from acc_ace.adk.sessions.pending_tool_calls import OPEN_CALLS
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.plugin.turn_memory import MODEL_ROLES
-from config import ROLES, Settings
-from core.adapters.adk_session import BoundedSessionService
-from core.adapters.bounded_sessions import BoundedSessions
-from core.adapters.event_calls import OPEN_CALLS
-from core.adapters.event_retention import Retention
-from core.adapters.postgres_database import PostgresDatabase
-from core.adapters.postgres_sessions import PostgresSessionService
-from core.bootstrap import build_container
-from schemas.authority import Authority
-from schemas.tenancy import SessionKey
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 LATER = 60
 
-Open = Callable[..., BoundedSessions]
+Open = Callable[..., SqlSessionService]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens session services over one store, as one process after the other would."""
     if request.param == "sqlite":
-        opened: list[BoundedSessionService] = []
+        opened: list[SqlSessionService] = []
 
-        def in_file(**options: Any) -> BoundedSessions:
-            opened.append(BoundedSessionService(tmp_path / "sessions.db", **options))
+        def in_file(**options: Any) -> SqlSessionService:
+            opened.append(
+                SqlSessionService(
+                    SqliteDatabase(tmp_path / "sessions.db"), owns_database=True, **options
+                )
+            )
             return opened[-1]
 
         yield in_file
@@ -53,7 +56,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
-        yield lambda **options: PostgresSessionService(database, **options)
+        yield lambda **options: SqlSessionService(database, **options)
         await database.close()
 
 

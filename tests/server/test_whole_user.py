@@ -10,13 +10,14 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from config import ROLES, Settings
-from core.bootstrap import build_container
-from core.container import Container
-from schemas.tenancy import Tenant
-from server.app import create_app
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.container import Container
+from acc_ace.schemas.tenancy import Tenant
+from acc_ace.server.app import create_app
 from tests.contract.values import artifact
 from tests.fakes.loopback import served
+from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 
 AIKO = Tenant("acc_ace", "aiko")
@@ -25,10 +26,13 @@ FILE = f"{SESSION}/artifacts/me.txt"
 PASSPORT = {"filename": "me.txt", "artifact": {"text": "WALNUT passport 123"}}
 TALK = {
     "session_id": "s1",
-    "state": {"user:phone": "555-HAZEL", "note": "BEECH"},
+    "state": {"user:phone": "555-HAZEL", "__session_metadata__": {"displayName": "BEECH"}},
     "events": [{"author": "user", "content": {"role": "user", "parts": [{"text": "my OAK"}]}}],
 }
 WORDS = ("WALNUT", "HAZEL", "BEECH", "OAK")
+
+_PATIENCE_S = 120.0
+"""A busy machine answers late; what takes that long hangs."""
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -52,7 +56,10 @@ async def container(settings: Settings) -> AsyncIterator[Container]:
 def http(container: Container) -> Iterator[httpx.Client]:
     """A client of a server behind a socket, which asks for aiko."""
     app = create_app(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
-    with served(app) as url, httpx.Client(base_url=url, headers={"X-User": "aiko"}) as opened:
+    with (
+        served(app) as url,
+        httpx.Client(base_url=url, headers={"X-User": "aiko"}, timeout=_PATIENCE_S) as opened,
+    ):
         yield opened
     asyncio.run(app.state.acc_ace.close())
 
@@ -80,7 +87,8 @@ def test_what_adks_routes_keep_is_exported_and_erased(
     fill(http)
     assert http.get(FILE).json()["text"] == "WALNUT passport 123"
     records = exported(http)
-    assert [word for word in WORDS if word not in str(records)] == []
+    # Of our own app a client writes no state but the name that a session is shown by.
+    assert [word for word in WORDS if word not in str(records)] == ["HAZEL"]
     # What went to ADK's memory is in ours, where recall finds it.
     [memory] = [item["value"] for item in records if item["kind"] == "artifact"]
     assert memory["content"] == "user: my OAK"
@@ -89,7 +97,7 @@ def test_what_adks_routes_keep_is_exported_and_erased(
     assert http.get(FILE).status_code == 404
     assert http.get(f"{SESSION}/artifacts").json() == []
     assert [item["kind"] for item in exported(http)] == ["user", "end"]
-    assert asyncio.run(container.erasure.residue(AIKO)) == {}
+    assert asyncio.run(residue(container, AIKO)) == {}
     kept = [path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file()]
     assert not any(word.encode() in content for content in kept for word in WORDS)
 
@@ -152,6 +160,7 @@ def test_a_file_of_one_user_never_stands_in_the_way_of_anothers_erasure(
 def test_files_that_adk_kept_beside_the_agents_before_are_exported_and_erased(
     http: httpx.Client, settings: Settings
 ) -> None:
+    assert settings.agent_dir is not None
     place = settings.agent_dir / "desk" / ".adk" / "artifacts" / "apps" / "desk" / "users"
     (place / "aiko" / "artifacts").mkdir(parents=True)
     (place / "aiko" / "artifacts" / "old.txt").write_text("WALNUT")

@@ -1,11 +1,15 @@
 """The answer is streamed out of a reply however it is cut, and hostile replies cost no more."""
 
 import json
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import from_json
 
-from core.domain.answer_stream import AnswerStream
+from acc_ace.turn import answer_stream
+from acc_ace.turn.answer_stream import AnswerStream
 
 _TEXT = st.text(max_size=40)
 
@@ -41,11 +45,50 @@ def test_a_fenced_reply_is_read_and_plain_text_is_passed_on() -> None:
     assert streamed("Just text.", size=3) == "Just text."
 
 
-def test_megabytes_that_never_reach_the_answer_are_read_once() -> None:
-    stream = AnswerStream()
-    nested = '{"reasoning":[' + '{"final_answer":"x"},' * 50_000
-    assert streamed(nested, size=100) == ""
-    assert stream.feed('{"reasoning":["') == ""
-    for _ in range(20_000):
-        assert stream.feed("x" * 100) == ""
-    assert stream.feed('"],"final_answer":"hi') == "hi"
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ('{"final_answer":"one\ntwo\\n\tthree"}', "one\ntwo\n\tthree"),
+        (r'{"reasoning":["\d+"],"final_answer":"\(x\) and \\"}', "(x) and \\"),
+        ('{"final_answer":"yes", and so on', "yes"),
+        ('{"final_answer":"ye', "ye"),
+        ('{"final_answer":null}', ""),
+        ("{x} is a set", ""),
+    ],
+    ids=["line breaks", "unknown escapes", "broken later", "cut", "null", "no JSON"],
+)
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_of_a_careless_reply_the_answer_is_read_as_far_as_it_goes(
+    reply: str, answer: str, size: int
+) -> None:
+    assert streamed(reply, size=size) == answer
+
+
+@pytest.mark.parametrize("filler", ['{"final_answer":"x"},', "x" * 20, "a line of words\n"])
+def test_the_work_on_a_long_reply_is_linear(filler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(text: str, **options: Any) -> Any:
+        nonlocal read
+        read += len(text)
+        return from_json(text, **options)
+
+    monkeypatch.setattr(answer_stream, "from_json", counted)
+    works = []
+    for times in (1_500, 3_000):
+        read = 0
+        stream = AnswerStream()
+        stream.feed('{"reasoning":["' if filler[0] != "{" else '{"reasoning":[')
+        for _ in range(times):
+            stream.feed(filler)
+        works.append(read)
+    assert works[1] < 2.5 * works[0]
+
+
+def test_a_long_answer_comes_in_larger_chunks_and_whole_when_it_is_read_at_once() -> None:
+    answer = "word " * 20_000
+    reply = json.dumps({"final_answer": answer})
+    told = streamed(reply, size=10)
+    assert answer.startswith(told)
+    assert len(told) > 0.9 * len(answer)
+    assert AnswerStream().feed(reply) == answer

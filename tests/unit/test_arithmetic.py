@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.arithmetic import evaluate
-from core.errors import InputError
+from acc_ace.errors import InputError
+from acc_ace.text.arithmetic import evaluate
 
 
 @pytest.mark.parametrize(

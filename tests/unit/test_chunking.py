@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.chunking import chunks
-from core.domain.tokens import estimate_tokens
+from acc_ace.memory.chunking import chunks
+from acc_ace.text.tokens import estimate_tokens
 
 PIECES = st.sampled_from(
     [

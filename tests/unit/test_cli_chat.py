@@ -10,16 +10,16 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console
 
-from cli.chat import Chat, converse, play
-from cli.chat_command import memory_name
-from cli.failure import ExitCode
-from cli.screen import JsonScreen, Screen
-from cli.script import Script, ScriptedTurn
-from cli.terminal import TerminalScreen
-from core.errors import AccAceError, InputError, ModelUnavailable, StoreError
-from schemas.authority import Authority
-from schemas.feedback import Judgement
-from schemas.tenancy import SessionKey
+from acc_ace.cli.chat import Chat, converse, play
+from acc_ace.cli.chat_command import memory_name
+from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.screen import JsonScreen, Screen
+from acc_ace.cli.script import Script, ScriptedTurn
+from acc_ace.cli.terminal import TerminalScreen
+from acc_ace.errors import AccAceError, InputError, ModelUnavailable, StoreError
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.tenancy import SessionKey
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")
@@ -141,8 +141,8 @@ def test_undo_and_reset_change_the_session() -> None:
     turns, terminal = FakeTurnApi(), Terminal()
     _converse(turns, terminal, ["one", "two", "/undo", "/reset", "/undo"])
     shown = terminal.out.getvalue()
-    assert "undone; the state is that of turn 1 again" in shown
-    assert "the state is empty again" in shown
+    assert "undone; the state is back at turn 1" in shown
+    assert "the state was cleared" in shown
     assert "error (not_found): nothing to undo" in shown
     assert turns.journal == {}
 
@@ -151,7 +151,7 @@ def test_views_show_what_is_stored_as_it_is() -> None:
     terminal = Terminal()
     _converse(FakeTurnApi(), terminal, ["/ccs", "/diff", "a [red]b[/red]", "/ccs", "/playbook"])
     shown = terminal.out.getvalue()
-    assert "nothing yet: the state is empty before the first turn" in shown
+    assert "no state yet: it is empty before the first turn" in shown
     assert "a [red]b[/red]" in shown
     assert "Check [disk] first." in shown
     assert "helpful 0 · harmful 0 · neutral 0" in shown
@@ -172,9 +172,9 @@ def test_good_and_bad_judge_the_last_answer_with_the_words_that_follow() -> None
     assert turns.judged[0] == (2, Judgement(thumbs="down", comment="it was db-02"))
     assert turns.judged[1:] == [(2, Judgement(thumbs="up"))] * 2
     told = terminal.out.getvalue()
-    assert "there is no answer to judge" in told
-    assert "kept with turn 2; changes to the playbook: 0" in told
-    assert "turn 2 has this feedback already" in told
+    assert "no answer to rate yet" in told
+    assert "saved with turn 2; changes to the playbook: 0" in told
+    assert "turn 2 already has this feedback" in told
     assert "a comment has at most 8,000 characters" in told
 
 
@@ -228,7 +228,7 @@ def test_ctrl_c_cancels_the_turn_and_returns_to_the_prompt() -> None:
     with asyncio.Runner() as runner:
         code = converse(Chat(turns, KEY, screen), lambda: next(lines, None), runner, screen)
     assert code is ExitCode.OK
-    assert "cancelled; nothing of this turn was kept" in terminal.out.getvalue()
+    assert "cancelled; the turn was undone" in terminal.out.getvalue()
     assert "nothing to undo" in terminal.out.getvalue()
 
 

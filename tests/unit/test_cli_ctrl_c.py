@@ -10,15 +10,15 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from rich.console import Console
 
-from cli.chat import Chat, converse, play
-from cli.ctrl_c import CtrlC
-from cli.failure import ExitCode
-from cli.script import Script, ScriptedTurn
-from cli.terminal import TerminalScreen
-from schemas.authority import Authority
-from schemas.memory_name import MemoryName
-from schemas.tenancy import SessionKey
-from schemas.turn_event import StageStarted, TurnEvent
+from acc_ace.cli.chat import Chat, converse, play
+from acc_ace.cli.ctrl_c import CtrlC
+from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.script import Script, ScriptedTurn
+from acc_ace.cli.terminal import TerminalScreen
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import StageStarted, TurnEvent
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")
@@ -48,6 +48,7 @@ class Undoing(FakeTurnApi):
         *,
         authority: Authority = Authority.USER,
         memory: MemoryName | None = None,
+        idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         if text != "hang":
             async for event in super().stream(key, text, authority=authority, memory=memory):
@@ -95,14 +96,14 @@ def test_ctrl_c_while_the_undo_runs_neither_leaves_nor_loses_it(
     shown = conversation(turns, ["hang", "/ccs"])
     assert turns.undone == 1
     assert turns.journal[KEY] == []
-    told, _, after = shown.partition("cancelled; nothing of this turn was kept")
-    assert "nothing yet: the state is empty" in after
-    assert told.count("cancelling already") == (at_once + while_undoing > 1)
+    told, _, after = shown.partition("cancelled; the turn was undone")
+    assert "no state yet: it is empty" in after
+    assert told.count("already cancelling") == (at_once + while_undoing > 1)
 
 
 def test_leaving_right_after_three_presses_leaves_nothing_undone() -> None:
     turns = Undoing(at_once=3)
-    assert "nothing of this turn was kept" in conversation(turns, ["hang"])
+    assert "the turn was undone" in conversation(turns, ["hang"])
     assert turns.undone == 1
 
 
@@ -132,7 +133,7 @@ def test_ctrl_c_before_the_turn_has_begun_is_told_too() -> None:
                 press()
                 await asyncio.Event().wait()
 
-    assert "nothing of this turn was kept" in conversation(Early(), ["hello"])
+    assert "the turn was undone" in conversation(Early(), ["hello"])
 
 
 def test_ctrl_c_at_the_prompt_gives_a_new_prompt_and_nothing_is_lost_between() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.checks.configuration import (
+from acc_ace.cli.checks.configuration import (
     check_address,
     check_agent_dir,
     check_files_dir,
@@ -20,13 +20,19 @@ from cli.checks.configuration import (
     check_tools,
     setting_names,
 )
-from cli.checks.finding import Finding, Status
-from cli.checks.installation import ADK_SERIES, check_adk, check_python, check_sqlite
-from cli.checks.models import check_embedder, check_gemini_answers, check_keys, check_models
-from cli.checks.storage import check_data_dir, check_databases, check_disk
-from cli.doctor import examine, run_doctor
-from cli.failure import ExitCode
-from config import AgentSettings, EmbedderSettings, Settings, names_set
+from acc_ace.cli.checks.finding import Finding, Status
+from acc_ace.cli.checks.installation import ADK_SERIES, check_adk, check_python, check_sqlite
+from acc_ace.cli.checks.model_checks import (
+    check_embedder,
+    check_gemini_answers,
+    check_keys,
+    check_models,
+)
+from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
+from acc_ace.cli.doctor import examine, run_doctor
+from acc_ace.cli.failure import ExitCode
+from acc_ace.config import AgentSettings, EmbedderSettings, Settings, names_set
+from acc_ace.storage.sql_schema import VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +49,10 @@ def _is_problem(finding: Finding, told: str, fix: str) -> bool:
     )
 
 
-def _database(path: Path, script: str = "CREATE TABLE t(x);") -> Path:
+_OURS = f"PRAGMA user_version = {VERSION}; CREATE TABLE t(x);"
+
+
+def _database(path: Path, script: str = _OURS) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
@@ -55,7 +64,7 @@ def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
         check_embedder(Settings(embedder=EmbedderSettings(model=name)))
         for name in ("", "openai/small", "word2vec")
     )
-    assert (none.status, none.detail) == (Status.OK, "none: recall is by words alone")
+    assert (none.status, none.detail) == (Status.OK, "none: recall is lexical only")
     assert openai.detail == "openai/small (at http://127.0.0.1:11434/v1)"
     assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
 
@@ -125,7 +134,7 @@ def test_invalid_settings_are_one_finding_that_lists_what_is_allowed(
     monkeypatch.setenv("ACC_ACE_STORE", "floppy")
     finding = _one(examine(online=False), "settings")
     allowed = "ACC_ACE_STORE: Input should be 'sqlite', 'postgres' or 'memory'"
-    assert _is_problem(finding, allowed, "mend it")
+    assert _is_problem(finding, allowed, "fix it")
 
 
 @pytest.mark.parametrize("value", ["99999999999", "1e400", "nan"])
@@ -135,7 +144,7 @@ def test_a_time_that_no_clock_can_count_is_refused(
 ) -> None:
     monkeypatch.setenv(name, value)
     finding = _one(examine(online=False), "settings")
-    assert _is_problem(finding, name, "mend it")
+    assert _is_problem(finding, name, "fix it")
 
 
 def test_healthy_setup_has_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +212,7 @@ def test_unreachable_gemini_is_found_without_showing_the_key(
         port = server.getsockname()[1]
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"http://127.0.0.1:{port}")
     [finding] = check_gemini_answers(Settings())
-    assert _is_problem(finding, "does not answer", "network")
+    assert _is_problem(finding, "does not respond", "network")
     assert "AIza" not in finding.detail
 
 
@@ -230,10 +239,10 @@ def test_directories_that_cannot_be_looked_at_are_found(tmp_path: Path) -> None:
     # As for a folder that this user may not enter, but for root too: no system can look at it.
     hidden = tmp_path / ("x" * 300) / "data"
     settings = Settings(data_dir=hidden, files_dir=hidden, agent_dir=hidden)
-    assert _is_problem(check_data_dir(settings), "cannot be looked at", "ACC_ACE_DATA_DIR")
+    assert _is_problem(check_data_dir(settings), "cannot be accessed", "ACC_ACE_DATA_DIR")
     assert check_disk(settings).status is Status.OK
     assert [finding.detail for finding in check_databases(settings)] == ["not created yet"]
-    assert _is_problem(check_files_dir(settings), "cannot be looked at", "ACC_ACE_FILES_DIR")
+    assert _is_problem(check_files_dir(settings), "cannot be accessed", "ACC_ACE_FILES_DIR")
     assert _is_problem(check_agent_dir(settings), "no acc_ace/agent.py", "ACC_ACE_AGENT_DIR")
 
 
@@ -285,6 +294,7 @@ def test_damaged_locked_and_newer_databases_are_found(tmp_path: Path) -> None:
 
 def test_agent_and_files_folders_are_checked(tmp_path: Path) -> None:
     assert check_agent_dir(Settings()).status is Status.OK
+    assert check_agent_dir(Settings(agent_dir=None)).status is Status.OK
     assert _is_problem(
         check_agent_dir(Settings(agent_dir=tmp_path)), "acc_ace/agent.py", "ACC_ACE_AGENT_DIR"
     )
@@ -295,7 +305,7 @@ def test_agent_and_files_folders_are_checked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "told"),
-    [("nonsense", "is not 'package.module:function'"), ("no.such.module:f", "is not found")],
+    [("nonsense", "is not 'package.module:function'"), ("no.such.module:f", "was not found")],
 )
 def test_tools_that_cannot_be_found_are_told(tool: str, told: str) -> None:
     [finding] = check_tools(Settings(tools=(tool,)))

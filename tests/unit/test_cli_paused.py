@@ -5,9 +5,9 @@ import json
 
 from rich.console import Console
 
-from cli.screen import JsonScreen, Screen
-from cli.terminal import TerminalScreen
-from schemas.turn_event import AnswerChunk, StageStarted, TurnPaused, WaitingCall
+from acc_ace.cli.screen import JsonScreen, Screen
+from acc_ace.cli.terminal import TerminalScreen
+from acc_ace.schemas.turn_event import AnswerChunk, StageStarted, TurnPaused, WaitingCall
 
 PAUSED = TurnPaused(
     session="incident", calls=[WaitingCall(id="adk-7", name="approve", args={"what": "restart"})]

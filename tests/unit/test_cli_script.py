@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.script import MAX_BYTES, ScriptedTurn, load_script
-from core.errors import InputError
-from schemas.authority import Authority
+from acc_ace.cli.script import MAX_BYTES, ScriptedTurn, load_script
+from acc_ace.errors import InputError
+from acc_ace.schemas.authority import Authority
 
 
 def _load(path: Path, content: str | bytes) -> list[ScriptedTurn]:

@@ -7,14 +7,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from cli.banner import ModelUse, banner
-from cli.terminal import TerminalScreen
-from cli.view import ccs_view, diff_view
-from core.errors import ModelUnavailable
-from core.models.embedded.wording import NOTE
-from schemas.authority import Authority
-from schemas.ccs import empty_ccs
-from schemas.commit import (
+from acc_ace.cli.banner import ModelUse, banner
+from acc_ace.cli.slash_views import ccs_view, diff_view
+from acc_ace.cli.terminal import TerminalScreen
+from acc_ace.errors import ModelUnavailable
+from acc_ace.rules_model.phrases import NOTE
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -24,8 +24,8 @@ from schemas.commit import (
     Release,
     Repair,
 )
-from schemas.tenancy import SessionKey
-from schemas.turn_event import (
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import (
     Answer,
     AnswerChunk,
     StageStarted,
@@ -204,4 +204,4 @@ def test_banner_names_the_agents_of_each_model() -> None:
     lines = banner(SessionKey("acc_ace", "user", "s-1"), uses, turns=0, forgets=True)
     assert "model: embedded/rules (extractive, not an LLM): compressor, curator" in lines
     assert "model: gemini-3.5-flash (Gemini API): generator" in lines
-    assert any("forgotten at exit" in line for line in lines)
+    assert any("lost at exit" in line for line in lines)

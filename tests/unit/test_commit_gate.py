@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.domain.commit_gate import KEPT_MARK, GateResult, commit
-from core.errors import ConstraintBudgetError
-from schemas.authority import Authority
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.limits import Limits
+from acc_ace.errors import ConstraintBudgetError
+from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
 
 LIMITS = Limits()
 BAN_EN = "Never restart db-01 during business hours."

@@ -2,14 +2,14 @@
 
 import pytest
 
-from core.domain.ccs_budget import TRIM_ORDER
-from core.domain.commit_gate import commit
-from core.domain.rendering import ccs_tokens, render_ccs
-from core.domain.tokens import estimate_tokens
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.limits import Limits
+from acc_ace.gates.ccs_budget import TRIM_ORDER
+from acc_ace.gates.commit_gate import commit
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.ccs_text import ccs_tokens, render_ccs
+from acc_ace.text.tokens import estimate_tokens
 from tests.unit.test_commit_gate import BAN_EN, LIMITS, ccs, reasons, say, started
 
 TEXT_FIELDS = ("episodic_trace", "semantic_gist", "predictive_cue", "uncertainty_signal")

@@ -1,12 +1,14 @@
 """Reading a model's reply as JSON and as a CCS."""
 
 import json
+from contextlib import suppress
 
 import pytest
 
-from core.domain.ccs_output import MAX_REPLY_CHARS, parse_ccs, parse_json_object
-from core.errors import ModelOutputError
-from schemas.ccs import CompressedCognitiveState
+from acc_ace.errors import ModelOutputError
+from acc_ace.gates import ccs_output
+from acc_ace.gates.ccs_output import MAX_REPLY_CHARS, parse_ccs, parse_json_object
+from acc_ace.schemas.ccs import CompressedCognitiveState
 
 CCS = CompressedCognitiveState(
     episodic_trace="disk } full {",
@@ -71,9 +73,9 @@ def test_nulls_texts_for_lists_and_lists_for_texts_are_mended() -> None:
     [
         ("", "empty"),
         (" \n\t", "empty"),
-        ("I cannot do that.", "holds no object"),
-        ("[1, 2]", "holds no object"),
-        ("null", "holds no object"),
+        ("I cannot do that.", "not a JSON object"),
+        ("[1, 2]", "not a JSON object"),
+        ("null", "not a JSON object"),
         (JSON[:-20], "truncated"),
         (JSON[:30], "truncated"),
         (f"```json\n{JSON[:-1]}\n```", "truncated"),
@@ -112,3 +114,20 @@ def test_hostile_replies_are_refused_without_a_stall(reply: str) -> None:
 
 def test_of_many_objects_one_is_read_without_a_stall() -> None:
     assert parse_json_object('{"a":1}' * 50_000) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "piece", ['"\\', '"x', '{"a": [', "{", '{"', ",  ", '{"a":1 x}', '{"a":1,}', '{"a":"\\']
+)
+@pytest.mark.parametrize("opening", ['{"a":1 x ', '{"a":"', ""])
+def test_a_megabyte_that_is_hardly_json_is_mended_in_one_pass(opening: str, piece: str) -> None:
+    # A pass that began anew at each quote or bracket would take hours.
+    reply = opening + piece * (1_000_000 // len(piece))
+    with suppress(ModelOutputError):
+        assert isinstance(parse_json_object(reply), dict)
+
+
+def test_mending_looks_at_a_string_without_end_once() -> None:
+    reply = '"\\' * 1_000
+    [string] = ccs_output._STRING_OR_TRAILING_COMMA.finditer(reply)
+    assert string.span() == (0, len(reply))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.decoding import decode
-from core.errors import InputError
+from acc_ace.errors import InputError
+from acc_ace.memory.documents.text_decoder import decode
 
 JAPANESE = "営業時間内は再起動禁止です。"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.domain.document_records import MAX_LINE, records
-from core.errors import InputError
+from acc_ace.errors import InputError
+from acc_ace.memory.documents.document_records import MAX_LINE, records
 
 
 def read(text: str, block: int = 5) -> list[tuple[int, str]]:
@@ -44,7 +44,7 @@ def test_a_bad_line_is_named(line: str, said: str) -> None:
 
 def test_an_id_used_twice_is_refused_with_both_lines() -> None:
     text = '{"content":"a","id":"x"}\n{"content":"b","id":"y"}\n{"content":"c","id":"x"}\n'
-    with pytest.raises(InputError, match="line 3: id 'x' stands on line 1 too"):
+    with pytest.raises(InputError, match="line 3: id 'x' is also on line 1"):
         read(text)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from config import EmbedderSettings, Settings
-from core.errors import EmbedderError, TextRefusedError
-from core.models.embedder_factory import build_embedder
-from core.ports.embedder import Embedder
+from acc_ace.config import EmbedderSettings, Settings
+from acc_ace.errors import EmbedderError, TextRefusedError
+from acc_ace.memory.embedder import Embedder
+from acc_ace.models.embedder_factory import build_embedder
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 

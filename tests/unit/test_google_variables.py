@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config import GEMINI_MODEL, Settings, google_credentials, load_settings
+from acc_ace.config import GEMINI_MODEL, Settings, google_credentials, load_settings
 
 
 @pytest.fixture

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from core.domain.ccs_diff import diff_states
-from core.domain.journal_check import journal_problems
-from schemas.authority import Authority
-from schemas.commit import (
+from acc_ace.gates.ccs_diff import diff_states
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import (
     CommitKind,
     CommittedState,
     ConstraintPin,
     JournalEntry,
     Release,
 )
+from acc_ace.turn.journal_check import journal_problems
 from tests.fakes.clock import START
 
 
@@ -51,11 +51,11 @@ def journal(*steps: tuple[CommitKind, CommittedState]) -> list[JournalEntry]:
 
 
 BAN = pin(1, "No restarts.")
-COMMIT, ABORT = CommitKind.COMMIT, CommitKind.ABORT
+COMMIT, ROLLBACK = CommitKind.COMMIT, CommitKind.ROLLBACK
 SOUND = journal(
     (COMMIT, state(1, 1, BAN)),
     (COMMIT, state(2, 2, BAN, gist="more")),
-    (ABORT, state(3, 1, BAN)),
+    (ROLLBACK, state(3, 1, BAN)),
     (CommitKind.KEPT, state(4, 2, BAN)),
 )
 
@@ -81,7 +81,7 @@ def test_a_release_lets_a_constraint_go() -> None:
         (SOUND[1:], "version 2: follows version 0"),
         ([SOUND[0], *SOUND[2:]], "version 3: follows version 1"),
         (journal((COMMIT, state(1, 2))), "turn 2 follows turn 0"),
-        (journal((ABORT, state(1, 0, gist="new"))), "a state that never was"),
+        (journal((ROLLBACK, state(1, 0, gist="new"))), "a state that never was"),
         (
             journal((COMMIT, state(1, 1, BAN)), (COMMIT, state(2, 2))),
             "constraint c-0001 left without a release",
@@ -91,7 +91,7 @@ def test_a_release_lets_a_constraint_go() -> None:
             "constraint c-0001 was altered",
         ),
         (
-            journal((COMMIT, state(1, 1, BAN)), (ABORT, state(2, 0))),
+            journal((COMMIT, state(1, 1, BAN)), (ROLLBACK, state(2, 0))),
             "gives constraint ids a second time",
         ),
     ],

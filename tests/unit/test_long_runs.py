@@ -6,11 +6,11 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 from google.genai import types
 
-from core.adapters.adk_memory import ArtifactMemoryService
-from core.adapters.in_memory_artifacts import InMemoryArtifactStore
-from core.domain.excerpt import MAX_LOOKED_AT, excerpt
-from core.domain.search_terms import MAX_INDEX_TERMS, index_terms, query_terms
+from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.memory.excerpt import MAX_LOOKED_AT, excerpt
+from acc_ace.text.search_terms import MAX_INDEX_TERMS, index_terms, query_terms
 from tests.fakes.clock import FixedClock
+from tests.fakes.stores import InMemoryArtifactStore
 
 
 def test_a_match_behind_a_line_of_dots_is_found() -> None:

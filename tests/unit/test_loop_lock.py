@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.adapters.loop_lock import LoopLock
-from core.errors import StoreError
+from acc_ace.errors import StoreError
+from acc_ace.storage.loop_lock import LoopLock
 
 
 async def in_turn(lock: LoopLock) -> list[str]:

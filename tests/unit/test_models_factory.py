@@ -6,10 +6,9 @@ import sys
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
-from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
-from core.errors import ConfigError
-from core.models.embedded.model import EmbeddedLlm
-from core.models.factory import (
+from acc_ace.config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
+from acc_ace.errors import ConfigError
+from acc_ace.models.factory import (
     Kind,
     build_model,
     check_model_name,
@@ -18,10 +17,11 @@ from core.models.factory import (
     register_models,
     require_extra,
 )
-from core.models.gemini import GeminiLlm
-from core.models.llama_cpp import LlamaCppLlm
-from core.models.openai_compatible import OpenAICompatibleLlm
-from core.models.resilient import ResilientLlm
+from acc_ace.models.gemini import GeminiLlm
+from acc_ace.models.llama_cpp import LlamaCppLlm
+from acc_ace.models.openai_compatible import OpenAICompatibleLlm
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.rules_model.model import EmbeddedLlm
 
 
 def settings(model: str, fallback: str | None = None) -> Settings:
@@ -146,7 +146,8 @@ def test_registered_names_work_in_agents_and_twice_is_once() -> None:
 
 def test_building_loads_no_client_that_is_not_used() -> None:
     program = (
-        "import sys; from config import Settings; from core.models.factory import build_model;"
+        "import sys; from acc_ace.config import Settings;"
+        "from acc_ace.models.factory import build_model;"
         "build_model('generator', Settings(_env_file=None));"
         "print([name for name in ('google.adk.models.google_llm', 'xllamacpp', 'litellm')"
         " if name in sys.modules])"

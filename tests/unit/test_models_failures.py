@@ -4,8 +4,8 @@ import httpx
 import pytest
 from google.genai.errors import ClientError
 
-from core.errors import ModelOutputError, ModelRefused, ModelUnavailable
-from core.models.failures import failure_of, retry_after_s, status_of
+from acc_ace.errors import ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.failures import failure_of, retry_after_s, status_of
 
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:

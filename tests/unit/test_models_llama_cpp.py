@@ -13,17 +13,17 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from config import AgentSettings, Settings
-from core.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
-from core.models.factory import build_model
-from core.models.llama_cpp import LlamaCppLlm
-from core.models.llama_engine import Chunk, LlamaEngine, load_server
-from core.models.queueing import QUEUE_LIMITS
-from core.models.resilient import ResilientLlm
-from core.models.schema_bounds import bounded_schema
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
+from acc_ace.config import AgentSettings, Settings
+from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.factory import build_model
+from acc_ace.models.llama_cpp import LlamaCppLlm
+from acc_ace.models.llama_engine import Chunk, LlamaEngine, load_server
+from acc_ace.models.request_queue import QUEUE_LIMITS
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.models.schema_bounds import bounded_schema
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
 CONTEXT = 4_096
@@ -144,7 +144,7 @@ async def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "none.gguf"
     block = AgentSettings(model=f"llama-cpp/{path}")
     model = build_model("generator", Settings(generator=block))
-    with pytest.raises(ConfigError, match=f"{path} is not there"):
+    with pytest.raises(ConfigError, match=f"{path} does not exist"):
         await ask(model, asked())
 
 

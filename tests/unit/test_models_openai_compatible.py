@@ -16,13 +16,13 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import SecretStr
 
-from config import AgentSettings, Settings
-from core.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
-from core.models.factory import build_model, register_models
-from core.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
-from core.models.resilient import answered_by
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
+from acc_ace.config import AgentSettings, Settings
+from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.factory import build_model, register_models
+from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
+from acc_ace.models.resilient import answered_by
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
 from tests.fakes.fake_openai import (
     FakeOpenAI,
     broken_stream,

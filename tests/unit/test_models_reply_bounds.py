@@ -8,10 +8,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from config import AgentSettings
-from core.errors import ModelOutputError
-from core.models.reply_bounds import max_reply_chars, writable
-from core.models.resilient import ResilientLlm
+from acc_ace.config import AgentSettings
+from acc_ace.errors import ModelOutputError
+from acc_ace.models.reply_bounds import max_reply_chars, writable
+from acc_ace.models.resilient import ResilientLlm
 from tests.fakes.scripted_llm import Script, ScriptedLlm, call, text_content
 
 POLICY = AgentSettings(max_output_tokens=64, retries=0)

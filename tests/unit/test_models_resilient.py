@@ -13,8 +13,8 @@ from google.genai.errors import APIError, ServerError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config import AgentSettings
-from core.errors import (
+from acc_ace.config import AgentSettings
+from acc_ace.errors import (
     ConfigError,
     InputError,
     ModelError,
@@ -22,7 +22,7 @@ from core.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from core.models.resilient import MAX_WAIT_S, ResilientLlm, answered_by
+from acc_ace.models.resilient import MAX_WAIT_S, ResilientLlm, answered_by
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content
 
 

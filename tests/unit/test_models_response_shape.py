@@ -9,19 +9,19 @@ from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.genai import types
 from pydantic import BaseModel
 
-from config import Role
-from core.models.response_shape import (
+from acc_ace.config import Role
+from acc_ace.models.response_shape import (
     answers_by_tool,
     declarations_of,
     json_schema_of,
     parameters_of,
     role_of,
 )
-from schemas.ccs import CompressedCognitiveState
-from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
 
 ROLES: list[tuple[type[BaseModel], Role]] = [
     (RelevanceBatch, "qualifier"),

@@ -5,13 +5,13 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import BaseModel
 
-from config import ROLES, Role
-from core.domain.prompt_inputs import write_inputs
-from schemas.ccs import CompressedCognitiveState
-from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.config import ROLES, Role
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.text.prompt_inputs import write_inputs
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 
 SCHEMAS: dict[Role, type[BaseModel]] = {

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.playbook_versions import playbook_digest
-from core.errors import PlaybookError
-from schemas.bullet import MOST_COUNTED, Origin
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.playbook import Bullet, Playbook
-from schemas.reflection import BulletTag
+from acc_ace.errors import PlaybookError
+from acc_ace.playbook.playbook_versions import playbook_digest
+from acc_ace.schemas.bullet import MOST_COUNTED, Origin
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.playbook import Bullet, Playbook
+from acc_ace.schemas.reflection import BulletTag
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -181,7 +181,7 @@ def test_a_playbook_stored_without_its_counter_still_never_reuses_an_id() -> Non
         ("[" * 100_000, "not JSON"),
         ("[]", "a JSON object is expected"),
         ('{"bullets": 3}', "not a playbook"),
-        ('{"bullets": [{"id": "a b", "section": "s", "content": "c"}]}', "no bullet id"),
+        ('{"bullets": [{"id": "a b", "section": "s", "content": "c"}]}', "not a bullet id"),
         ('{"schema_version": "new"}', "schema_version is not a number"),
         ('{"schema_version": 99}', "newer than 1; upgrade"),
         ('{"next_id": 1, "bullets": [{"id": "b-00001", "section": "", "content": ""}]}', "next_id"),

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from core.domain.curation import CurationContext, curate
-from core.domain.curation_record import Curated
-from core.errors import PlaybookError
-from schemas.bullet import MOST_COUNTED, Origin
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
+from acc_ace.errors import PlaybookError
+from acc_ace.playbook.curation.curation_record import Curated
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.schemas.bullet import MOST_COUNTED, Origin
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.playbook_content import content_digest, digest_of, pieces_after, pieces_of
-from schemas.bullet import Origin
-from schemas.playbook import DeltaRecord, Playbook
+from acc_ace.playbook.playbook_content import content_digest, digest_of, pieces_after, pieces_of
+from acc_ace.schemas.bullet import Origin
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from tests.contract.values import record
 from tests.fakes.clock import START
 

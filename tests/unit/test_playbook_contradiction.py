@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.claim import claim_of
-from core.domain.curation import Curated, CurationContext, curate
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.claim import claim_of
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -5,11 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.curation import Curated, CurationContext, curate, tag
-from schemas.delta import MOST_READ, DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.reflection import BulletTag
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.schemas.delta import (
+    MOST_READ,
+    DeltaBatch,
+    DeltaKind,
+    DeltaOperation,
+    DeltaStatus,
+    DeltaType,
+)
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import BulletTag
 
 APPLIED, HELD, REJECTED = DeltaStatus.APPLIED, DeltaStatus.HELD, DeltaStatus.REJECTED
 CONTEXT = CurationContext(

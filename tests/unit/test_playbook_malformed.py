@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.domain.curation import Curated, CurationContext, curate, tag
-from core.domain.replay import replay
-from core.errors import ModelOutputError
-from core.turn.parsing import parser
-from schemas.delta import DeltaBatch, DeltaStatus
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.reflection import Reflection
+from acc_ace.errors import ModelOutputError
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.playbook.delta_replay import replay
+from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.turn.reply_parsing import parser
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.curation import CurationContext, curate
-from core.turn.learning import curation_context
-from core.turn.turn_outcome import TurnOutcome
-from schemas.commit import CommittedState
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from schemas.feedback import Judgement
-from schemas.generation import GeneratorOutput
-from schemas.interaction import ToolResult, TurnInput
-from schemas.limits import Limits
-from schemas.playbook import Playbook
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import ToolResult, TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.turn.learning_step import curation_context
+from acc_ace.turn.turn_outcome import TurnOutcome
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 PAGE = (

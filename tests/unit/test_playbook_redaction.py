@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.redaction import SCANNED_CHARACTERS, FindingKind, find_sensitive, redact
+from acc_ace.text.redaction import SCANNED_CHARACTERS, FindingKind, find_sensitive, redact
 
 SECRETS = [
     ("google key", "AIza" + "Sy" + "a1B2" * 9),

@@ -1,9 +1,9 @@
 """Which bullets go into a prompt."""
 
-from core.domain.selection import confidence, select_bullets
-from core.domain.tokens import estimate_tokens
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from schemas.playbook import Bullet, Playbook
+from acc_ace.playbook.selection import confidence, select_bullets
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.schemas.playbook import Bullet, Playbook
+from acc_ace.text.tokens import estimate_tokens
 
 
 def _playbook(*contents: str) -> Playbook:

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.curation import Curated, CurationContext, curate
-from core.domain.sharing_gate import generalise, mask_names
-from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from schemas.limits import Limits
-from schemas.playbook import Playbook
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.playbook.sharing_gate import generalise, mask_names
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
 
 ENTITIES = (
     "person:Aiko Tanaka",

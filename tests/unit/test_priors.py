@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.domain.priors import Place, ends_asking, priors, speaker_terms
-from core.domain.search_terms import index_terms
-from schemas.recall_weights import RecallWeights
+from acc_ace.memory.priors import Place, ends_asking, priors, speaker_terms
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.text.search_terms import index_terms
 
 PLAIN = RecallWeights(session=0, speaker=0)
 

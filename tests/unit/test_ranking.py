@@ -1,8 +1,8 @@
 """How artifacts are ordered, and how a shortlist is cut to its budget."""
 
-from core.domain.document_parts import ANY_DOCUMENT
-from core.domain.priors import Place
-from core.domain.ranking import (
+from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
+from acc_ace.memory.priors import Place
+from acc_ace.memory.ranking import (
     PREVIOUS_TURN,
     CorpusStatistics,
     Document,
@@ -12,8 +12,8 @@ from core.domain.ranking import (
     rank,
     shortlist,
 )
-from core.domain.search_terms import index_terms, query_terms
-from core.domain.tokens import estimate_tokens
+from acc_ace.text.search_terms import index_terms, query_terms
+from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import artifact
 
 STATISTICS = CorpusStatistics(1_000, 8.0, {"rare": 1, "common": 900})

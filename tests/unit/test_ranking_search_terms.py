@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.domain.search_terms import MAX_QUERY_TERMS, index_terms, query_terms
-from core.domain.stem import stem
+from acc_ace.text.search_terms import MAX_QUERY_TERMS, index_terms, query_terms
+from acc_ace.text.stemmer import stem
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,15 @@
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from core.domain.commit_gate import GateResult, commit
-from schemas.ccs import empty_ccs
-from schemas.commit import CommittedState
-from schemas.interaction import TurnInput
-from schemas.limits import Limits
-from schemas.tenancy import SessionKey
+from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.tenancy import SessionKey
 from tests.unit.embedded.requests import state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.artifact import Artifact
-from schemas.authority import Authority
-from schemas.base import SCHEMA_VERSION, StoredValue
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from schemas.commit import CommittedState
-from schemas.generation import GeneratorOutput
-from schemas.interaction import Interaction
-from schemas.playbook import Playbook
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import SCHEMA_VERSION, StoredValue
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction
+from acc_ace.schemas.playbook import Playbook
 
 GOLDEN = Path(__file__).parent.parent / "data" / "schemas"
 STORED: list[tuple[type[StoredValue], str]] = [

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import main
-from cli.checks.finding import Status
-from cli.doctor import examine
-from config import Settings, load_settings, names_set
-from core.errors import ConfigError
+from acc_ace.cli.app import main
+from acc_ace.cli.checks.finding import Status
+from acc_ace.cli.doctor import examine
+from acc_ace.config import Settings, load_settings, names_set
+from acc_ace.errors import ConfigError
 
 SHIFT_JIS = "ACC_ACE_PORT=8001\n# 設定\n".encode("shift-jis")
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from google.adk.models.base_llm import BaseLlm
 
-from core.domain.message_tokens import EstimatedTokens
-from core.domain.transcript import estimate_message
-from core.models.token_counting import ModelTokens, token_counter
-from schemas.message import Message, MessageRole
+from acc_ace.models.token_counter import ModelTokens, token_counter
+from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.strategies.message_tokens import EstimatedTokens
+from acc_ace.strategies.transcript import estimate_message
 from tests.fakes.clock import START
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -6,19 +6,19 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from core.adapters.in_memory import InMemoryArtifactStore, InMemoryEvidenceStore
-from core.domain.message_tokens import EstimatedTokens
-from core.domain.transcript import messages_of
-from core.errors import InputTooLargeError
-from core.ports.token_counter import TokenCounter
-from core.turn.remembering import Past, remember
-from schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
-from schemas.limits import Limits
-from schemas.memory import CountedMessage, MemoryContext, Summary
-from schemas.memory_name import MemoryName
-from schemas.message import Message, MessageRole
+from acc_ace.errors import InputTooLargeError
+from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, Summary
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.strategies.message_token_counter import TokenCounter
+from acc_ace.strategies.message_tokens import EstimatedTokens
+from acc_ace.strategies.transcript import messages_of
+from acc_ace.turn.history import Past, remember
 from tests.contract.values import KEY, interaction
 from tests.fakes.clock import START
+from tests.fakes.stores import InMemoryArtifactStore, InMemoryEvidenceStore
 
 
 def with_tools(number: int) -> Interaction:

@@ -8,15 +8,15 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
-from core.domain.prompt_inputs import write_inputs
-from core.models.embedded.model import EmbeddedLlm
-from schemas.authority import Authority
-from schemas.ccs import CompressedCognitiveState, empty_ccs
-from schemas.commit import CommittedState, ConstraintPin
-from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.rules_model.model import EmbeddedLlm
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.commit import CommittedState, ConstraintPin
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.text.prompt_inputs import write_inputs
 
 Schema = TypeVar("Schema", bound=BaseModel)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.domain.rendering import ccs_tokens
-from core.domain.tokens import estimate_tokens
-from schemas.ccs import CompressedCognitiveState
-from schemas.commit import CommittedState
-from schemas.limits import Limits
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.tokens import estimate_tokens
 from tests.unit.embedded.requests import BAN, BAN_JA, compress, state
 
 

@@ -5,16 +5,16 @@ from collections import Counter
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from core.models.embedded.corrections import corrected, takes_place_of
-from core.models.embedded.matching import Fact
-from core.models.embedded.situation import newest
-from core.models.embedded.transcript import Spoken, state_of_transcript
-from schemas.commit import CommittedState
-from schemas.memory_name import MemoryName
-from schemas.tenancy import SessionKey
+from acc_ace.rules_model.extractive_qa import newest
+from acc_ace.rules_model.prompt_context import Spoken, state_of_transcript
+from acc_ace.rules_model.superseded_facts import corrected
+from acc_ace.rules_model.text_match import Fact
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.tenancy import SessionKey
 from tests.unit.embedded.requests import compress, state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
@@ -128,7 +128,7 @@ async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
     ],
 )
 def test_a_correction_of_one_thing_leaves_the_others_alone(newer: str, older: str) -> None:
-    assert not takes_place_of(newer, older)
+    assert corrected([newer], [older]) == [older]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_correction_of_one_thing_leaves_the_others_alone(newer: str, older: st
 def test_a_correction_takes_the_place_of_another_value_of_just_the_same(
     newer: str, older: str
 ) -> None:
-    assert takes_place_of(newer, older)
+    assert corrected([newer], [older]) == []
 
 
 def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> None:

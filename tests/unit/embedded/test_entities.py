@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.embedded.entities import find_entities, merged
+from acc_ace.rules_model.entities import find_entities
+from acc_ace.rules_model.text_match import unique
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,8 @@ def test_a_name_inside_a_url_is_not_found_twice() -> None:
     assert found == ["url:https://db-01.example.com/INC-12"]
 
 
-def test_merging_keeps_the_first_mention_of_each() -> None:
-    assert merged(["server:DB-01"], ["server:db-01", "person:Bob"]) == [
-        "server:DB-01",
-        "person:Bob",
-    ]
+def test_the_first_mention_of_each_is_kept() -> None:
+    assert unique(["server:DB-01", "server:db-01", "person:Bob"]) == ["server:DB-01", "person:Bob"]
 
 
 @given(st.text(max_size=2_000))

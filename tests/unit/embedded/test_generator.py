@@ -3,11 +3,11 @@
 import pytest
 from google.genai import types
 
-from core.domain.commit_gate import commit
-from core.models.embedded.wording import NOTE
-from schemas.generation import GeneratorOutput
-from schemas.interaction import TurnInput
-from schemas.limits import Limits
+from acc_ace.gates.commit_gate import commit
+from acc_ace.rules_model.phrases import NOTE
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
 from tests.unit.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.delta import DeltaType
+from acc_ace.schemas.delta import DeltaType
 from tests.unit.embedded.requests import BAN, curate, reflect, state
 
 FAILED = {"tool_call_id": "1", "name": "calculate", "result": "division by zero", "is_error": True}

@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from core.domain.prompt_inputs import write_inputs
-from core.models.embedded.model import NOTE, EmbeddedLlm
-from schemas.ccs import CompressedCognitiveState
-from schemas.delta import DeltaBatch
-from schemas.generation import GeneratorOutput
-from schemas.qualification import RelevanceBatch
-from schemas.reflection import Reflection
+from acc_ace.rules_model.model import NOTE, EmbeddedLlm
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.text.prompt_inputs import write_inputs
+from tests.fakes.examples import examples
 from tests.unit.embedded.requests import (
     BAN,
     generator_system,
@@ -49,7 +50,7 @@ JUNK = st.recursive(
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(fast=10, soak=40), suppress_health_check=[HealthCheck.too_slow])
 @given(inputs=st.dictionaries(st.sampled_from(NAMES), JUNK), text=st.text(max_size=200))
 async def test_any_request_gets_valid_json_of_the_schema(
     schema: type[BaseModel], inputs: dict[str, object], text: str
@@ -132,7 +133,8 @@ async def test_a_schema_of_somebody_else_gets_its_smallest_value() -> None:
     foreign = _Foreign.model_validate_json(part.text)
     assert foreign.count == 3
     assert foreign.inner.name == ""
-    assert set(json.loads(part.text)) == {"count", "inner"}
+    assert foreign.share == 0
+    assert set(json.loads(part.text)) == {"count", "inner", "share"}
 
 
 def test_it_declares_what_adk_asks_for() -> None:
@@ -149,6 +151,7 @@ class _Inner(BaseModel):
 class _Foreign(BaseModel):
     count: int = Field(ge=3)
     inner: _Inner
+    share: float | None
     note: str = ""
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from config import Settings
-from core.bootstrap import build_container
-from core.models.embedded.overtaking import latest_facts
-from schemas.tenancy import SessionKey
+from acc_ace.rules_model.superseded_facts import latest_facts
+from acc_ace.schemas.tenancy import SessionKey
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 

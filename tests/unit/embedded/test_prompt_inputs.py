@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.prompt_inputs import write_input, write_inputs
-from core.models.embedded.prompt_reading import read_inputs
+from acc_ace.rules_model.prompt_parts import read_inputs
+from acc_ace.text.prompt_inputs import write_input, write_inputs
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

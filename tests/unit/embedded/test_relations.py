@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.embedded.relations import find_claim, find_relations, latest
+from acc_ace.rules_model.relations import find_claim, find_relations, latest
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.domain.language.goal_detection import detect_goal
-from core.domain.language.rule_detection import detect_rules
+from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.rule_detection import detect_rules
 
 
 @pytest.mark.parametrize(

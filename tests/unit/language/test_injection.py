@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.language.injection import instruction_like
+from acc_ace.text.injection import instruction_like
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.domain.language.named_release import ids_released, new_wording
-from core.domain.language.normal import normalise
-from core.domain.language.rule_changes import ChangeKind, detect_changes
-from schemas.authority import Authority
-from schemas.commit import ConstraintPin
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.normalize import normalise
+from acc_ace.text.rules.named_release import ids_released, new_wording
+from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes
 
 
 def pin(number: int, text: str) -> ConstraintPin:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.domain.language.pasted import own_lines
-from core.domain.language.rule_changes import detect_changes, unmatched_release
-from core.domain.language.rule_detection import detect_rules
-from schemas.authority import Authority
-from schemas.commit import ConstraintPin
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.quoted_spans import own_lines
+from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release
+from acc_ace.text.rules.rule_detection import detect_rules
 
 FREEZE = ConstraintPin(
     id="c-0001",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.domain.language.rule_changes import ChangeKind, detect_changes, unmatched_release
-from schemas.authority import Authority
-from schemas.commit import ConstraintPin
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes, unmatched_release
 
 
 def pinned(*rules: str) -> list[ConstraintPin]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.language.rule_detection import detect_rules
+from acc_ace.text.rules.rule_detection import detect_rules
 
 
 def texts(text: str) -> list[str]:

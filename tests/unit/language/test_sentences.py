@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.language.sentences import MAX_SENTENCE, split_clauses, split_sentences
+from acc_ace.text.sentences import MAX_SENTENCE, split_clauses, split_sentences
 
 
 @pytest.mark.parametrize(

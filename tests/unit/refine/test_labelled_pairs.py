@@ -1,9 +1,17 @@
 """How well duplicates are told on the labelled pairs, and that no trap is fallen into."""
 
+from datetime import UTC, datetime
+from itertools import permutations
+
 import pytest
 
+from acc_ace.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.claim import claim_of
+from acc_ace.text.dense_vectors import unit_vector
 from bench.playbook_pairs import ours, read_pairs, score
-from core.domain.vectors import unit_vector
 
 TRAPS = ("negation", "number", "name", "antonym")
 """Kinds of pairs that look alike and must never be merged."""
@@ -50,3 +58,57 @@ def test_a_duplicate_is_found_in_another_section_as_in_its_own(half: str) -> Non
         here["sections"], there["sections"] = ["one", "one"], ["one", "other"]
 
         assert merges(here) == merges(there)
+
+
+CONTEXT = CurationContext(
+    limits=Limits(), at=datetime(2026, 1, 1, tzinfo=UTC), user="", session="", turn=0, grounded=True
+)
+
+
+def _curated(first: str, second: str) -> str:
+    """What the Curator's guard makes of a second lesson."""
+    operations = [DeltaOperation(type=DeltaType.ADD, content=text) for text in (first, second)]
+    return curate(Playbook(), DeltaBatch(operations=operations), CONTEXT).results[-1].reason
+
+
+@pytest.mark.parametrize("half", ["dev", "test"])
+def test_the_curators_guard_and_refinement_call_the_same_pairs_duplicates(half: str) -> None:
+    merges = ours()
+    apart = [
+        (pair["first"], pair["second"])
+        for pair in read_pairs(half)
+        for first, second in permutations((pair["first"], pair["second"]))
+        if (_curated(first, second) == "duplicate") != merges(pair)
+    ]
+
+    assert apart == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Remove old backups weekly.", "Delete old backups weekly."),
+        (
+            "Check replication lag prior to a failover.",
+            "Check the replication lag before failover.",
+        ),
+    ],
+)
+def test_what_refinement_merges_is_no_second_bullet_to_begin_with(first: str, second: str) -> None:
+    assert _curated(first, second) == "duplicate"
+    assert _curated(second, first) == "duplicate"
+
+
+@pytest.mark.parametrize("half", ["dev", "test"])
+def test_no_pair_is_both_duplicate_and_contrary(half: str) -> None:
+    assert not any(
+        claim_of(pair["first"]).excludes(claim_of(pair["second"]))
+        for pair in read_pairs(half)
+        if pair["label"] == "duplicate"
+    )
+
+
+def test_a_contrary_in_other_words_is_held() -> None:
+    assert _curated("Delete old backups weekly.", "Never remove old backups weekly.") == (
+        "contradiction"
+    )

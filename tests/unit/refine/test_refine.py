@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from core.domain.refine.plan import make_room, refine
-from core.domain.replay import replay
-from core.domain.tokens import estimate_tokens
-from core.domain.vectors import Vector, unit_vector
-from schemas.bullet import Bullet
-from schemas.delta import DeltaKind
-from schemas.playbook import Playbook
+from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.refine.refine_plan import make_room, refine
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaKind
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.dense_vectors import Vector, unit_vector
+from acc_ace.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, bullet, context, playbook
 
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.adapters.in_memory_playbook import InMemoryPlaybookStore
-from core.domain.curation import curate
-from core.domain.curation_record import OK, CurationContext, record_of
-from core.domain.vectors import Vector
-from core.errors import ConflictError
-from core.turn.learning import apply_batch
-from core.turn.refining import Refinery, room_maker, stale_time
-from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope
+from acc_ace.errors import ConflictError
+from acc_ace.playbook.curation.curation_record import OK, CurationContext, record_of
+from acc_ace.playbook.curation.delta_guard import curate
+from acc_ace.playbook.refine.refinement import Refinery, room_maker, stale_time
+from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.text.dense_vectors import Vector
+from acc_ace.turn.learning_step import apply_batch
+from tests.fakes.stores import InMemoryPlaybookStore
 from tests.fakes.word_embedder import TopicEmbedder
 from tests.unit.refine.values import context, playbook
 

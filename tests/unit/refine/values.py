@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from core.domain.curation_record import CurationContext
-from schemas.bullet import Bullet
-from schemas.limits import Limits
-from schemas.playbook import Playbook
+from acc_ace.playbook.curation.curation_record import CurationContext
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
 
 AT = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -6,28 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.prompts import load_prompts
-from acc_ace.students import Classroom
-from config import Settings
-from core.bootstrap import build_container
-from core.container import Container
-from core.domain.prompt import Prompt
-from core.errors import InputError, ModelUnavailable
-from core.ports.completion import Reply
-from core.turn.offline_learning import Students
-from schemas.bullet import Bullet
-from schemas.delta import DeltaKind, DeltaStatus
-from schemas.generation import GeneratorOutput
-from schemas.limits import Limits
-from schemas.playbook import Playbook
-from schemas.tenancy import PlaybookScope
-from survival.appraising import PATIENCE, Appraisal, ModelAppraiser, PlaybookReader, advice
-from survival.learning import Teacher
-from survival.living import Life, live
-from survival.moving import Legs
-from survival.rules import KINDS, Nature, Rules, Sizes
-from survival.senses import Moment, Stance
-from survival.world import Touch, World
+from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.errors import InputError, ModelUnavailable
+from acc_ace.lab.learning.scripted_student import ScriptedStudent
+from acc_ace.playbook.offline_learning import Students
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.survival.appraisal import PATIENCE, Appraisal, ModelAppraiser, PlaybookReader, advice
+from acc_ace.survival.life import Life, live
+from acc_ace.survival.movement import Legs
+from acc_ace.survival.senses import Moment, Stance
+from acc_ace.survival.touch_learning import Teacher
+from acc_ace.survival.world import Touch, World
+from acc_ace.survival.world_rules import KINDS, Nature, Rules, Sizes
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.completion import Reply
+from acc_ace.turn.prompts import load_prompts
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 MOMENT = Moment(10, 20, 40, Sizes(), {(-2, 0): "cone"}, frozenset())
@@ -59,7 +60,8 @@ async def container(tmp_path: Path) -> AsyncIterator[Container]:
 
 @pytest.fixture
 async def students(container: Container) -> AsyncIterator[Students]:
-    async with Classroom(container) as found:
+    models = dict.fromkeys(STUDENTS, ScriptedStudent())
+    async with Classroom(container, models=models) as found:
         yield found
 
 
@@ -150,7 +152,7 @@ async def test_a_bullet_that_misled_is_tagged_harmful(
     assert (again.stance, again.answer.bullet_ids) == (Stance.AVOID, [avoid.id])
 
 
-async def test_the_embedded_model_decides_by_the_same_bullets(
+async def test_a_model_decides_by_the_bullets_in_its_prompt(
     container: Container, students: Students
 ) -> None:
     asker = ModelAppraiser(students.generator, students.generator_prompt, Limits())

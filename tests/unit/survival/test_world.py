@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from core.errors import InputError
-from survival.rules import KINDS, Nature, Rules, Sizes
-from survival.senses import Stance, felt, hindsight, sensed
-from survival.world import ACTIONS, FIRST_KIND, Touch, World
+from acc_ace.errors import InputError
+from acc_ace.survival.senses import Stance, felt, hindsight, sensed
+from acc_ace.survival.world import ACTIONS, FIRST_KIND, Touch, World
+from acc_ace.survival.world_rules import KINDS, Nature, Rules, Sizes
+from tests.fakes.examples import examples
 
 Steps = list[tuple[dict[str, list[Any]], float, bool, bool, Touch | None]]
 moves = st.lists(st.integers(0, len(ACTIONS) - 1), max_size=80)
@@ -36,14 +37,14 @@ def test_gymnasium_accepts_the_world() -> None:
     check_env(World(Rules.drawn(0)), skip_render_check=True)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(fast=10, soak=40))
 @given(seed=st.integers(0, 2**31), actions=moves)
 def test_the_same_seed_and_actions_give_the_same_life(seed: int, actions: list[int]) -> None:
     rules = Rules.drawn(seed % 7)
     assert lived(World(rules), seed, actions) == lived(World(rules), seed, actions)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(fast=10, soak=40))
 @given(seed=st.integers(0, 2**31), actions=moves, side=st.integers(6, 14))
 def test_no_life_leaves_the_bounds(seed: int, actions: list[int], side: int) -> None:
     world = World(Rules.drawn(seed % 7), Sizes(side=side))

@@ -1,0 +1,1 @@
+"""What connects the turn to ADK: services, tools, stages and the plugin."""

@@ -1,0 +1,101 @@
+"""Learn from what is said of an answer after its turn: thumbs, rewards, ground truth, words."""
+
+from collections.abc import Mapping
+
+from google.adk.models import BaseLlm
+
+from acc_ace.adk.direct_completion import DirectCompletion
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.learning_job import JobState, LearningJob
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.report import FeedbackReport, ReportedDelta
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.feedback_record import feedback_job, keep_feedback, learn_from_feedback
+from acc_ace.turn.learning_step import Lesson, Roles
+from acc_ace.turn.prompts import load_prompts
+
+
+class FeedbackLearner:
+    """Keeps feedback with its turn and lets Reflector and Curator learn from it."""
+
+    def __init__(
+        self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
+    ) -> None:
+        """Raises ConfigError for a model that cannot be used."""
+        self._container = container
+        chosen = models or {}
+        settings = container.settings
+        self._models = tuple(
+            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+        )
+        self._roles = learning_roles(container, *self._models)
+
+    async def take(
+        self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+    ) -> FeedbackReport:
+        """Keep feedback, and learn from it now, later or not, as the settings say.
+
+        The same id is learnt once.
+
+        Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
+        kept stays kept: the same call again goes on where this one ended.
+        """
+        kept = await keep_feedback(self._container, key, turn, judgement, given_id=given_id)
+        lesson: Lesson | None = None
+        if self._container.settings.learning == "inline":
+            lesson = await learn_from_feedback(
+                self._container, key, turn, kept.feedback.id, roles=self._roles
+            )
+        elif not kept.feedback.learned:
+            await self._learn_later(feedback_job(key, kept.interaction, kept.feedback))
+        scope = self._container.playbook_scope(key.app, key.user)
+        stored = await self._container.playbooks.load(scope)
+        learned = kept.feedback.learned or bool(lesson and lesson.reflected.value is not None)
+        return FeedbackReport(
+            id=kept.feedback.id,
+            turn=turn,
+            fresh=kept.fresh,
+            learned=learned,
+            deltas=_deltas(lesson),
+            playbook_version=stored.version,
+            warnings=list(lesson.warnings) if lesson else [],
+        )
+
+    async def _learn_later(self, job: LearningJob) -> None:
+        """Keep the job, unless learning is off; one that had failed is tried again."""
+        queue = self._container.learning
+        if queue is None or await queue.submit(job):
+            return
+        if (await queue.get(job.id)).state in {JobState.DEAD, JobState.SHED}:
+            await queue.retry(job.id)
+
+    async def close(self) -> None:
+        """Close the connections of the models that keep some."""
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+
+def learning_roles(container: Container, reflector: BaseLlm, curator: BaseLlm) -> Roles:
+    """Reflector and Curator as `acc_ace.turn.learning_step.learn` asks them."""
+    settings, prompts = container.settings, load_prompts()
+    return Roles(
+        reflector=DirectCompletion(reflector, Reflection, settings.reflector),
+        reflector_prompt=prompts.reflector,
+        curator=DirectCompletion(curator, DeltaBatch, settings.curator),
+        curator_prompt=prompts.curator,
+    )
+
+
+def _deltas(lesson: Lesson | None) -> list[ReportedDelta]:
+    if lesson is None or lesson.learned is None:
+        return []
+    return [
+        ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
+        for d in lesson.learned.curated.results
+    ]

@@ -1,0 +1,96 @@
+"""Learning after the answer, as durable jobs: submitted by a turn, done beside the next ones."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+
+from google.adk.models import BaseLlm
+
+from acc_ace.adk.answer_feedback import learning_roles
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.errors import StoreError
+from acc_ace.learning.create_learning_queue import open_learning_worker
+from acc_ace.learning.job_execution import Learner
+from acc_ace.learning.learning_queue import LearningQueue, LearningWorker
+from acc_ace.models.factory import build_model
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.schemas.learning_job import JobState, LearningJob
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.turn_record import TurnRecord
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.1
+
+
+class BackgroundLearning:
+    """The jobs of this process's turns, and the worker that does jobs of any process."""
+
+    def __init__(
+        self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
+    ) -> None:
+        """Raises ConfigError for a model that cannot be used, or without background learning."""
+        self._container = container
+        chosen, settings = models or {}, container.settings
+        self._models = tuple(
+            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+        )
+        learner = Learner(container, learning_roles(container, *self._models))
+        self._worker: LearningWorker = open_learning_worker(
+            container, learner.learn, on_stop=self._close_models
+        )
+
+    def start(self) -> None:
+        """Begin to do jobs, also those that another process has left. Raises ConfigError."""
+        self._worker.start()
+
+    async def submit(self, record: TurnRecord) -> None:
+        """Keep the job of an answered turn. Raises StoreError, and the turn is not learnt from."""
+        self.start()
+        await _queue(self._container).submit(_job_of(record))
+
+    async def pending(self) -> int:
+        """Jobs that are still to be done, of any process. Raises StoreError."""
+        counts = await _queue(self._container).counts()
+        return counts[JobState.WAITING] + counts[JobState.RUNNING]
+
+    async def finish(self, wait_s: float) -> None:
+        """Wait until nothing is left to be learned, at most `wait_s` seconds."""
+        with suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(wait_s):
+                while True:
+                    if not await self.pending():
+                        return
+                    await asyncio.sleep(_LOOK_S)
+
+    async def stop(self) -> int:
+        """End; how many jobs are left for the next start, -1 where that cannot be known."""
+        await self._worker.stop(self._container.settings.limits.shutdown_grace_s)
+        try:
+            return await self.pending()
+        except StoreError as error:
+            logger.warning("learning_unknown code=%s", error.code)
+            return -1
+
+    async def _close_models(self) -> None:
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+
+def _queue(container: Container) -> LearningQueue:
+    return needed(container.learning, "learning", "background learning")
+
+
+def _job_of(record: TurnRecord) -> LearningJob:
+    committed = needed(record.entry, "entry", "background learning")
+    return LearningJob(
+        app=record.key.app,
+        user=record.key.user,
+        session=record.key.session,
+        turn=committed.state.turn,
+        invocation_id=record.invocation_id,
+        base_version=record.playbook.version if record.playbook else 0,
+    )

@@ -1,0 +1,243 @@
+"""The turn as a whole: one at a time per session, and committed once or not at all."""
+
+import logging
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+from pydantic import PrivateAttr
+
+from acc_ace.adk.background_learning import BackgroundLearning
+from acc_ace.adk.invocation_context import session_key
+from acc_ace.adk.job_scheduler import Upkeep
+from acc_ace.adk.session_turns import SessionTurns
+from acc_ace.adk.stages.stage import ContentlessStage
+from acc_ace.adk.turn_report import turn_report
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.errors import AccAceError, LiveNotSupportedError
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.schemas.interaction import Interaction
+from acc_ace.schemas.turn_event import TurnDone, TurnPaused, WaitingCall
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+logger = logging.getLogger(__name__)
+
+
+class TurnRepeated(Exception):
+    """The turn of an idempotency key is committed already; nothing is run again."""
+
+    def __init__(self, kept: Interaction) -> None:
+        super().__init__(f"turn {kept.turn} was taken before under this idempotency key")
+        self.kept = kept
+
+
+class BoundedTurn(BaseAgent):
+    """Root agent: holds the session while the pipeline runs.
+
+    A turn that ends before its answer, by an error, a cancellation or a lost client, leaves
+    CCS_{t-1}. Raises SessionBusyError when another turn holds the session for too long, and
+    ConflictError when it was deleted meanwhile.
+    """
+
+    _container: Container = PrivateAttr()
+    _records: TurnRecords = PrivateAttr()
+    _lifecycle: TurnLifecycle = PrivateAttr()
+    _sessions: SessionTurns = PrivateAttr()
+    _pipeline: BaseAgent = PrivateAttr()
+    _models: tuple[BaseLlm, ...] = PrivateAttr()
+    _learning: BackgroundLearning | None = PrivateAttr()
+    _after: tuple[ContentlessStage, ...] = PrivateAttr()
+    _upkeep: Upkeep = PrivateAttr()
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        pipeline: BaseAgent,
+        models: Mapping[Role, BaseLlm],
+        *,
+        learning: BackgroundLearning | None = None,
+        after: Sequence[ContentlessStage] = (),
+    ) -> None:
+        """`after` are the stages of the pipeline that learn from the answer."""
+        super().__init__(
+            name="acc_ace",
+            description="Answers from a bounded cognitive state and a playbook that learns.",
+            sub_agents=[pipeline],
+        )
+        self._container, self._records, self._pipeline = container, records, pipeline
+        self._lifecycle = TurnLifecycle(container)
+        self._sessions = SessionTurns(self._lifecycle)
+        self._models = tuple(models.values())
+        self._learning, self._after = learning, tuple(after)
+        self._upkeep = Upkeep(container, models)
+
+    @property
+    def records(self) -> TurnRecords:
+        """The turns running in this process."""
+        return self._records
+
+    @property
+    def sessions(self) -> SessionTurns:
+        """The sessions that turns of this process hold."""
+        return self._sessions
+
+    @property
+    def lifecycle(self) -> TurnLifecycle:
+        """How a turn is opened, committed and failed."""
+        return self._lifecycle
+
+    @property
+    def learning(self) -> BackgroundLearning | None:
+        """What learns from the turns after their answers, where that is asked for."""
+        return self._learning
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What lets background work go on after each turn."""
+        return self._upkeep
+
+    async def close(self) -> None:
+        """End background work, and close the connections of the models that keep some."""
+        await self._upkeep.close()
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+    async def take(self, ctx: InvocationContext) -> None:
+        """Hold the session of a run. Raises TurnRepeated for one that was committed before."""
+        await self._sessions.take(ctx)
+        key = session_key(ctx)
+        request = self._records.requested(key)
+        kept = await self._lifecycle.repeated(
+            key, request.idempotency_key, request.text, request.authority
+        )
+        if kept is not None:
+            raise TurnRepeated(kept)
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        held = await self._sessions.take(ctx)
+        held.is_begun = True
+        key = session_key(ctx)
+        record = self._records.begin(key, ctx.invocation_id)
+        record.held = held.events
+        waiting: list[WaitingCall] = []
+        try:
+            with self._container.pressure.turn():
+                async for event in self._pipeline.run_async(ctx):
+                    waiting.extend(waiting_calls(event))
+                    yield event
+        except AccAceError as error:
+            if not record.answered:
+                raise
+            learning_failed(record, error)
+        except SessionNotFoundError:
+            # Deleted while the turn ran: no evidence of it may outlive the session.
+            record.turn_input = None
+            raise
+        except GeneratorExit:
+            if record.answered:
+                await self._learn_nonetheless(ctx, record)
+            raise
+        finally:
+            self._records.end(key)
+            try:
+                await self._lifecycle.fail(record)
+            finally:
+                await self._sessions.release(ctx)
+        if record.answered:
+            record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
+        elif record.paused:
+            record.tell(TurnPaused(session=key.session, calls=waiting))
+        self._upkeep.after_turn(key.app)
+
+    async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        # ADK's /run_live closes with this text, of which WebSocket takes 123 bytes.
+        raise LiveNotSupportedError(
+            "live (audio or video) sessions are not supported; send text to /run or /run_sse"
+        )
+        yield  # A generator, as ADK's own: the error comes when the first event is asked for.
+
+    async def _learn_nonetheless(self, ctx: InvocationContext, record: TurnRecord) -> None:
+        """Go on where the consumer stopped: at the answer, as ADK's tutorial does."""
+        if record.outcome is None:
+            try:
+                with self._container.pressure.turn():
+                    for stage in self._after:
+                        await stage.work(ctx, record)
+            except AccAceError as error:
+                learning_failed(record, error)
+        record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
+        self._upkeep.after_turn(record.key.app)
+
+
+class SessionPlugin(BasePlugin):
+    """Takes the session of a turn before ADK stores its message: a refused turn leaves no event.
+
+    ADK wraps what it raises in RuntimeError; the cause is ours.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="session")
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Hold the session of a run of our own root agent."""
+        del user_message
+        if (root := _root(invocation_context)) is not None:
+            try:
+                await root.take(invocation_context)
+            except BaseException:
+                await root.sessions.release(invocation_context)
+                raise
+        return None
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Hold it for a run without a message too, which resumes another one."""
+        if (root := _root(invocation_context)) is not None:
+            (await root.sessions.take(invocation_context)).is_begun = True
+        return None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Give it free, also where another plugin has answered in the agent's place."""
+        if (root := _root(invocation_context)) is not None:
+            await root.sessions.release(invocation_context, keep=True)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """Give it free."""
+        if (root := _root(invocation_context)) is not None:
+            await root.sessions.release(invocation_context)
+
+
+def _root(ctx: InvocationContext) -> BoundedTurn | None:
+    """Our root agent, where the run is one of it or of an agent below it."""
+    agent: Any = ctx.agent
+    root = agent.root_agent if isinstance(agent, BaseAgent) else None
+    return root if isinstance(root, BoundedTurn) else None
+
+
+def waiting_calls(event: Event) -> Iterator[WaitingCall]:
+    """The calls of an event that a person must answer."""
+    waiting = event.long_running_tool_ids or ()
+    for call in event.get_function_calls():
+        if call.id in waiting and not event.partial:
+            yield WaitingCall(id=call.id or "", name=call.name or "", args=dict(call.args or {}))
+
+
+def learning_failed(record: TurnRecord, error: AccAceError) -> None:
+    """Note that learning failed; the user has the answer, and it stands."""
+    logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
+    record.warn(f"learning from this turn failed: {error}")

@@ -1,0 +1,220 @@
+"""The artifact store as ADK's memory service, for any ADK agent and its LoadMemoryTool.
+
+What a session said becomes artifacts of that session, one an event; what is found says why. Texts
+of a memory raise no authority: they are evidence, whoever said them.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+
+from google.adk.events import Event
+from google.adk.memory import BaseMemoryService
+from google.adk.memory.base_memory_service import SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions import Session
+from google.genai import types
+
+from acc_ace.clock import Clock
+from acc_ace.errors import InputError
+from acc_ace.memory.artifact_store import ArtifactStore
+from acc_ace.memory.priors import said_by
+from acc_ace.memory.validity import only_valid
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.text.tokens import CUT_MARK
+
+MAX_RESULTS = 10
+"""Memories of one search; as many as ADK's own in-memory service returns."""
+
+MAX_TOKENS = 4_000
+"""All memories of one search together; longer ones are cut."""
+
+_ASKING = ""
+"""A search names no session, so no previous turn is always among what is found."""
+
+_USER = "user"
+
+
+class ArtifactMemoryService(BaseMemoryService):
+    """A BaseMemoryService over an ArtifactStore."""
+
+    def __init__(
+        self,
+        artifacts: ArtifactStore,
+        clock: Clock,
+        *,
+        zone: tzinfo = UTC,
+        limit: int = MAX_RESULTS,
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        """Search `artifacts`; the days that a query names are those of `zone`."""
+        self._artifacts = artifacts
+        self._clock = clock
+        self._zone = zone
+        self._limit = limit
+        self._max_tokens = max_tokens
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Store what was said in a session; storing it again replaces it.
+
+        Raises InputError for an event whose time is none, StoreError.
+        """
+        key = SessionKey(session.app_name, session.user_id, session.id)
+        await self._artifacts.add(list(_from_events(key, session.events, _turns(session.events))))
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store some events. Their place is known only when they come with the whole session.
+
+        Raises InputError for an event whose time is none.
+        """
+        key = SessionKey(app_name, user_id, session_id or "")
+        await self._artifacts.add(list(_from_events(key, events, [None] * len(events))))
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store memories as they are; one whose id is known replaces it.
+
+        Raises InputError for a timestamp that is not of ISO 8601.
+        """
+        tenant = Tenant(app_name, user_id)
+        now = self._clock.now()
+        made = (_from_memory(tenant, memory, now) for memory in memories)
+        await self._artifacts.add([artifact for artifact in made if artifact.content])
+
+    async def delete_memory(
+        self, *, app_name: str, user_id: str, memory_id: str | None = None
+    ) -> None:
+        """Delete a memory by the id that a search gave; one that is gone is no error.
+
+        Raises InputError without an id, StoreError.
+        """
+        if not memory_id:
+            raise InputError("a memory is deleted by its id; name the one that a search gave")
+        await self._artifacts.remove(Tenant(app_name, user_id), memory_id)
+
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str
+    ) -> SearchMemoryResponse:
+        """The best matches, best first; none that has expired or was superseded."""
+        if not query.strip():
+            return SearchMemoryResponse()
+        now = self._clock.now()
+        recall = await self._artifacts.recall(
+            RecallQuery(
+                key=SessionKey(app_name, user_id, _ASKING),
+                text=query,
+                limit=self._limit,
+                max_tokens=self._max_tokens,
+                asked_at=now.astimezone(self._zone),
+            )
+        )
+        valid = only_valid(recall, now).candidates
+        memories = [_memory(found, await self._author(found.artifact)) for found in valid]
+        return SearchMemoryResponse(memories=memories)
+
+    async def _author(self, artifact: Artifact) -> str:
+        """Who said it; what was cut to its match has lost the label that it opened with."""
+        content = artifact.content
+        if content.startswith(CUT_MARK):
+            whole = await self._artifacts.get(artifact.tenant, artifact.artifact_id)
+            content = whole.content if whole else ""
+        return said_by(content) or artifact.source
+
+
+def _from_events(
+    key: SessionKey, events: Sequence[Event], turns: Sequence[int | None]
+) -> Iterator[Artifact]:
+    for event, turn in zip(events, turns, strict=True):
+        text = _text(event.content)
+        if text:
+            yield Artifact(
+                artifact_id=f"event:{key.session}:{event.id or _digest(event.author, text)}",
+                content=f"{event.author}: {text}",
+                source="memory",
+                created_at=_time_of(event),
+                tenant=key.tenant,
+                kind=ArtifactKind.NOTE,
+                authority=Authority.AGENT,
+                session=key.session or None,
+                turn=turn,
+            )
+
+
+def _turns(events: Sequence[Event]) -> list[int | None]:
+    """The turn of each event, counted as the journal does: each input opens the next one."""
+    turn, turns = 0, list[int | None]()
+    for event in events:
+        turn += event.author == _USER and bool(_text(event.content))
+        turns.append(turn)
+    return turns
+
+
+def _from_memory(tenant: Tenant, memory: MemoryEntry, now: datetime) -> Artifact:
+    text = _text(memory.content)
+    return Artifact(
+        artifact_id=memory.id or f"memory:{_digest(memory.author, text)}",
+        content=f"{memory.author}: {text}" if memory.author and text else text,
+        source="memory",
+        created_at=_moment(memory.timestamp) if memory.timestamp else now,
+        tenant=tenant,
+        kind=ArtifactKind.NOTE,
+        authority=Authority.RETRIEVED,
+    )
+
+
+def _time_of(event: Event) -> datetime:
+    try:
+        return datetime.fromtimestamp(event.timestamp, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"event '{event.id}' has the time {event.timestamp}, which is not a time in seconds "
+            "since 1970; divide milliseconds by 1,000"
+        ) from error
+
+
+def _moment(timestamp: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError as error:
+        raise InputError(
+            f"'{timestamp}' is not an ISO 8601 time such as 2026-05-07T12:00:00+00:00"
+        ) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _text(content: types.Content | None) -> str:
+    """What was said; thoughts, calls and files are left out."""
+    parts = content.parts or [] if content else []
+    return "\n".join(part.text for part in parts if part.text and not part.thought).strip()
+
+
+def _digest(author: str | None, text: str) -> str:
+    """An id for what comes without one, the same each time."""
+    return hashlib.sha256(f"{author}\x00{text}".encode(errors="replace")).hexdigest()[:16]
+
+
+def _memory(found: RecalledArtifact, author: str) -> MemoryEntry:
+    artifact = found.artifact
+    return MemoryEntry(
+        id=artifact.artifact_id,
+        author=author,
+        timestamp=artifact.created_at.isoformat(),
+        content=types.Content(role="user", parts=[types.Part(text=artifact.content)]),
+        custom_metadata={"score": found.score, "why": found.why, "source": artifact.source},
+    )

@@ -1,0 +1,285 @@
+"""BoundedMemoryPlugin: an ADK plugin that gives an existing agent bounded memory and a playbook.
+
+    app = App(name="desk", root_agent=existing_agent, plugins=[BoundedMemoryPlugin()])
+
+Before the agent runs, the stages of the bounded turn prepare CCS_t; while it runs, its requests
+hold its own instruction, CCS_t, the playbook excerpt, x_t and this turn's tool loop; with the
+answer the turn is committed, and after it learned from. Whatever fails ends the run with an error.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from acc_ace.adk.job_scheduler import Upkeep
+from acc_ace.adk.plugin.answer_collector import is_evidence
+from acc_ace.adk.plugin.context_cache import find_cache
+from acc_ace.adk.plugin.model_request import bound_results, put_memory
+from acc_ace.adk.plugin.open_turn import OpenTurn, run_name
+from acc_ace.adk.plugin.open_turns import Turns
+from acc_ace.adk.plugin.turn_memory import TurnMemory
+from acc_ace.adk.reply_facts import reply_facts
+from acc_ace.adk.stages.answer_events import answer_metadata
+from acc_ace.adk.stages.call_ids import keep_calls_apart
+from acc_ace.adk.stages.tool_loop import is_failure, note_result, result_text, tool_result
+from acc_ace.bootstrap import process_container
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.errors import MemoryBypassedError
+from acc_ace.models.labels import note_on
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.schemas import state as keys
+from acc_ace.text.prompt import load_prompt
+from acc_ace.turn.turn_record import Listener, StageUse
+
+_PROMPT = Path(__file__).parent / "memory.md"
+
+
+class BoundedMemoryPlugin(BasePlugin):
+    """Bounded memory for any agent, tree of agents or workflow of an App.
+
+    ADK wraps what a plugin raises in RuntimeError; its `__cause__` is ours: SessionBusyError when
+    another turn holds the session, InputError for an x_t that cannot be taken, StoreError,
+    CommitRejected, and MemoryBypassedError where a request would go out with a transcript.
+    """
+
+    def __init__(
+        self,
+        container: Container | None = None,
+        *,
+        models: Mapping[Role, BaseLlm] | None = None,
+        listener: Listener | None = None,
+        name: str = "bounded_memory",
+    ) -> None:
+        """`container` is that of the process by default; `models` replaces those of the settings.
+
+        `listener` is told what a turn does as it happens; the last event is TurnDone with the
+        report, or TurnPaused with the calls that wait. Raises ConfigError or StoreError.
+        """
+        super().__init__(name=name)
+        self._container = container or process_container()
+        self._prompt = load_prompt(_PROMPT)
+        self._memory = TurnMemory(self._container, models or {})
+        self._upkeep = Upkeep(self._container, self._memory.models)
+        self._turns = Turns(
+            self._container,
+            self._memory,
+            prompt_hashes={**self._memory.prompt_digests, "memory": self._prompt.digest},
+            listener=listener,
+            upkeep=self._upkeep,
+        )
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Hold the session before ADK stores the message: a refused turn leaves no event."""
+        del user_message
+        _refuse_live(invocation_context)
+        await self._turns.take(invocation_context)
+        return None
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Open the turn."""
+        _refuse_live(invocation_context)
+        await self._turns.begin(invocation_context)
+        return None
+
+    async def before_agent_callback(
+        self, *, agent: BaseAgent, callback_context: CallbackContext
+    ) -> types.Content | None:
+        """Hide the transcript from every agent before it makes its requests."""
+        turn = self._turns.need(callback_context)
+        turn.runs[run_name(callback_context)].hide()
+        return None
+
+    async def after_agent_callback(
+        self, *, agent: BaseAgent, callback_context: CallbackContext
+    ) -> types.Content | None:
+        """Show the whole session to the callbacks that run after the root agent."""
+        turn = self._turns.find(callback_context)
+        if turn is not None and _is_root(turn, agent, callback_context):
+            turn.runs[turn.name].show()
+        return None
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Put memory into the request, which holds nothing of earlier turns."""
+        turn = self._turns.need(callback_context)
+        ctx = callback_context.get_invocation_context()
+        run = turn.runs[run_name(callback_context)]
+        run.check()
+        for tool in llm_request.tools_dict.values():
+            _refuse_without_plugin(tool)
+        bound_results(llm_request, self._container.settings.limits.tool_result_tokens)
+        await find_cache(llm_request, ctx, run.events())
+        put_memory(
+            llm_request,
+            ctx,
+            turn.record,
+            prompt=self._prompt,
+            limits=self._container.settings.limits,
+        )
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Count what the agent's own models cost, and keep the ids of their tool calls apart."""
+        turn = self._turns.find(callback_context)
+        if turn is None:
+            return None
+        run = turn.runs[run_name(callback_context)]
+        keep_calls_apart(llm_response, turn.record, callback_context, run.events())
+        if not llm_response.partial:
+            facts = reply_facts(llm_response)
+            use = turn.record.stages.setdefault("generator", StageUse())
+            use.calls += 1
+            use.tokens_in += facts.tokens_in
+            use.tokens_out += facts.tokens_out
+            use.model = facts.model or use.model
+            turn.record.warn(*facts.warnings)
+        return None
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Note the call, and let an agent that is called as a tool find the turn it works for."""
+        _refuse_without_plugin(tool)
+        turn = self._turns.need(tool_context)
+        if is_evidence(tool.name):
+            call_id = tool_context.function_call_id or ""
+            refusal = await self._turns.start_tool(turn, call_id, tool.name, tool_args)
+            if refusal is not None:
+                return {"error": refusal}
+        self._turns.calling(turn)
+        return None
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """Keep a tool's result as evidence; the agent's callbacks and events have it whole."""
+        self._note(tool, tool_context, result_text(result), is_error=is_failure(result))
+        return None
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
+    ) -> dict[str, Any] | None:
+        """Keep the failure as evidence; how the agent deals with it is its own affair."""
+        if isinstance(error, Exception):  # ADK tells of a cancellation too: its outcome is unknown.
+            self._note(tool, tool_context, f"{tool.name} failed: {error}", is_error=True)
+        return None
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Hear what is said, persist our state with it, and keep others from writing it."""
+        turn = self._turns.find(invocation_context)
+        if turn is None or event.partial:
+            return None
+        _protect(turn, event)
+        if turn.name != run_name(invocation_context):
+            turn.saying.note_calls(event)
+            return None
+        self._turns.follow(turn)
+        _persist(turn, event)
+        turn.saying.take(event)
+        if event.is_final_response() and event.content is not None:
+            _label(turn, event)
+            await self._turns.answer(turn, event)
+        return None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Seal the turn and learn from it, or leave it paused."""
+        await self._turns.finish(invocation_context)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """End the turn: nothing stays of one without an answer."""
+        await self._turns.fail(invocation_context)
+
+    async def close(self) -> None:
+        """Wait for turns that are being closed, end background work, close the models."""
+        await self._turns.drain()
+        await self._upkeep.close()
+        if self._memory.learning is not None:
+            await self._memory.learning.stop()
+        for model in self._memory.models.values():
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+    def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
+        turn = self._turns.find(context)
+        if turn is None or not is_evidence(tool.name):
+            return
+        limit = self._container.settings.limits.tool_result_tokens
+        result = tool_result(
+            tool.name, context.function_call_id, text, is_error=is_error, max_tokens=limit
+        )
+        note_result(turn.record, result)
+
+
+def _protect(turn: OpenTurn, event: Event) -> None:
+    """Take back what others wrote under our keys."""
+    for key in keys.PERSISTED & event.actions.state_delta.keys():
+        del event.actions.state_delta[key]
+        turn.record.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
+        turn.unsaved = {**turn.projection(), **turn.unsaved}
+
+
+def _persist(turn: OpenTurn, event: Event) -> None:
+    """Let an event of the run carry our state: plugins have none of their own."""
+    event.actions.state_delta.update(turn.unsaved)
+    turn.unsaved = {}
+
+
+def _label(turn: OpenTurn, event: Event) -> None:
+    use = turn.record.stages.get("generator")
+    metadata = answer_metadata(turn.record, note_on(use.model if use else ""))
+    event.custom_metadata = {**(event.custom_metadata or {}), "acc_ace": metadata}
+
+
+def _is_root(turn: OpenTurn, agent: BaseAgent, context: CallbackContext) -> bool:
+    return turn.name == run_name(context) and turn.root == agent.name
+
+
+def _refuse_without_plugin(tool: BaseTool) -> None:
+    if isinstance(tool, AgentTool) and not tool.include_plugins:
+        raise MemoryBypassedError(
+            f"tool '{tool.name}' is an AgentTool with include_plugins=False: its agent would run "
+            "without bounded memory. Leave include_plugins out, or make it a sub-agent"
+        )
+
+
+def _refuse_live(ctx: InvocationContext) -> None:
+    if ctx.live_request_queue is not None or (ctx.run_config and ctx.run_config.support_cfc):
+        raise MemoryBypassedError(
+            "live sessions keep their transcript at the model, where memory cannot bound it: "
+            "use Runner.run_async without support_cfc"
+        )

@@ -1,0 +1,263 @@
+"""Open turns: one at a time per session, each committed at its answer or pause, or not at all."""
+
+import asyncio
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+
+from acc_ace.adk.bounded_turn import learning_failed
+from acc_ace.adk.invocation_context import session_key, state_event
+from acc_ace.adk.job_scheduler import Upkeep
+from acc_ace.adk.plugin.bullet_attribution import used_bullets
+from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
+from acc_ace.adk.plugin.transcript_filter import Transcript
+from acc_ace.adk.plugin.turn_memory import TurnMemory
+from acc_ace.adk.session_turns import SessionTurns
+from acc_ace.adk.stages.answer_events import committed_state
+from acc_ace.adk.stages.memory_view import shown_bullets
+from acc_ace.adk.turn_report import turn_report
+from acc_ace.container import Container
+from acc_ace.errors import AccAceError, MemoryBypassedError
+from acc_ace.models.labels import note_on
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import Answer, TurnDone, TurnPaused
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.turn_record import Listener
+
+
+class Turns:
+    """The turns that run under one plugin in this process."""
+
+    def __init__(
+        self,
+        container: Container,
+        memory: TurnMemory,
+        *,
+        prompt_hashes: dict[str, str],
+        listener: Listener | None,
+        upkeep: Upkeep,
+    ) -> None:
+        self._container, self._memory, self._upkeep = container, memory, upkeep
+        self._prompt_hashes, self._listener = prompt_hashes, listener
+        self._lifecycle = TurnLifecycle(container)
+        self._sessions = SessionTurns(self._lifecycle)
+        self._open: dict[RunName, OpenTurn] = {}
+        self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
+        self._closing: set[asyncio.Task[None]] = set()
+        """What ends turns that are over."""
+
+    def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
+        """The open turn of a run, or None."""
+        return self._open.get(run_name(ctx))
+
+    def need(self, ctx: InvocationContext | CallbackContext) -> OpenTurn:
+        """The open turn of a run; raises MemoryBypassedError when there is none."""
+        turn = self.find(ctx)
+        if turn is None:
+            raise MemoryBypassedError(
+                f"no turn of session '{ctx.session.id}' is open, so a request would go out without "
+                "bounded memory: run the agent through a Runner whose App has the plugin"
+            )
+        return turn
+
+    async def take(self, ctx: InvocationContext) -> None:
+        """Hold the session of a run before its message is stored.
+
+        Raises SessionBusyError, ConflictError when it was deleted meanwhile, or StoreError.
+        """
+        if not self._is_part(ctx):
+            await self._end_abandoned(session_key(ctx))
+            await self._sessions.take(ctx)
+
+    async def begin(self, ctx: InvocationContext) -> None:
+        """Hold the session, prepare CCS_t, hide the transcript.
+
+        An agent called as a tool becomes part of the turn that calls it. Raises SessionBusyError,
+        InputError, CommitRejected, ConflictError or StoreError.
+        """
+        outer = self._calling.get()
+        if outer is not None and self._is_part(ctx):
+            outer.runs[run_name(ctx)] = Transcript(ctx)
+            self._open[run_name(ctx)] = outer
+            return
+        await self.take(ctx)
+        held = await self._sessions.take(ctx)
+        held.is_begun = True
+        turn = new_turn(ctx, self._listener)
+        turn.record.held = held.events
+        turn.counted.enter_context(self._container.pressure.turn())
+        try:
+            turn.unsaved = await self._memory.open(turn)
+        except BaseException:
+            await self._close(turn, failed=True)
+            raise
+        self._open[turn.name] = turn
+        turn.runs[turn.name].hide()
+        self.follow(turn)
+
+    def calling(self, turn: OpenTurn) -> None:
+        """Let the agents that the current task calls as tools find the turn they work for.
+
+        Each tool call has a task of its own, so this ends with the call, but for the tasks that
+        the tool begins and leaves.
+        """
+        self._calling.set(turn)
+
+    def follow(self, turn: OpenTurn) -> None:
+        """Fail the turn when the task that takes the run's events is cancelled."""
+        task = asyncio.current_task()
+        if task is not None and task not in turn.drivers:
+            turn.drivers.add(task)
+            task.add_done_callback(partial(self._driver_ended, turn))
+
+    async def start_tool(
+        self, turn: OpenTurn, call_id: str, name: str, args: dict[str, Any]
+    ) -> str | None:
+        """Note, durably, that a tool is about to run; why it must not. Raises StoreError."""
+        return await self._lifecycle.start_tool(turn.record, call_id, name, args)
+
+    async def answer(self, turn: OpenTurn, event: Event) -> None:
+        """Commit the turn with an answer, before ADK stores and shows its event.
+
+        A later answer of the run updates it. Raises ConflictError or StoreError.
+        """
+        answer = turn.saying.answer
+        if answer is None or answer == turn.committed:
+            return
+        event.actions.state_delta.update(committed_state(turn.record))
+        await self._commit(turn, answer, event)
+
+    async def finish(self, ctx: InvocationContext) -> None:
+        """Seal the turn of a run that has ended without an error. Raises StoreError."""
+        await self._end(ctx, failed=False)
+
+    async def fail(self, ctx: InvocationContext) -> None:
+        """End the turn of a run that has ended with an error; what it has committed stands."""
+        await self._end(ctx, failed=True)
+
+    async def drain(self) -> None:
+        """Wait for the turns that are being ended, and end those that their callers have left."""
+        task = asyncio.current_task()
+        for turn in set(self._open.values()):
+            if task in turn.drivers or turn.is_left:
+                await self._close(turn)
+        while self._closing:
+            await asyncio.wait(self._closing)
+
+    async def _end(self, ctx: InvocationContext, *, failed: bool) -> None:
+        turn = self.find(ctx)
+        if turn is None:
+            await self._sessions.release(ctx, keep=not failed)
+        elif turn.name != run_name(ctx):
+            self._leave(turn, run_name(ctx))
+        else:
+            await self._close(turn, failed=failed)
+
+    async def _close(self, turn: OpenTurn, *, failed: bool = False) -> None:
+        """Close a turn, once; a caller who is cancelled meanwhile does not stop it."""
+        await asyncio.shield(turn.closing or self._start_closing(turn, failed=failed))
+
+    def _start_closing(self, turn: OpenTurn, *, failed: bool) -> "asyncio.Task[None]":
+        for name, transcript in tuple(turn.runs.items()):
+            transcript.show()
+            self._leave(turn, name)
+        turn.closing = asyncio.get_running_loop().create_task(self._settle(turn, failed=failed))
+        self._closing.add(turn.closing)
+        turn.closing.add_done_callback(partial(self._closed, turn))
+        return turn.closing
+
+    def _closed(self, turn: OpenTurn, closing: "asyncio.Task[None]") -> None:
+        self._closing.discard(closing)
+        if closing.cancelled():
+            # The event loop ends, maybe before the first step.
+            releasing = closing.get_loop().create_task(self._sessions.release(turn.ctx))
+            self._closing.add(releasing)
+            releasing.add_done_callback(self._closing.discard)
+
+    async def _settle(self, turn: OpenTurn, *, failed: bool) -> None:
+        try:
+            if not failed:
+                await self._seal(turn)
+                if turn.record.answered:
+                    await self._learn(turn)
+        finally:
+            turn.counted.close()
+            try:
+                await self._lifecycle.fail(turn.record)
+            finally:
+                await self._sessions.release(turn.ctx)
+        if not failed:
+            self._upkeep.after_turn(turn.record.key.app)
+
+    async def _seal(self, turn: OpenTurn) -> None:
+        """Commit what the last answer has not: a pause, a result without words, late results."""
+        record, answer = turn.record, turn.saying.answer
+        if answer is None and not turn.saying.waits:
+            return
+        if answer is None or answer != turn.committed:
+            event = state_event(turn.ctx, turn.root, committed_state(record))
+            await self._commit(turn, answer, event)
+            await turn.ctx.session_service.append_event(turn.ctx.session, event)
+        if answer is None:
+            record.tell(TurnPaused(session=record.key.session, calls=turn.saying.waiting))
+            return
+        use = record.stages.get("generator")
+        model = use.model if use else ""
+        record.tell(Answer(text=answer, model=model, note=note_on(model)))
+
+    async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
+        record = turn.record
+        output = None if answer is None else _output(turn, answer, self._container)
+        record.generation = output
+        await self._lifecycle.commit(record, output, prompt_hashes=self._prompt_hashes, ahead=event)
+        record.answered = output is not None
+        turn.committed = answer
+
+    async def _learn(self, turn: OpenTurn) -> None:
+        try:
+            await self._memory.learn(turn)
+        except AccAceError as error:
+            learning_failed(turn.record, error)
+        limits = self._container.settings.limits
+        turn.record.tell(TurnDone(report=turn_report(turn.record, limits)))
+
+    async def _end_abandoned(self, key: SessionKey) -> None:
+        """End a turn that this very task has left, or one that was left at its answer."""
+        task = asyncio.current_task()
+        for other in set(self._open.values()):
+            left = task in other.drivers or (other.is_left and other.record.answered)
+            if other.record.key == key and left:
+                await self._close(other)
+
+    def _driver_ended(self, turn: OpenTurn, task: "asyncio.Task[Any]") -> None:
+        if turn.closing is None and task.cancelled():
+            self._start_closing(turn, failed=True)
+
+    def _is_part(self, ctx: InvocationContext) -> bool:
+        """Whether a run is that of an agent that an open turn calls as a tool.
+
+        The task of a tool call is no proof: a tool may start a run of another session, or leave a
+        task that serves other users. ADK's AgentTool keeps app and user, and brings sessions of
+        its own.
+        """
+        outer = self._calling.get()
+        if outer is None or outer.closing is not None or asyncio.current_task() in outer.drivers:
+            return False
+        own = outer.ctx.session_service
+        same = session_key(ctx).tenant == outer.record.key.tenant
+        return same and ctx.session_service is not own
+
+    def _leave(self, turn: OpenTurn, name: RunName) -> None:
+        turn.runs.pop(name, None)
+        self._open.pop(name, None)
+
+
+def _output(turn: OpenTurn, answer: str, container: Container) -> GeneratorOutput:
+    shown = shown_bullets(turn.record, container.settings.limits)
+    used = used_bullets(shown, answer, turn.record.tool_calls)
+    return GeneratorOutput(bullet_ids=used, final_answer=answer)

@@ -1,0 +1,170 @@
+"""The stages around somebody else's agent: before it answers, and after it did."""
+
+from collections.abc import Mapping, Sequence
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models import BaseLlm
+from google.genai import types
+from pydantic import BaseModel
+
+from acc_ace.adk.background_learning import BackgroundLearning
+from acc_ace.adk.direct_completion import DirectCompletion
+from acc_ace.adk.plugin.answer_collector import is_evidence
+from acc_ace.adk.plugin.open_turn import OpenTurn
+from acc_ace.adk.plugin.turn_trigger import arrival, turn_events
+from acc_ace.adk.stages.compressor import Compressor
+from acc_ace.adk.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.adk.stages.initializer import StateInitializer
+from acc_ace.adk.stages.qualifier import Qualifier
+from acc_ace.adk.stages.recaller import Recaller
+from acc_ace.adk.stages.reflector import ReflectorModel, TagBullet
+from acc_ace.adk.stages.scheduler import Scheduler
+from acc_ace.adk.stages.stage import ContentlessStage, State
+from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.models.factory import build_model
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.interaction import ToolResult
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
+from acc_ace.turn.completion import Completion
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")
+"""The roles that memory itself asks; the answering models belong to the agent."""
+
+
+class DirectModel:
+    """A model alone as the model of a stage: what it is asked never runs as an ADK agent."""
+
+    def __init__(self, completion: DirectCompletion) -> None:
+        self._completion = completion
+
+    def bind(self, ctx: InvocationContext) -> Completion:
+        """The same in every invocation."""
+        del ctx
+        return self._completion
+
+
+class TurnMemory:
+    """Runs the stages of the bounded turn before and after an agent that is not ours."""
+
+    def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
+        """Raises ConfigError for a model that cannot be used."""
+        self._container = container
+        self.models = {
+            role: models.get(role) or build_model(role, container.settings) for role in MODEL_ROLES
+        }
+        prompts, records = load_prompts(), TurnRecords()
+        digests = prompts.digests()
+        self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
+        self._initializer = StateInitializer(
+            container, records, name_attachments=True, memory="acc"
+        )
+        self._before: tuple[ContentlessStage, ...] = (
+            Recaller(container, records),
+            Qualifier(
+                container, records, self._model("qualifier", RelevanceBatch), prompts.qualifier
+            ),
+            Compressor(
+                container,
+                records,
+                self._model("compressor", CompressedCognitiveState),
+                prompts.compressor,
+            ),
+        )
+        self.learning: BackgroundLearning | None = None
+        self._after: tuple[ContentlessStage, ...] = (
+            ReflectorModel(
+                container, records, self._model("reflector", Reflection), prompts.reflector
+            ),
+            TagBullet(container, records),
+            CuratorModel(container, records, self._model("curator", DeltaBatch), prompts.curator),
+            PlaybookUpdater(container, records),
+        )
+        if container.settings.learning == "background":
+            self.learning = BackgroundLearning(container, models=models)
+            self._after = (Scheduler(container, records, self.learning),)
+
+    async def open(self, turn: OpenTurn) -> State:
+        """Steps 1 to 4, or the state of the paused turn that goes on; the keys to persist.
+
+        A run that resumes its own paused turn keeps the CCS_t it has: a result that it brings is
+        part of the tool loop. A result that comes after the turn was answered is a new x_t with
+        the authority of a tool, and an answered turn that is run again is another one. Raises
+        InputError, CommitRejected, StoreError, or MemoryBypassedError for an invocation that
+        would replay messages.
+        """
+        arrived, record = arrival(turn.ctx), turn.record
+        state = await self._initialize(turn, arrived.began if arrived.is_result else arrived.newest)
+        paused = await self._paused(turn)
+        if paused is not None:
+            return {**state, **await self._go_on(turn, paused)}
+        if arrived.is_result:
+            state = await self._initialize(turn, arrived.newest)
+        for stage in self._before:
+            state = {**state, **await stage.work(turn.own, record)}
+        return state
+
+    async def learn(self, turn: OpenTurn) -> None:
+        """Reflect and curate, now or later or not at all. Raises ModelError or StoreError."""
+        if self._container.settings.learning == "off":
+            return
+        for stage in self._after:
+            await stage.work(turn.own, turn.record)
+
+    async def _initialize(self, turn: OpenTurn, content: types.Content | None) -> State:
+        ctx = turn.own.model_copy(update={"user_content": content})
+        return await self._initializer.work(ctx, turn.record)
+
+    async def _paused(self, turn: OpenTurn) -> JournalEntry | None:
+        """The commit of this invocation, if its turn was neither answered nor undone."""
+        head = await self._container.journal.head(turn.record.key)
+        if head is None or head.invocation_id != turn.ctx.invocation_id:
+            return None
+        answered = turn.record.previous_turn
+        if answered is not None and answered.ccs_version == head.state.version:
+            return None
+        return head if head.kind in {CommitKind.COMMIT, CommitKind.KEPT} else None
+
+    async def _go_on(self, turn: OpenTurn, paused: JournalEntry) -> State:
+        record = turn.record
+        record.entry, record.is_written = paused, True
+        record.previous = await self._before_version(record, paused.state.version)
+        await TurnLifecycle(self._container).name(record, turn.ctx.invocation_id)
+        record.warn(*paused.warnings)
+        _note_loop(turn, self._container.settings.limits.tool_result_tokens)
+        return {keys.CCS: paused.state.to_state()}
+
+    async def _before_version(self, record: TurnRecord, version: int) -> CommittedState:
+        entry = await self._container.journal.get(record.key, version - 1)
+        return entry.state if entry else CommittedState()
+
+    def _model(self, role: Role, schema: type[BaseModel]) -> DirectModel:
+        settings = self._container.settings.agent(role)
+        return DirectModel(DirectCompletion(self.models[role], schema, settings))
+
+
+def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
+    """Keep the tool loop of the runs before the pause as evidence of this turn."""
+    results: Sequence[ToolResult] = [
+        tool_result(
+            response.name or "",
+            response.id,
+            result_text(response.response),
+            is_error=is_failure(response.response),
+            max_tokens=max_tokens,
+        )
+        for event in turn_events(turn.ctx)
+        for response in event.get_function_responses()
+        if is_evidence(response.name or "")
+    ]
+    for event in turn_events(turn.ctx):
+        turn.saying.take(event)
+    turn.record.tool_results.extend(results)

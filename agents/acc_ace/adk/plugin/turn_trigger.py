@@ -1,0 +1,65 @@
+"""What a run starts with: a user's message, or the result that a paused run has waited for."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from google.genai import types
+
+from acc_ace.errors import MemoryBypassedError
+
+
+class Arrival(NamedTuple):
+    """The content that began the invocation, and the newest one; the same in a fresh run.
+
+    A run that brings none of its own, as one by an invocation's id alone, takes that which began.
+    """
+
+    began: types.Content | None
+    newest: types.Content | None
+    is_result: bool
+    """Whether the newest content answers a call instead of being the user's words."""
+
+
+def arrival(ctx: InvocationContext) -> Arrival:
+    """Read the user's contents of an invocation from its events.
+
+    Raises MemoryBypassedError when one invocation holds several messages of the user: its events
+    would be a transcript.
+    """
+    contents = [event.content for event in turn_events(ctx) if _is_users(event)]
+    words = [content for content in contents if not _answers_calls(content)]
+    if len(words) > 1:
+        raise MemoryBypassedError(
+            "an agent keeps one invocation open for several user messages (mode='task'); "
+            "bounded memory would have to replay them: use mode='chat' or 'single_turn'"
+        )
+    began = words[0] if words else ctx.user_content
+    newest = contents[-1] if _brought(turn_events(ctx)) else began
+    return Arrival(began=began, newest=newest, is_result=_answers_calls(newest))
+
+
+def turn_events(ctx: InvocationContext) -> Sequence[Event]:
+    """The session's events of this invocation, oldest first."""
+    return [event for event in ctx.session.events if event.invocation_id == ctx.invocation_id]
+
+
+def _brought(events: Sequence[Event]) -> bool:
+    """Whether a run has just brought a content: nothing that an agent said is behind it.
+
+    What a run by id alone may bring is a change of state, in an event without a content.
+    """
+    for event in reversed(events):
+        if event.author != "user" or _is_users(event):
+            return _is_users(event)
+    return False
+
+
+def _is_users(event: Event) -> bool:
+    return event.author == "user" and bool(event.content and event.content.parts)
+
+
+def _answers_calls(content: types.Content | None) -> bool:
+    parts = (content.parts if content else None) or []
+    return any(part.function_response is not None for part in parts)

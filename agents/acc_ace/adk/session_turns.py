@@ -1,0 +1,140 @@
+"""Hold the session of a run from before ADK stores its message until the run is over.
+
+ADK loads the session before any hook is called, so once it is held it is reloaded in place: what a
+run that held it before has said is seen, and a call that it has answered is not answered twice.
+"""
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions.base_session_service import GetSessionConfig
+
+from acc_ace.adk.invocation_context import session_key
+from acc_ace.adk.session_existence import session_gone
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.event_buffer import HeldEvents
+from acc_ace.turn.lifecycle import TurnLifecycle
+
+logger = logging.getLogger(__name__)
+
+_NO_EVENTS = GetSessionConfig(num_recent_events=0)
+
+
+class HeldSession:
+    """The session of one run, held."""
+
+    def __init__(self, session: Session, hold: AsyncExitStack, events: HeldEvents | None) -> None:
+        self.session = session
+        """Kept, so that its identity stays its own."""
+        self.events = events
+        self.is_begun = False
+        """Whether the run's agent has begun: from then on its end gives the session free."""
+        self._hold = hold
+
+    async def release(self) -> None:
+        """Give the session free; events of a turn that was not committed are dropped."""
+        if self.events is not None and self.events.is_open:
+            self.events.discard()
+        await self._hold.aclose()
+
+
+class SessionTurns:
+    """The sessions that the runs of one app hold in this process."""
+
+    def __init__(self, lifecycle: TurnLifecycle) -> None:
+        self._lifecycle = lifecycle
+        self._held: dict[int, HeldSession] = {}
+        # What gives sessions free in the background: the loop itself holds tasks weakly.
+        self._releasing: set[asyncio.Task[None]] = set()
+
+    def find(self, ctx: InvocationContext) -> HeldSession | None:
+        """The held session of a run, or None."""
+        return self._held.get(id(ctx.session))
+
+    async def take(self, ctx: InvocationContext) -> HeldSession:
+        """Hold the session of a run; the same run again has it already.
+
+        Raises SessionBusyError, ConflictError when it was deleted meanwhile, or StoreError.
+        """
+        if (known := self.find(ctx)) is not None:
+            return known
+        key = session_key(ctx)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._lifecycle.hold(key))
+            await _reload(ctx, key)
+            events = self._hold_events(ctx, key)
+            held = HeldSession(ctx.session, stack.pop_all(), events)
+        self._held[id(ctx.session)] = held
+        self._watch(held)
+        return held
+
+    async def release(self, ctx: InvocationContext, *, keep: bool = False) -> None:
+        """Give the session of a run free, once; with `keep` what was held back is stored."""
+        held = self._held.pop(id(ctx.session), None)
+        if held is None:
+            return
+        try:
+            if keep and held.events is not None and held.events.is_open:
+                await self._lifecycle.keep_events(held.events)
+        finally:
+            # A caller who is cancelled once more does not keep the session.
+            await asyncio.shield(self._begin_release(held))
+
+    def _hold_events(self, ctx: InvocationContext, key: SessionKey) -> HeldEvents | None:
+        """Hold back what the run appends, where sessions are in the database of the stores."""
+        sessions = ctx.session_service
+        if isinstance(sessions, SqlSessionService) and self._lifecycle.is_over(sessions.database):
+            return sessions.hold(key, ctx.invocation_id)
+        return None
+
+    def _watch(self, held: HeldSession) -> None:
+        """Give the session free when its task ends before the agent has begun.
+
+        ADK calls no hook when it cannot store the message.
+        """
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(lambda _: self._drop_unbegun(held))
+
+    def _drop_unbegun(self, held: HeldSession) -> None:
+        if held.is_begun or self._held.pop(id(held.session), None) is None:
+            return
+        self._begin_release(held)
+
+    def _begin_release(self, held: HeldSession) -> "asyncio.Task[None]":
+        releasing = asyncio.get_running_loop().create_task(held.release())
+        self._releasing.add(releasing)
+        releasing.add_done_callback(self._releasing.discard)
+        return releasing
+
+
+async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
+    """Let the run's session be as it is stored now. Raises ConflictError when it is gone."""
+    found = await _load(ctx.session_service, key, _NO_EVENTS)
+    if found is None:
+        raise session_gone(key)
+    if found.last_update_time == ctx.session.last_update_time:
+        return
+    config = ctx.run_config.get_session_config if ctx.run_config else None
+    fresh = await _load(ctx.session_service, key, config)
+    if fresh is None:
+        raise session_gone(key)
+    ctx.session.events[:] = fresh.events
+    ctx.session.state.clear()
+    ctx.session.state.update(fresh.state)
+    ctx.session.last_update_time = fresh.last_update_time
+    for name, value in (fresh.__pydantic_private__ or {}).items():
+        # The mark by which ADK's database service tells a stale session.
+        setattr(ctx.session, name, value)
+
+
+async def _load(
+    sessions: BaseSessionService, key: SessionKey, config: GetSessionConfig | None
+) -> Session | None:
+    return await sessions.get_session(
+        app_name=key.app, user_id=key.user, session_id=key.session, config=config
+    )

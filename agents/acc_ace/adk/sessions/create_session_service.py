@@ -1,0 +1,41 @@
+"""Open the ADK session service that goes with the stores."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from acc_ace.adk.sessions.event_retention import Offload, Retention
+from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
+from acc_ace.config import Settings
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
+
+
+def open_sessions(
+    settings: Settings,
+    database: Callable[[], Database],
+    *,
+    offload: Offload,
+    on_delete: Forget | None = None,
+    directory: Path | None = None,
+) -> SqlSessionService:
+    """Sessions in the database of the stores, or in one of their own in `directory`.
+
+    `offload` takes old events if the settings ask for that. Does no I/O.
+    """
+    return SqlSessionService(
+        database() if directory is None else SqliteDatabase(directory / DATABASE_FILE),
+        recent_events=settings.recent_events,
+        retention=_retention(settings, offload),
+        on_delete=on_delete,
+        owns_database=directory is not None,
+    )
+
+
+def _retention(settings: Settings, offload: Offload) -> Retention:
+    match settings.session_events:
+        case "keep":
+            return Retention()
+        case "trim":
+            return Retention(settings.session_turns)
+        case "offload":
+            return Retention(settings.session_turns, offload)

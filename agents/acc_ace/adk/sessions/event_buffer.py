@@ -1,0 +1,86 @@
+"""The events of a running turn, held back until the turn is committed."""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Any
+
+from google.adk.events import Event
+
+from acc_ace.adk.sessions.event_rows import body_of
+from acc_ace.adk.sessions.event_writes import write_events
+from acc_ace.adk.sessions.json_safe import make_storable
+from acc_ace.adk.sessions.stored_state import lasting, take_projection
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.unit_of_work import Write
+
+
+class _Stage(Enum):
+    OPEN = auto()
+    WRITTEN = auto()
+    DISCARDED = auto()
+
+
+class HeldTurn:
+    """What one invocation has appended to its session and not yet stored."""
+
+    def __init__(self, key: SessionKey, invocation_id: str) -> None:
+        self.key, self.invocation_id = key, invocation_id
+        self._events: list[Event] = []
+        self._shared: dict[str, Any] = {}
+        self._ahead: dict[str, str] = {}
+        self._stage = _Stage.OPEN
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither written nor discarded yet."""
+        return self._stage is _Stage.OPEN
+
+    def write(self, *ahead: Event) -> Write:
+        """The write of all that is held, for the unit of work of the turn.
+
+        `ahead` are events that ADK will append next: the answer is committed before the Runner
+        has it. After the commit call `written`.
+        """
+        events, shared = list(self._events), dict(self._shared)
+        self._ahead = {}
+        for each in ahead:
+            event = each.model_copy(deep=True)
+            make_storable(event)
+            shared |= take_projection(event)
+            event.actions.state_delta = lasting(event.actions.state_delta)
+            events.append(event)
+            self._ahead[event.id] = body_of(event)
+
+        def work(rows: Rows) -> None:
+            if events or shared:
+                write_events(rows, self.key, events, shared)
+
+        return work
+
+    def written(self) -> None:
+        """Note that the commit took place: what the invocation appends now is stored at once."""
+        self._end(_Stage.WRITTEN)
+
+    def discard(self) -> None:
+        """Drop what is held, and what the invocation still appends: the turn has failed."""
+        self._end(_Stage.DISCARDED)
+
+    def keeps_back(self, event: Event | None, shared: Mapping[str, Any]) -> bool:
+        """Take an event, or a change of shared state alone, that is not to be stored now.
+
+        False for one that is. For the session service alone.
+        """
+        if self._stage is _Stage.WRITTEN:
+            return event is not None and self._ahead.pop(event.id, None) == body_of(event)
+        if self._stage is _Stage.OPEN:
+            self._shared |= shared
+            if event is not None:
+                # Whoever has the event may change it before the commit.
+                self._events.append(event.model_copy(deep=True))
+        return True
+
+    def _end(self, stage: _Stage) -> None:
+        self._stage = stage
+        self._events.clear()
+        self._shared.clear()

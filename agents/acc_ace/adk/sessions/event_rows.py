@@ -1,0 +1,236 @@
+"""The rows of ADK's events: what a turn loads, which calls wait, and what is old."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from google.adk.events import Event
+
+from acc_ace.adk.sessions.pending_tool_calls import OPEN_CALLS, CallTraffic, call_traffic
+from acc_ace.storage.sql_rows import Rows, marks
+
+_PAGE = 500
+_BEYOND = 2**63 - 1
+"""Comes after every place."""
+_LONG_AGO = float("-inf")
+_NOBODY = " "
+"""An invocation that there is not."""
+
+
+class EventRow(NamedTuple):
+    """An event and its place in the order of all events."""
+
+    seq: int
+    body: str
+
+
+def add_event(rows: Rows, session: int, event: Event) -> int:
+    """Add an event, or replace the one of its id; how many older calls no longer wait.
+
+    The caller has touched the session in this transaction, so nobody else adds to it meanwhile.
+    """
+    rows.run(
+        "INSERT INTO adk_events (session_id, event_id, invocation_id, happened_at, body) "
+        "VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (session_id, event_id) DO UPDATE SET body = excluded.body",
+        (session, event.id, event.invocation_id, event.timestamp, body_of(event)),
+    )
+    return note_calls(rows, session, event.invocation_id, call_traffic(event))
+
+
+def body_of(event: Event) -> str:
+    """An event as it is stored."""
+    return event.model_dump_json(exclude_none=True)
+
+
+def read_all(
+    rows: Rows, session: int, *, after: int = 0, limit: int | None = None
+) -> list[EventRow]:
+    """Events in order, also those that were taken back; `after` ended the previous page."""
+    found = rows.all(
+        "SELECT seq, body FROM adk_events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (session, after, _limit(limit)),
+    )
+    return [EventRow(*row) for row in found]
+
+
+def read_newest(rows: Rows, session: int, *, limit: int | None, since: float | None) -> list[str]:
+    """The newest events that were not taken back, in order."""
+    found = rows.all(
+        "SELECT body FROM adk_events WHERE session_id = ? AND undone = 0 AND happened_at >= ? "
+        "ORDER BY seq DESC LIMIT ?",
+        (session, since or _LONG_AGO, _limit(limit)),
+    )
+    return [body for (body,) in reversed(found)]
+
+
+def read_window(rows: Rows, session: int, *, recent: int) -> list[str]:
+    """The newest `recent` events and those of invocations that wait, each invocation whole."""
+    newest = _newest(rows, session, recent)
+    waiting = {
+        invocation
+        for invocation, answered in _calls(rows, session)
+        if answered in {None, invocation}
+    }
+    invocations = {invocation for _, invocation in newest if invocation} | waiting
+    unnamed = [seq for seq, invocation in newest if not invocation]
+    return _bodies(rows, session, invocations, unnamed, undone=False)
+
+
+def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) -> list[str]:
+    """Events of whole invocations beyond the newest `turns` that nobody waits for, in order.
+
+    None of the invocation `spare`.
+    """
+    kept = _newest_invocations(rows, session, turns)
+    if len(kept) < turns:
+        return []
+    spared = kept | {invocation for invocation, _ in _calls(rows, session)} | {spare or _NOBODY}
+    oldest = rows.all(
+        "SELECT seq, invocation_id FROM adk_events "  # noqa: S608 - marks of values
+        f"WHERE session_id = ? AND invocation_id NOT IN {marks(spared)} "
+        "AND (invocation_id <> '' OR seq < (SELECT coalesce(min(seq), ?) FROM adk_events "
+        f"WHERE session_id = ? AND invocation_id IN {marks(kept)})) ORDER BY seq LIMIT ?",
+        (session, *spared, _BEYOND, session, *kept, limit),
+    )
+    invocations = {invocation for _, invocation in oldest if invocation}
+    unnamed = [seq for seq, invocation in oldest if not invocation]
+    return _bodies(rows, session, invocations, unnamed)
+
+
+def read_undone(rows: Rows, session: int, events: Collection[str]) -> set[str]:
+    """Those of some events, by id, that a rewind took back."""
+    found = rows.all(
+        "SELECT event_id FROM adk_events "  # noqa: S608 - marks of values
+        f"WHERE session_id = ? AND undone = 1 AND event_id IN {marks(events)}",
+        (session, *events),
+    )
+    return {name for (name,) in found}
+
+
+def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
+    """Delete events, and what was noted of the calls that they answered.
+
+    A rewind stays for as long as there is an event that it may have taken back.
+    """
+    named = (session, *events)
+    chosen = f"session_id = ? AND event_id IN {marks(events)}"
+    rows.run(
+        "DELETE FROM adk_open_calls WHERE session_id = ? AND answered_in IN "  # noqa: S608 - marks of values
+        f"(SELECT invocation_id FROM adk_events WHERE {chosen})",
+        (session, *named),
+    )
+    rows.run(f"DELETE FROM adk_events WHERE rewinds_to IS NULL AND {chosen}", named)  # noqa: S608 - marks of values
+    rows.run(
+        f"DELETE FROM adk_events WHERE rewinds_to IS NOT NULL AND {chosen} "  # noqa: S608 - marks of values
+        "AND NOT EXISTS (SELECT 1 FROM adk_events AS older WHERE older.session_id = ? "
+        "AND older.undone = 1 AND older.seq < adk_events.seq)",
+        (*named, session),
+    )
+
+
+def note_calls(rows: Rows, session: int, invocation: str, traffic: CallTraffic) -> int:
+    """Note calls that wait and answers that came; how many older calls no longer wait.
+
+    A call that its own invocation has answered is forgotten at the end of that invocation.
+    """
+    if traffic.opened:
+        rows.many(
+            "INSERT INTO adk_open_calls (session_id, call_id, invocation_id) VALUES (?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            [(session, call, invocation) for call in sorted(traffic.opened)],
+        )
+    if traffic.answered:
+        rows.run(
+            "UPDATE adk_open_calls SET answered_in = ? "  # noqa: S608 - marks of values
+            f"WHERE session_id = ? AND call_id IN {marks(traffic.answered)}",
+            (invocation, session, *traffic.answered),
+        )
+    if traffic.ends_invocation:
+        rows.run(
+            "DELETE FROM adk_open_calls "
+            "WHERE session_id = ? AND invocation_id = ? AND answered_in = invocation_id",
+            (session, invocation),
+        )
+    return _forget_oldest_calls(rows, session) if traffic.opened else 0
+
+
+def note_all_calls(rows: Rows, session: int) -> int:
+    """Read from the events that were not taken back which calls wait, as after a rewind."""
+    rows.run("DELETE FROM adk_open_calls WHERE session_id = ?", (session,))
+    live = rows.all(
+        "SELECT body FROM adk_events WHERE session_id = ? AND undone = 0 ORDER BY seq", (session,)
+    )
+    forgotten = 0
+    for (body,) in live:
+        event = Event.model_validate_json(body)
+        forgotten += note_calls(rows, session, event.invocation_id, call_traffic(event))
+    return forgotten
+
+
+def _forget_oldest_calls(rows: Rows, session: int) -> int:
+    return rows.run(
+        "DELETE FROM adk_open_calls WHERE session_id = ? AND seq NOT IN "
+        "(SELECT seq FROM adk_open_calls WHERE session_id = ? ORDER BY seq DESC LIMIT ?)",
+        (session, session, OPEN_CALLS),
+    )
+
+
+def _newest(rows: Rows, session: int, count: int) -> list[tuple[Any, ...]]:
+    if not count:
+        return []
+    return rows.all(
+        "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? AND undone = 0 "
+        "ORDER BY seq DESC LIMIT ?",
+        (session, count),
+    )
+
+
+def _calls(rows: Rows, session: int) -> list[tuple[Any, ...]]:
+    return rows.all(
+        "SELECT invocation_id, answered_in FROM adk_open_calls WHERE session_id = ?", (session,)
+    )
+
+
+def _newest_invocations(rows: Rows, session: int, count: int) -> set[str]:
+    """The newest invocations, at most `count`; reads few more events than they take up."""
+    found: set[str] = set()
+    before = _BEYOND
+    while len(found) < count:
+        page = rows.all(
+            "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? AND seq < ? "
+            "ORDER BY seq DESC LIMIT ?",
+            (session, before, _PAGE),
+        )
+        for _, invocation in page:
+            if invocation and len(found) < count:
+                found.add(invocation)
+        if len(page) < _PAGE:
+            break
+        before = page[-1][0]
+    return found
+
+
+def _bodies(
+    rows: Rows,
+    session: int,
+    invocations: Collection[str],
+    seqs: Collection[int],
+    *,
+    undone: bool = True,
+) -> list[str]:
+    if not invocations and not seqs:
+        return []
+    found = rows.all(
+        "SELECT body FROM adk_events "  # noqa: S608 - marks of values
+        f"WHERE session_id = ? {'' if undone else 'AND undone = 0 '}AND seq IN ("
+        f"SELECT seq FROM adk_events WHERE session_id = ? "
+        f"AND invocation_id IN {marks(invocations)} "
+        f"UNION SELECT seq FROM adk_events WHERE session_id = ? AND seq IN {marks(seqs)}) "
+        "ORDER BY seq",
+        (session, session, *invocations, session, *seqs),
+    )
+    return [body for (body,) in found]
+
+
+def _limit(limit: int | None) -> int:
+    return _BEYOND if limit is None else limit

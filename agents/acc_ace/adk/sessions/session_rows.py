@@ -1,0 +1,184 @@
+"""The rows of ADK's sessions and of their state, key by key."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from google.adk.sessions import State
+
+from acc_ace.adk.sessions.stored_state import encoded
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.tenant_rows import ensure_tenant
+
+
+class SessionRow(NamedTuple):
+    """A session with its own state."""
+
+    id: int
+    key: SessionKey
+    created_at: float
+    updated_at: float
+    state: dict[str, Any]
+
+
+_KEY = "app = ? AND user_id = ? AND session = ?"
+_COLUMNS = "id, app, user_id, session, created_at, updated_at"
+
+
+def session_id(rows: Rows, key: SessionKey, *, locked: bool = False) -> int | None:
+    """The row of a session; `locked`, nobody else writes it until this transaction ends."""
+    lock = rows.lock if locked else ""
+    row = rows.one(f"SELECT id FROM adk_sessions WHERE {_KEY}{lock}", key)  # noqa: S608 - constants
+    return row[0] if row else None
+
+
+def add_session(
+    rows: Rows, key: SessionKey, *, at: float, base_state: Mapping[str, Any]
+) -> int | None:
+    """Add a session; None when there is one of that name, unless it is this very one."""
+    ensure_tenant(rows, key.tenant)
+    rows.run(
+        "INSERT INTO adk_sessions (app, user_id, session, created_at, updated_at, base_state) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (*key, at, at, encoded(base_state)),
+    )
+    # If the answer to an earlier COMMIT was lost, the time tells that it was ours.
+    row = rows.one(
+        "SELECT id FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ? "
+        "AND created_at = ?",
+        (*key, at),
+    )
+    return row[0] if row else None
+
+
+def touch_session(rows: Rows, key: SessionKey, *, at: float) -> int | None:
+    """Note that a session changed; its row, or None when there is no such session."""
+    row = rows.one(
+        "UPDATE adk_sessions SET updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END "
+        "WHERE app = ? AND user_id = ? AND session = ? RETURNING id",
+        (at, at, *key),
+    )
+    return row[0] if row else None
+
+
+def read_session(rows: Rows, key: SessionKey) -> SessionRow | None:
+    """One session with its own state."""
+    found = rows.one(
+        f"SELECT {_COLUMNS} FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ?",  # noqa: S608 - a constant
+        key,
+    )
+    if found is None:
+        return None
+    state = rows.all("SELECT key, value FROM adk_session_state WHERE session_id = ?", found[:1])
+    return _row(found, dict(state))
+
+
+def read_sessions(rows: Rows, app: str, user: str | None) -> list[SessionRow]:
+    """The sessions of a user, or of everybody, least recently changed first."""
+    whose, values = (
+        ("app = ?", (app,)) if user is None else ("app = ? AND user_id = ?", (app, user))
+    )
+    found = rows.all(
+        f"SELECT {_COLUMNS} FROM adk_sessions WHERE {whose} "  # noqa: S608 - constants
+        "ORDER BY updated_at, user_id, session",
+        values,
+    )
+    return _with_states(rows, found, whose, values)
+
+
+def read_page(rows: Rows, tenant: Tenant, *, limit: int, after: str) -> list[SessionRow]:
+    """A page of a user's sessions by name; `after` ended the previous page."""
+    found = rows.all(
+        f"SELECT {_COLUMNS} FROM adk_sessions "  # noqa: S608 - a constant
+        "WHERE app = ? AND user_id = ? AND session > ? ORDER BY session LIMIT ?",
+        (*tenant, after, limit),
+    )
+    if not found:
+        return []
+    whose = "app = ? AND user_id = ? AND session > ? AND session <= ?"
+    return _with_states(rows, found, whose, (*tenant, after, found[-1][3]))
+
+
+def read_user_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
+    """What all sessions of a user share; keys without their prefix."""
+    return _decoded(
+        rows.all("SELECT key, value FROM adk_user_state WHERE app = ? AND user_id = ?", tenant)
+    )
+
+
+def read_shared_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
+    """What a session shares with those of its user and of its app, under ADK's prefixes."""
+    of_app = _decoded(rows.all("SELECT key, value FROM adk_app_state WHERE app = ?", tenant[:1]))
+    of_user = read_user_state(rows, tenant)
+    return {State.APP_PREFIX + key: value for key, value in of_app.items()} | {
+        State.USER_PREFIX + key: value for key, value in of_user.items()
+    }
+
+
+def write_state(rows: Rows, session: int, tenant: Tenant, delta: Mapping[str, Any]) -> None:
+    """Write each key of a change where it belongs: to its session, its user or its app."""
+    # In one order for every writer, so that no two wait for each other.
+    for name in sorted(delta):
+        value = encoded(delta[name])
+        if name.startswith(State.APP_PREFIX):
+            rows.run(
+                "INSERT INTO adk_app_state (app, key, value) VALUES (?, ?, ?) "
+                "ON CONFLICT (app, key) DO UPDATE SET value = excluded.value",
+                (tenant.app, name.removeprefix(State.APP_PREFIX), value),
+            )
+        elif name.startswith(State.USER_PREFIX):
+            rows.run(
+                "INSERT INTO adk_user_state (app, user_id, key, value) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (app, user_id, key) DO UPDATE SET value = excluded.value",
+                (*tenant, name.removeprefix(State.USER_PREFIX), value),
+            )
+        elif not name.startswith(State.TEMP_PREFIX):
+            rows.run(
+                "INSERT INTO adk_session_state (session_id, key, value) VALUES (?, ?, ?) "
+                "ON CONFLICT (session_id, key) DO UPDATE SET value = excluded.value",
+                (session, name, value),
+            )
+
+
+def delete_session(rows: Rows, key: SessionKey) -> None:
+    """Delete a session with all that hangs on it; one that is gone is no error."""
+    rows.run("DELETE FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ?", key)
+
+
+def delete_user_state(rows: Rows, tenant: Tenant) -> None:
+    """Delete what all sessions of a user share."""
+    rows.run("DELETE FROM adk_user_state WHERE app = ? AND user_id = ?", tenant)
+
+
+def apps_of(rows: Rows, user: str) -> set[str]:
+    """The apps that a user has sessions or state of."""
+    found = rows.all(
+        "SELECT app FROM adk_sessions WHERE user_id = ? "
+        "UNION SELECT app FROM adk_user_state WHERE user_id = ?",
+        (user, user),
+    )
+    return {app for (app,) in found}
+
+
+def _with_states(
+    rows: Rows, sessions: list[tuple[Any, ...]], whose: str, values: tuple[str, ...]
+) -> list[SessionRow]:
+    states: dict[int, dict[str, str]] = {}
+    for session, name, value in rows.all(
+        "SELECT session_id, key, value FROM adk_session_state "  # noqa: S608 - constants
+        f"WHERE session_id IN (SELECT id FROM adk_sessions WHERE {whose})",
+        values,
+    ):
+        states.setdefault(session, {})[name] = value
+    return [_row(session, states.get(session[0], {})) for session in sessions]
+
+
+def _row(found: tuple[Any, ...], state: Mapping[str, str]) -> SessionRow:
+    row, app, user, session, created_at, updated_at = found
+    key = SessionKey(app, user, session)
+    return SessionRow(row, key, created_at, updated_at, _decoded(state.items()))
+
+
+def _decoded(pairs: Any) -> dict[str, Any]:  # noqa: ANN401 - rows of a key and JSON
+    return {name: json.loads(value) for name, value in pairs}

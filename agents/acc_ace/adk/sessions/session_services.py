@@ -1,0 +1,46 @@
+"""What is asked of any ADK session service, ours or another."""
+
+from typing import Final
+
+from google.adk.sessions import BaseSessionService, InMemorySessionService
+from google.adk.sessions.base_session_service import GetSessionConfig
+
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.turn.database import Database
+
+NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
+"""Asks for a session and its state alone."""
+
+
+def is_beside(sessions: BaseSessionService, database: Database) -> bool:
+    """Whether a service keeps sessions in that database: one transaction deletes them too."""
+    return isinstance(sessions, SqlSessionService) and sessions.database is database
+
+
+async def drop_session(sessions: BaseSessionService, key: SessionKey) -> bool:
+    """Delete a session of any service and nothing else; whether there was one.
+
+    The caller holds it.
+    """
+    found = await sessions.get_session(
+        app_name=key.app, user_id=key.user, session_id=key.session, config=NO_EVENTS
+    )
+    if found is None:
+        return False
+    if isinstance(sessions, SqlSessionService):
+        await sessions.drop(key)
+    else:
+        await sessions.delete_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    return True
+
+
+async def erase_shared(sessions: BaseSessionService, tenant: Tenant) -> None:
+    """Delete what the sessions of a user share, in our service and in ADK's own in memory.
+
+    ADK has no call for it, so another service keeps its `user:` state. Raises StoreError.
+    """
+    if isinstance(sessions, SqlSessionService):
+        await sessions.erase_shared(tenant)
+    elif isinstance(sessions, InMemorySessionService):
+        sessions.user_state.get(tenant.app, {}).pop(tenant.user, None)

@@ -1,0 +1,336 @@
+"""ADK's sessions in the database of the stores, whichever it is.
+
+What a turn loads and stores does not grow with the history. The differences to ADK's own services
+(google-adk 2.13):
+
+- The Runner asks with `config=None` and gets the newest few events and, whole, the invocations that
+  wait for a person, however long ago; the web UI leaves `config` out and gets all. What a rewind
+  took back is loaded for no turn.
+- Old events may be deleted, or offloaded to long-term memory and then deleted.
+- Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
+  lose the protected keys, with a warning in the log.
+- A session that was written meanwhile is no error: turns of a session run one at a time, state
+  merges key by key, and the journal is the authority on `ccs`. ADK's check would throw an answer
+  away that is already paid for.
+- ADK's ids sort by time from the first look at a session on, so that the indexes over them grow at
+  their end and a turn writes no more pages the longer the session is.
+- An event of which nothing would outlive the turn is not stored; the playbook is written to the
+  app's state once per change, never into events.
+
+A turn can be stored at once, with the rows of the other stores:
+
+    held = sessions.hold(key, invocation_id)   # before ADK appends the user's message
+    ...                                        # events reach the running session, and no database
+    work.add(held.write(answer))               # what is held, and the answer that ADK appends next
+    await work.commit()
+    held.written()                             # from here on the invocation's events are stored
+    held.discard()                             # or instead: the turn failed, nothing is stored
+
+Of a discarded turn nothing that ADK appends later is stored either, such as the events by which it
+seals an aborted run. What comes from outside of the invocation (a rewind, a PATCH, a compaction) is
+stored at once, whatever is held.
+"""
+
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.events import Event
+from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+
+from acc_ace.adk.sessions.client_state import is_from_client
+from acc_ace.adk.sessions.event_buffer import HeldTurn
+from acc_ace.adk.sessions.event_retention import Retention, cut
+from acc_ace.adk.sessions.event_rows import (
+    delete_events,
+    read_all,
+    read_newest,
+    read_old,
+    read_undone,
+    read_window,
+)
+from acc_ace.adk.sessions.event_writes import write_events
+from acc_ace.adk.sessions.json_safe import hold_live, json_form, make_storable
+from acc_ace.adk.sessions.pending_tool_calls import begins_turn
+from acc_ace.adk.sessions.session_rows import (
+    SessionRow,
+    add_session,
+    delete_session,
+    delete_user_state,
+    read_session,
+    read_sessions,
+    read_shared_state,
+    read_user_state,
+    session_id,
+    write_state,
+)
+from acc_ace.adk.sessions.state_history import keep_changes, own_state
+from acc_ace.adk.sessions.stored_state import (
+    is_silent,
+    lasting,
+    left_to_the_next_turn,
+    protected,
+    take_projection,
+    unshared,
+)
+from acc_ace.adk.sessions.time_ordered_ids import use_time_ordered_ids
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.unit_of_work import Write
+
+Forget = Callable[[SessionKey], Awaitable[None]]
+"""Holds a session and deletes it from the stores, whose database has its events too."""
+
+LEFT_OUT: Final = GetSessionConfig()
+"""Default of `config`: tells a caller that left it out from one that passed None."""
+
+_ENDED_TURNS: Final = 256
+"""Turns that have ended and whose late events are still known."""
+
+
+class SqlSessionService(BaseSessionService):
+    """ADK's session service over a Database. Raises StoreError when that cannot be used."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        recent_events: int = 0,
+        retention: Retention | None = None,
+        on_delete: Forget | None = None,
+        owns_database: bool = False,
+    ) -> None:
+        """Give the Runner `recent_events` events; delete a session by `on_delete`.
+
+        Invocations that wait for a person come on top, whole. All events are kept without
+        `retention`. A database that it owns is closed with it. Does no I/O.
+        """
+        self.database = database
+        self._recent_events = recent_events
+        self._retention = retention or Retention()
+        self._on_delete = on_delete
+        self._owns_database = owns_database
+        self._turns: OrderedDict[tuple[SessionKey, str], HeldTurn] = OrderedDict()
+
+    def hold(self, key: SessionKey, invocation_id: str) -> HeldTurn:
+        """Hold back what an invocation appends, until its turn is written or discarded."""
+        ended = [name for name, turn in self._turns.items() if not turn.is_open]
+        for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
+            del self._turns[name]
+        held = HeldTurn(key, invocation_id)
+        self._turns[key, invocation_id] = held
+        return held
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session; protected keys of `state` are dropped."""
+        use_time_ordered_ids()
+        name = (session_id or "").strip() or str(uuid.uuid4())
+        key = SessionKey(app_name, user_id, name)
+        begun = lasting(json_form(protected(state, key)))
+        now = time.time()
+
+        def work(rows: Rows) -> Session:
+            row = add_session(rows, key, at=now, base_state=own_state(begun))
+            if row is None:
+                raise AlreadyExistsError(f"Session with id {name} already exists.")
+            write_state(rows, row, key.tenant, begun)
+            created = SessionRow(row, key, now, now, unshared(begun))
+            return _session(created, read_shared_state(rows, key.tenant))
+
+        return await self.database.write(work)
+
+    async def get_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = LEFT_OUT,
+    ) -> Session | None:
+        """The session: its recent events for `config=None`, all where `config` is left out.
+
+        What rewinds took back is there only where it is left out.
+        """
+        use_time_ordered_ids()
+        key = SessionKey(app_name, user_id, session_id.strip())
+
+        def work(rows: Rows) -> tuple[Session, list[str]] | None:
+            found = read_session(rows, key)
+            if found is None:
+                return None
+            session = _session(found, read_shared_state(rows, key.tenant))
+            return session, self._bodies(rows, found.id, config)
+
+        loaded = await self.database.read(work)
+        if loaded is None:
+            return None
+        session, bodies = loaded
+        session.events = [Event.model_validate_json(body) for body in bodies]
+        return session
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """The sessions of a user, or of all users of the app; without events."""
+
+        def work(rows: Rows) -> list[Session]:
+            shared: dict[Tenant, dict[str, Any]] = {}
+            sessions: list[Session] = []
+            for row in read_sessions(rows, app_name, user_id):
+                if row.key.tenant not in shared:
+                    shared[row.key.tenant] = read_shared_state(rows, row.key.tenant)
+                sessions.append(_session(row, shared[row.key.tenant]))
+            return sessions
+
+        return ListSessionsResponse(sessions=await self.database.read(work))
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """What all sessions of a user share; keys without their prefix."""
+        return await self.database.read(
+            lambda rows: read_user_state(rows, Tenant(app_name, user_id))
+        )
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Append an event; what a client may not write is dropped from it."""
+        if event.partial:
+            return event
+        key = _key(session)
+        live = make_storable(event)
+        if is_from_client(event):
+            event.actions.state_delta = protected(event.actions.state_delta, key)
+        projection = take_projection(event)
+        # Once per change: most turns teach nothing.
+        shared = {
+            name: each for name, each in projection.items() if session.state.get(name) != each
+        }
+        if is_silent(event):
+            # Steps between stages reach the running session, and are not stored.
+            with left_to_the_next_turn(key):
+                await self._store(key, event.invocation_id, None, shared)
+                session.state.update(shared)
+            return await super().append_event(session, event)
+        self._apply_temp_state(session, event)
+        event = self._trim_temp_delta_state(event)
+        await self._store(key, event.invocation_id, event, shared)
+        session.state.update(shared)
+        session.last_update_time = event.timestamp
+        appended = self._commit_event_to_session(session, event)
+        if not event.actions.rewind_before_invocation_id:
+            hold_live(session, event, live)
+        if begins_turn(event):
+            held = self._turns.get((key, event.invocation_id))
+            is_stored = held is None or not held.is_open
+            await cut(self, key, self._retention, begun=event, is_stored=is_stored)
+        return appended
+
+    async def old_events(
+        self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
+    ) -> list[Event]:
+        """Whole invocations beyond the newest `turns` that nobody waits for, oldest first."""
+
+        def work(rows: Rows) -> list[str]:
+            row = session_id(rows, key)
+            if row is None:
+                return []
+            return read_old(rows, row, turns=turns, limit=limit, spare=spare)
+
+        return [Event.model_validate_json(body) for body in await self.database.read(work)]
+
+    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
+        """Those of some events, by id, that a rewind took back."""
+
+        def work(rows: Rows) -> set[str]:
+            row = session_id(rows, key)
+            return set() if row is None else read_undone(rows, row, events)
+
+        return await self.database.read(work)
+
+    async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
+        """Delete events by id; those that are gone are no error."""
+
+        def work(rows: Rows) -> None:
+            row = session_id(rows, key, locked=True)
+            if row is not None:
+                keep_changes(rows, row, events)
+                delete_events(rows, row, events)
+
+        await self.database.write(work)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session, and what the other stores keep of it, which may have to wait."""
+        key = SessionKey(app_name, user_id, session_id.strip())
+        if self._on_delete is not None:
+            await self._on_delete(key)
+        if self._on_delete is None or self._owns_database:
+            await self.drop(key)
+
+    async def drop(self, key: SessionKey) -> None:
+        """Delete a session and nothing else; the caller holds it."""
+        await self.database.write(self.drop_write(key))
+        await self.database.scrub()
+
+    def drop_write(self, key: SessionKey) -> Write:
+        """The deletion of a session, as a part of a unit of work."""
+        return lambda rows: delete_session(rows, key)
+
+    async def erase_shared(self, tenant: Tenant) -> None:
+        """Delete what the sessions of a user share, and the bytes of those that were dropped.
+
+        Raises StoreError when another program reads the file for so long that the bytes stay.
+        """
+        await self.database.write(lambda rows: delete_user_state(rows, tenant))
+        if isinstance(self.database, SqliteDatabase):
+            await self.database.wipe()
+
+    async def close(self) -> None:
+        """Close the database if it is this service's own; that of the stores they close."""
+        if self._owns_database:
+            await self.database.close()
+
+    def _bodies(self, rows: Rows, session: int, config: GetSessionConfig | None) -> list[str]:
+        if config is None:
+            return read_window(rows, session, recent=self._recent_events)
+        if config is LEFT_OUT:
+            return [row.body for row in read_all(rows, session)]
+        limit, since = config.num_recent_events, config.after_timestamp
+        return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
+
+    async def _store(
+        self, key: SessionKey, invocation_id: str, event: Event | None, shared: Mapping[str, Any]
+    ) -> None:
+        """Store an event and a change of shared state, unless their turn holds them back."""
+        if event is None and not shared:
+            return
+        held = self._turns.get((key, invocation_id))
+        if held is not None and held.keeps_back(event, shared):
+            return
+        events = [] if event is None else [event]
+        await self.database.write(lambda rows: write_events(rows, key, events, shared))
+
+
+def _key(session: Session) -> SessionKey:
+    return SessionKey(session.app_name, session.user_id, session.id)
+
+
+def _session(row: SessionRow, shared: Mapping[str, Any]) -> Session:
+    return Session(
+        app_name=row.key.app,
+        user_id=row.key.user,
+        id=row.key.session,
+        state={**row.state, **shared},
+        events=[],
+        last_update_time=row.updated_at,
+    )

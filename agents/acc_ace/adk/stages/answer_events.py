@@ -1,0 +1,154 @@
+"""Turn the Generator's model events into what the user sees: chunks, tool calls, one answer."""
+
+from collections.abc import Iterator
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event, EventActions
+from google.genai import types
+
+from acc_ace.adk.reply_facts import reply_facts
+from acc_ace.errors import ModelOutputError
+from acc_ace.models.response_shape import SET_MODEL_RESPONSE
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import ToolCall
+from acc_ace.schemas.turn_event import AnswerChunk, ToolStarted
+from acc_ace.turn.answer_stream import AnswerStream
+from acc_ace.turn.reply_parsing import parser
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.structured_call import Asked
+from acc_ace.turn.turn_record import TurnRecord
+
+_parse = parser(GeneratorOutput)
+
+
+class Answering:
+    """Reads the events of one answer in the making; `output` is set when it is there."""
+
+    def __init__(self, record: TurnRecord, model: str) -> None:
+        self.output: GeneratorOutput | None = None
+        self.paused = False
+        self.complaint = "the model said nothing"
+        self._record = record
+        self._stream = AnswerStream()
+        self._tokens_in = self._tokens_out = self._calls = 0
+        self._model = model
+
+    def take(self, event: Event) -> Iterator[Event]:
+        """The events to show for one event of the inner agent."""
+        if event.partial:
+            yield from self._chunk(event)
+            return
+        self._count(event)
+        self._stream = AnswerStream()
+        if event.get_function_calls() or event.get_function_responses():
+            yield from self._tools(event)
+        elif text := _text(event):
+            self._finish(text)
+
+    def cost(self) -> Asked[GeneratorOutput]:
+        """What the model calls cost."""
+        return Asked(
+            value=self.output,
+            model=self._model,
+            tokens_in=self._tokens_in,
+            tokens_out=self._tokens_out,
+            calls=self._calls,
+        )
+
+    def _chunk(self, event: Event) -> Iterator[Event]:
+        fresh = self._stream.feed(_text(event))
+        if fresh:
+            self._record.tell(AnswerChunk(text=fresh))
+            content = types.Content(role="model", parts=[types.Part(text=fresh)])
+            yield event.model_copy(update={"content": content, "author": "generator"})
+
+    def _tools(self, event: Event) -> Iterator[Event]:
+        parts = (event.content.parts if event.content else None) or []
+        shown = [part for part in parts if _is_tool_part(part)]
+        for call in event.get_function_calls():
+            if call.name != SET_MODEL_RESPONSE:
+                self._note_call(call)
+        self.paused = self.paused or bool(event.long_running_tool_ids)
+        if shown and event.content is not None:
+            content = types.Content(role=event.content.role, parts=shown)
+            yield event.model_copy(update={"content": content})
+
+    def _note_call(self, call: types.FunctionCall) -> None:
+        name, args = call.name or "", dict(call.args or {})
+        self._record.tool_calls.append(
+            ToolCall(id=call.id or "", name=name, args=args, step=self._calls)
+        )
+        self._record.tell(ToolStarted(name=name, args=args))
+
+    def _finish(self, text: str) -> None:
+        output: GeneratorOutput | None
+        try:
+            output = _parse(text)
+        except ModelOutputError as error:
+            self.complaint = str(error)
+            output = self._salvage(text)
+        if output is not None and output.final_answer.strip():
+            self.output = output
+        elif output is not None:
+            self.complaint = "the answer is blank"
+
+    def _salvage(self, text: str) -> GeneratorOutput | None:
+        """Plain text is an answer; of broken JSON, as much of the answer as can be read."""
+        answer = AnswerStream().feed(text)
+        if not answer.strip():
+            return None
+        if answer.strip() != text.strip():
+            self._record.warn(f"generator: broken reply ({self.complaint}); shown as far as read")
+        return GeneratorOutput(final_answer=answer)
+
+    def _count(self, event: Event) -> None:
+        if event.content is None or event.content.role == "user":
+            return
+        facts = reply_facts(event)
+        self._calls += 1
+        self._tokens_in += facts.tokens_in
+        self._tokens_out += facts.tokens_out
+        self._model = facts.model or self._model
+        self._record.warn(*facts.warnings)
+
+
+def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:
+    """The one content event of a turn; its metadata says what the answer rests on."""
+    text = record.generation.final_answer if record.generation else ""
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=author,
+        branch=ctx.branch,
+        content=types.Content(role="model", parts=[types.Part(text=text)]),
+        actions=EventActions(state_delta=committed_state(record)),
+        custom_metadata={"acc_ace": answer_metadata(record, note)},
+    )
+
+
+def committed_state(record: TurnRecord) -> dict[str, object]:
+    """What session.state shows of the turn from its commit on."""
+    return {keys.CCS: needed(record.entry, "entry", "answer").state.to_state()}
+
+
+def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:
+    """What an answer rests on, for those who look at events."""
+    output, entry = record.generation, record.entry
+    return {
+        "models": {stage: use.model for stage, use in record.stages.items() if use.model},
+        "note": note,
+        "ccs_version": entry.state.version if entry else 0,
+        "playbook_version": record.playbook.version if record.playbook else 0,
+        "bullet_ids": output.bullet_ids if output else [],
+        "warnings": list(record.warnings),
+    }
+
+
+def _is_tool_part(part: types.Part) -> bool:
+    name = (part.function_call or part.function_response or types.FunctionCall()).name
+    return bool(name) and name != SET_MODEL_RESPONSE
+
+
+def _text(event: Event) -> str:
+    parts = (event.content.parts if event.content else None) or []
+    return "".join(part.text for part in parts if part.text and not part.thought)

@@ -1,0 +1,165 @@
+"""Generator: step 5, act. ReAct over System + playbook excerpt + CCS_t + x_t + this turn's tools.
+
+With a classic memory the messages that its strategy chose stand in the place of CCS_t.
+
+The inner LlmAgent runs ADK's tool loop. Of its events the user sees the tool calls and the final
+answer; the structured reply around the answer stays inside.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, ClassVar
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from pydantic import PrivateAttr
+
+from acc_ace.adk.adk_completion import content_config
+from acc_ace.adk.invocation_context import hand_on, session_key, state_event
+from acc_ace.adk.message_contents import instruction_of
+from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
+from acc_ace.adk.stages.memory_view import memory_view
+from acc_ace.adk.stages.projections import take_back_writes
+from acc_ace.adk.stages.tool_loop import ToolLoop
+from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.errors import ConflictError, ModelOutputError
+from acc_ace.models.labels import note_on
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import Answer
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+Tools = Sequence[Any]
+"""Callables, ADK tools or ADK toolsets."""
+
+
+class Generator(BaseAgent):
+    """Answers, streaming; records the turn as evidence.
+
+    Raises ModelError, StoreError, or ConflictError for an answer to a call that was taken before.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"turn_input", "playbook", "entry"})
+    provides: ClassVar[frozenset[str]] = frozenset({"generation"})
+
+    _container: Container = PrivateAttr()
+    _lifecycle: TurnLifecycle = PrivateAttr()
+    _records: TurnRecords = PrivateAttr()
+    _prompt: Prompt = PrivateAttr()
+    _agent: LlmAgent = PrivateAttr()
+    _model_name: str = PrivateAttr()
+    _digests: dict[str, str] = PrivateAttr()
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        *,
+        model: BaseLlm,
+        prompt: Prompt,
+        tools: Tools,
+        prompt_digests: dict[str, str],
+    ) -> None:
+        super().__init__(name="generator", description="Answers from CCS_t and x_t.")
+        self._container, self._records, self._prompt = container, records, prompt
+        self._lifecycle = TurnLifecycle(container)
+        self._digests, self._model_name = prompt_digests, model.model
+        self._agent = self._inner(model, list(tools), container.settings)
+
+    def _inner(self, model: BaseLlm, tools: list[Any], settings: Settings) -> LlmAgent:
+        loop = ToolLoop(self._records, self._lifecycle, settings.limits)
+        return LlmAgent(
+            name="generator_",
+            model=model,
+            instruction=self._instruction,
+            output_schema=GeneratorOutput,
+            include_contents="none",
+            tools=tools,
+            disallow_transfer_to_parent=True,
+            disallow_transfer_to_peers=True,
+            before_model_callback=loop.before_model,
+            after_model_callback=loop.after_model,
+            before_tool_callback=loop.before_tool,
+            after_tool_callback=loop.after_tool,
+            on_tool_error_callback=loop.on_tool_error,
+            generate_content_config=content_config(settings.generator),
+        )
+
+    def _instruction(self, context: ReadonlyContext) -> str:
+        session = context.session
+        record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+        if record.context is not None:
+            return instruction_of(record.context.messages)
+        inputs = memory_view(record, self._container.settings.limits)
+        return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        record = self._records.get(session_key(ctx))
+        with record.stage("generator") as use:
+            answering = Answering(record, self._model_name)
+            for _ in range(self._container.settings.limits.repairs + 1):
+                async for event in self._agent.run_async(ctx):
+                    take_back_writes(ctx, event, record)
+                    for shown in answering.take(event):
+                        yield shown
+                if answering.output is not None or answering.paused:
+                    break
+            use.count(answering.cost())
+            if answering.paused:
+                waits = state_event(ctx, self.name, committed_state(record))
+                await self._commit(record, None, waits)
+                yield waits
+                return
+            if answering.output is None and _is_taken(ctx, record):
+                raise ConflictError(
+                    "the answer to this call was taken before, in a run that ended without an "
+                    "answer of its own, and is not taken again; say something to go on"
+                )
+            output = _known_bullets(_require(answering), record)
+            record.generation = output
+            hand_on(ctx, keys.GENERATOR_OUTPUT, output)
+            answer = answer_event(ctx, self.name, record, note_on(use.model))
+            await self._commit(record, output, answer)
+        yield answer
+        record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
+
+    async def _commit(
+        self, record: TurnRecord, output: GeneratorOutput | None, ahead: Event
+    ) -> None:
+        """Commit the turn before the event by which the user sees it is handed on."""
+        try:
+            await self._lifecycle.commit(record, output, prompt_hashes=self._digests, ahead=ahead)
+        finally:
+            # Also where whoever waited for the commit was cancelled meanwhile.
+            record.answered = record.is_committed and output is not None
+
+
+def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
+    """Whether ADK has nothing to do, for a person's answer to a call that it has had already."""
+    parts = (ctx.user_content.parts if ctx.user_content else None) or []
+    answers = any(part.function_response for part in parts)
+    return answers and not record.model_calls and not record.tools_begun
+
+
+def _require(answering: Answering) -> GeneratorOutput:
+    if answering.output is None:
+        raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
+    return answering.output
+
+
+def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
+    """The output with the bullet ids that exist; an invented id is warned of."""
+    playbook = needed(record.playbook, "playbook", "generator").playbook
+    known = {bullet.id for bullet in playbook.bullets}
+    used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]
+    invented = sorted(set(output.bullet_ids) - known)
+    if invented:
+        record.warn(f"generator: cited bullets that do not exist: {', '.join(invented)[:200]}")
+    return output.model_copy(update={"bullet_ids": used})

@@ -1,0 +1,81 @@
+"""Instead of steps 2 to 4, a classic memory strategy over the session's messages.
+
+The state is carried over unchanged, as a new version, so that turns are numbered, listed, undone
+and switched to ACC and back in the same way whatever the memory.
+"""
+
+from acc_ace.container import Container
+from acc_ace.gates.commit_gate import GateResult
+from acc_ace.gates.unpinned_rules import warning_of_unpinned
+from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.commit import CcsDiff
+from acc_ace.strategies.message_token_counter import TokenCounter
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.commit import prepared_entry
+from acc_ace.turn.history import Past, remember
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.turn_record import TurnRecord
+
+_NAME = "history"
+
+
+class HistoryLoader:
+    """Chooses the messages that the Generator is shown."""
+
+    def __init__(self, container: Container, prompt: Prompt, counter: TokenCounter) -> None:
+        self._container, self._prompt, self._counter = container, prompt, counter
+
+    async def load(self, record: TurnRecord, invocation_id: str) -> None:
+        """Carry the state over and choose. Raises InputTooLargeError or StoreError."""
+        with record.stage("recaller"):
+            self._warn(record)
+            remembered = await remember(
+                record.memory,
+                self._past(record),
+                needed(record.turn_input, "turn_input", _NAME),
+                system_prompt=self._system_prompt(record),
+                counter=self._counter,
+                limits=self._container.settings.limits,
+                now=self._container.clock.now(),
+            )
+            record.context, record.recalled = remembered.context, remembered.recalled
+            record.warn(*remembered.recalled.warnings)
+            state = record.previous.model_copy(
+                update={"version": record.previous.version + 1, "turn": record.previous.turn + 1}
+            )
+            record.entry = prepared_entry(
+                GateResult(state=state, diff=CcsDiff(), warnings=(), kept=True),
+                invocation_id=invocation_id,
+                at=self._container.clock.now(),
+                warnings=record.warnings,
+            )
+        if remembered.summarise_through is not None:
+            # Off the critical path: it is written after the turn.
+            self._container.unsummarised.add(record.key)
+
+    def _warn(self, record: TurnRecord) -> None:
+        """Whoever sets or releases a rule is told at once, also by the model, that none is kept."""
+        turn_input = needed(record.turn_input, "turn_input", _NAME)
+        told = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
+        record.warn(*([told] if told else []))
+
+    def _past(self, record: TurnRecord) -> Past:
+        session = record.session
+        return Past(
+            key=record.key,
+            evidence=self._container.evidence,
+            artifacts=self._container.artifacts,
+            summary=session.summary if session else None,
+            after_turn=session.history_from if session else 0,
+            at=self._container.local_now(),
+        )
+
+    def _system_prompt(self, record: TurnRecord) -> str:
+        playbook = needed(record.playbook, "playbook", _NAME).playbook
+        topic = needed(record.turn_input, "turn_input", _NAME).text
+        limit = self._container.settings.limits.playbook_prompt_tokens
+        inputs = {
+            "playbook": playbook.as_prompt(select_bullets(playbook, topic, max_tokens=limit)),
+            "warnings": list(record.warnings),
+        }
+        return f"{self._prompt.text}\n{self._prompt.render(inputs)}"

@@ -1,0 +1,117 @@
+"""StateInitializer: step 1, take x_t; open CCS_{t-1} and the playbook from where they are kept.
+
+The journal and the playbook store are the authorities. What stands in session.state is a
+projection that clients could have touched: it is checked by digest and mended, never trusted.
+"""
+
+from typing import ClassVar
+
+from google.adk.agents.invocation_context import InvocationContext
+from pydantic import PrivateAttr
+
+from acc_ace.adk.invocation_context import hand_on
+from acc_ace.adk.stages.learning_context import playbook_projection
+from acc_ace.adk.stages.stage import ContentlessStage, State
+from acc_ace.adk.user_content import content_text
+from acc_ace.container import Container
+from acc_ace.errors import InputError
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.memory_name import MEMORIES, MemoryName
+from acc_ace.turn.journal import Journal
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.user_input import take_input
+
+
+class StateInitializer(ContentlessStage):
+    """Opens the turn."""
+
+    provides: ClassVar[frozenset[str]] = frozenset({"turn_input", "previous", "playbook"})
+
+    _name_attachments: bool = PrivateAttr()
+    _only_memory: MemoryName | None = PrivateAttr()
+
+    def __init__(
+        self,
+        container: Container,
+        records: TurnRecords,
+        *,
+        name_attachments: bool = False,
+        memory: MemoryName | None = None,
+    ) -> None:
+        """With `name_attachments` a binary part is named in x_t instead of refused.
+
+        `memory` is the one that the stages after this one have, whatever is chosen elsewhere.
+        """
+        super().__init__(
+            container, records, name="state_initializer", description="Opens the turn."
+        )
+        self._name_attachments, self._only_memory = name_attachments, memory
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Take x_t, open the state. Raises InputError for an x_t that cannot be taken."""
+        with record.stage("initializer"):
+            await self._open(ctx, record)
+            return await _mended_projection(ctx, record, self._container.journal)
+
+    async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
+        taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
+        authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
+        turn_input = take_input(taken.text, authority, self._container.settings.limits)
+        record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
+        await TurnLifecycle(self._container).open(record, turn_input)
+        _warn_of_other_memory(record)
+        hand_on(ctx, keys.USER_QUERY, turn_input)
+
+
+def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:
+    value = ctx.session.state.get(keys.MEMORY, default)
+    for name in MEMORIES:
+        if value == name:
+            return name
+    raise InputError(f"'{value}' is not a memory strategy; use one of {', '.join(MEMORIES)}")
+
+
+def _warn_of_other_memory(record: TurnRecord) -> None:
+    """The state does not hold what was said while another memory was in use."""
+    before = record.previous_turn.memory if record.previous_turn else "acc"
+    if record.memory == "acc" and before != "acc":
+        record.warn(
+            f"the turns before this one used the memory '{before}', which pins no rules; "
+            "repeat those that must hold from now on"
+        )
+
+
+def _authority(ctx: InvocationContext) -> Authority:
+    value = ctx.session.state.get(keys.INPUT_AUTHORITY, Authority.USER)
+    try:
+        return Authority(value)
+    except ValueError:
+        allowed = ", ".join(a.value for a in Authority if a is not Authority.SYSTEM)
+        raise InputError(f"'{value}' is not an input authority; use one of {allowed}") from None
+
+
+async def _mended_projection(ctx: InvocationContext, record: TurnRecord, journal: Journal) -> State:
+    """The persisted keys whose value is not what the authorities hold."""
+    mended: State = {}
+    held = ctx.session.state.get(keys.CCS)
+    if held is not None and held != record.previous.to_state():
+        mended[keys.CCS] = record.previous.to_state()
+        if not await _was_true_once(held, record, journal):
+            record.warn("session.state['ccs'] was altered; it was restored from the journal")
+    for key, value in playbook_projection(record).items():
+        if ctx.session.state.get(key) != value:
+            mended[key] = value
+    return mended
+
+
+async def _was_true_once(held: object, record: TurnRecord, journal: Journal) -> bool:
+    """Whether the projection is only behind: after an undo, a rollback or a crash it may be."""
+    try:
+        state = CommittedState.from_state(held)
+    except ValueError:
+        return False
+    entry = await journal.get(record.key, state.version)
+    return entry is not None and entry.state.digest == state.digest

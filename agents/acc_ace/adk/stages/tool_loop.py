@@ -1,0 +1,199 @@
+"""Bounds and evidence of the Generator's tool loop, as ADK callbacks."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+
+from acc_ace.adk.message_contents import contents_of
+from acc_ace.adk.sessions.json_safe import json_form, json_safe
+from acc_ace.adk.stages.call_ids import keep_calls_apart
+from acc_ace.errors import AccAceError, ModelOutputError
+from acc_ace.schemas.interaction import ToolCall, ToolResult
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import ToolFinished
+from acc_ace.text.prompt_inputs import write_input
+from acc_ace.text.tokens import clip_tokens
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.prompt_values import input_value
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+logger = logging.getLogger(__name__)
+
+WHOLE_CHARS = 1_000_000
+"""Characters of a cut result that are kept as evidence."""
+
+READ_ONLY = frozenset({"search_evidence", "calculate", "current_time", "read_file"})
+"""Our own tools, which change nothing."""
+
+_SPARE_CALLS = 3
+"""Model calls beside one for each allowed tool and repair: the answer, and two that are vain."""
+
+
+class ToolLoop:
+    """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
+
+    def __init__(self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits) -> None:
+        self._records, self._lifecycle = records, lifecycle
+        self._limits = limits
+
+    def before_model(
+        self, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Quote an x_t that is not the user's; end a loop that has used up its tool calls."""
+        record = self._record(callback_context)
+        self._quote_input(record, llm_request)
+        if record.context is not None:
+            # x_t, the last message, is there already, with this turn's tool loop after it.
+            llm_request.contents = [
+                *contents_of(record.context.messages[:-1]),
+                *llm_request.contents,
+            ]
+        used = len(record.tool_calls)
+        if used >= self._limits.tool_calls:
+            llm_request.config.tools = None
+            llm_request.tools_dict = {}
+        # Counted by reply, not by tool: a reply may hold many calls, or one that is no tool.
+        record.model_calls += 1
+        if record.model_calls > self._limits.tool_calls + self._limits.repairs + _SPARE_CALLS:
+            raise ModelOutputError(
+                f"generator: no answer after {used} tool calls, {record.model_calls - 1} replies "
+                f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
+            )
+        return None
+
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """Let no two calls have the same id, whatever the model says."""
+        record = self._record(callback_context)
+        keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
+
+    async def before_tool(
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Run no tool beyond the limit; note that one which acts is about to run."""
+        record, name = self._record(tool_context), tool_context.function_call_id or ""
+        if all(call.id != name for call in record.tool_calls):
+            # Asked for in an earlier turn, and confirmed by a person only now.
+            record.tool_calls.append(ToolCall(id=name, name=tool.name, args=args))
+        # One reply may ask for any number of calls, and an id may come again, in replies that ADK
+        # kept before a pause: so calls are counted.
+        record.tools_begun += 1
+        if record.tools_begun <= self._limits.tool_calls:
+            if tool.name in READ_ONLY:
+                return None
+            refusal = await self._lifecycle.start_tool(record, name, tool.name, args)
+            return {"error": refusal} if refusal else None
+        return {
+            "error": f"{tool.name} was not run: the limit of {self._limits.tool_calls} tool calls "
+            "in a turn is reached; answer with what you have"
+        }
+
+    def after_tool(
+        self,
+        tool: BaseTool,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        tool_response: object,
+    ) -> dict[str, Any] | None:
+        """Keep the result as evidence, and bound what the model sees of it."""
+        text, limit = result_text(tool_response), self._limits.tool_result_tokens
+        result = tool_result(
+            tool.name,
+            tool_context.function_call_id,
+            text,
+            is_error=is_failure(tool_response),
+            max_tokens=limit,
+        )
+        note_result(self._record(tool_context), result)
+        return cut_response(text, limit) or mended_response(tool_response)
+
+    def on_tool_error(
+        self,
+        tool: BaseTool,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        error: BaseException,
+    ) -> dict[str, Any] | None:
+        """Tell the model what failed instead of ending the turn."""
+        if isinstance(error, asyncio.CancelledError):
+            return None  # Nobody knows what came of it.
+        logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
+        detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
+        limit = self._limits.tool_result_tokens
+        result = tool_result(
+            tool.name,
+            tool_context.function_call_id,
+            f"{tool.name} failed: {detail}",
+            is_error=True,
+            max_tokens=limit,
+        )
+        note_result(self._record(tool_context), result)
+        return {"error": result.result}
+
+    def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
+        turn_input = record.turn_input
+        if turn_input is None or turn_input.authority.may_rule or not llm_request.contents:
+            return
+        first = llm_request.contents[0]
+        if first.parts and first.parts[0].text == turn_input.text:
+            quoted = write_input("current_input", input_value(turn_input))
+            part = first.parts[0].model_copy(update={"text": quoted})
+            llm_request.contents[0] = first.model_copy(update={"parts": [part, *first.parts[1:]]})
+
+    def _record(self, context: CallbackContext) -> TurnRecord:
+        session = context.session
+        return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+
+
+def tool_result(
+    name: str, call_id: str | None, text: str, *, is_error: bool, max_tokens: int
+) -> ToolResult:
+    """A tool's result as evidence: what fits in front, and all of it behind when it was cut."""
+    bounded = clip_tokens(text, max_tokens)
+    return ToolResult(
+        tool_call_id=call_id or "",
+        name=name,
+        result=bounded,
+        is_error=is_error,
+        whole=None if bounded == text else text[:WHOLE_CHARS],
+    )
+
+
+def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
+    """What a model is shown of a result that is too long, marked as cut; None when it fits."""
+    bounded = clip_tokens(text, max_tokens)
+    return None if bounded == text else {"result": bounded, "truncated": True}
+
+
+def mended_response(response: object) -> dict[str, Any] | None:
+    """A tool's answer as it can be written, stored and sent; None when it is so already."""
+    kept = json_safe(response)
+    if kept is response:
+        return None
+    # ADK wraps what is no dictionary, a model too.
+    is_whole = isinstance(response, dict) and isinstance(kept, dict)
+    return kept if is_whole else {"result": kept}
+
+
+def note_result(record: TurnRecord, result: ToolResult) -> None:
+    """Keep a tool's result as evidence of the turn."""
+    record.tool_results.append(result)
+    record.tell(ToolFinished(name=result.name, is_error=result.is_error))
+
+
+def is_failure(response: object) -> bool:
+    """Whether a tool answered that it failed."""
+    return isinstance(response, dict) and "error" in response
+
+
+def result_text(response: object) -> str:
+    """A tool's answer as text: what is stored of it, so no more than that is told."""
+    kept = json_form(response)
+    return kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)

@@ -1,0 +1,148 @@
+"""A user's data in every app: erase it, export it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from google.adk.sessions import BaseSessionService
+
+from acc_ace.adk.sessions.session_pages import session_pages
+from acc_ace.adk.sessions.session_services import drop_session, erase_shared, is_beside
+from acc_ace.adk.user_export import Record, export_user
+from acc_ace.container import Container
+from acc_ace.errors import SessionBusyError
+from acc_ace.learning.create_learning_queue import kept_jobs
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+
+_ROUNDS: Final = 5
+"""How often sessions that begin meanwhile are waited for, before the user must try again."""
+
+_HELD: Final = 200
+"""Sessions that are held at a time: each costs an open file. A user who has more is erased in
+several transactions, of which the last deletes the user's row."""
+
+
+class UserDataService:
+    """A user over the stores and the ADK sessions of one process."""
+
+    def __init__(self, container: Container, sessions: BaseSessionService, app: str) -> None:
+        """`app` is exported even if it holds nothing."""
+        self._container, self._sessions, self._app = container, sessions, app
+
+    async def apps(self, user: str) -> list[str]:
+        """The apps that hold anything of a user. Raises StoreError."""
+        found = await self._container.erasure.apps(user)
+        found |= await session_pages(self._sessions).apps(user)
+        async with self._learning_jobs() as queue:
+            found |= await queue.apps(user) if queue else set()
+        return sorted(found)
+
+    async def erase(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
+        """Erase a user from an app, or from all; how much of what was deleted, by app.
+
+        Raises SessionBusyError while a turn of the user runs for too long, or StoreError.
+        """
+        apps = [app] if app else sorted({self._app, *await self.apps(user)})
+        erased = {name: await self.erase_from(Tenant(name, user)) for name in apps}
+        return {name: counts for name, counts in erased.items() if app or any(counts.values())}
+
+    async def erase_from(self, tenant: Tenant) -> dict[str, int]:
+        """Erase a user from one app: rows in one transaction, then files; how much of what.
+
+        The sessions are held, so no turn runs that could write what it has read. Done again, it
+        deletes files that could not be deleted. Raises SessionBusyError or StoreError.
+        """
+        erased: Counter[str] = Counter()
+        deadline = asyncio.get_running_loop().time() + self._container.settings.limits.turn_wait_s
+        for _ in range(_ROUNDS):
+            *many, names = _batches(await self._known(tenant))
+            for some in many:
+                async with self._held(some, deadline):
+                    erased.update(await self._dropped(some))
+                    erased.update(await self._container.erasure.delete_sessions(some))
+            async with self._held(names, deadline):
+                erased.update(await self._erase_jobs(tenant))
+                erased.update(await self._dropped(names))
+                held = [key.session for key in names]
+                counts = await self._container.erasure.erase(tenant, held=held)
+                if counts is not None:
+                    await erase_shared(self._sessions, tenant)
+                    erased.update(counts)
+                    return dict(erased)
+        raise SessionBusyError(
+            f"user '{tenant.user}' is not erased yet: new sessions of theirs began all the while; "
+            "erase again"
+        )
+
+    async def export(self, user: str, *, app: str | None = None) -> AsyncIterator[Record]:
+        """All that is held about a user in an app, or in all, one after the other.
+
+        Each app begins with a record `user`; the last record of all is `end`. Raises StoreError.
+        """
+        for name in [app] if app else await self.apps(user) or [self._app]:
+            async for record in export_user(self._container, self._sessions, Tenant(name, user)):
+                if record["kind"] != "end":
+                    yield record
+        yield {"kind": "end"}
+
+    def export_from(self, tenant: Tenant) -> AsyncIterator[Record]:
+        """All that one app holds about a user, record by record, each with its `kind`."""
+        return export_user(self._container, self._sessions, tenant)
+
+    async def _known(self, tenant: Tenant) -> list[SessionKey]:
+        """The user's sessions, by whichever store knows of one."""
+        known = set(await self._container.erasure.sessions(tenant))
+        if not self._is_beside:
+            found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
+            known |= {session.id for session in found.sessions}
+        return [SessionKey(*tenant, name) for name in sorted(known)]
+
+    @asynccontextmanager
+    async def _held(self, keys: Sequence[SessionKey], deadline: float) -> AsyncIterator[None]:
+        """Hold sessions, once the turns that run in them are over."""
+        async with AsyncExitStack() as held:
+            for key in keys:
+                left_s = max(0.0, deadline - asyncio.get_running_loop().time())
+                try:
+                    hold = self._container.lock.hold(key, wait_s=left_s)
+                    await held.enter_async_context(hold)
+                except SessionBusyError as error:
+                    raise SessionBusyError(
+                        f"user '{key.user}' is not erased yet: a turn of session '{key.session}' "
+                        f"still runs after {self._container.settings.limits.turn_wait_s:g} s; "
+                        "erase again once the turn is over"
+                    ) from error
+            yield
+
+    async def _dropped(self, keys: Sequence[SessionKey]) -> dict[str, int]:
+        """Delete sessions of a service that keeps them elsewhere."""
+        if self._is_beside:
+            return {}
+        return {"sessions": sum([await drop_session(self._sessions, key) for key in keys])}
+
+    async def _erase_jobs(self, tenant: Tenant) -> dict[str, int]:
+        """Drop what is still to be learned; a lesson on its way finds its turn gone."""
+        async with self._learning_jobs() as jobs:
+            return {"jobs": await jobs.erase(tenant) if jobs else 0}
+
+    @property
+    def _is_beside(self) -> bool:
+        return is_beside(self._sessions, self._container.database)
+
+    def _learning_jobs(self) -> AbstractAsyncContextManager[LearningQueue | None]:
+        """The jobs of background learning, also those of a time when it was on."""
+        return kept_jobs(self._container.settings, self._container.learning)
+
+
+def total(erased: dict[str, dict[str, int]]) -> dict[str, int]:
+    """How much of what was deleted, of all apps together."""
+    names = dict.fromkeys(name for counts in erased.values() for name in counts)
+    return {name: sum(counts.get(name, 0) for counts in erased.values()) for name in names}
+
+
+def _batches(keys: Sequence[SessionKey]) -> list[list[SessionKey]]:
+    """Keys by the batch; one that is empty where there are none."""
+    return [list(keys[at : at + _HELD]) for at in range(0, max(len(keys), 1), _HELD)]

@@ -1,0 +1,59 @@
+"""Wiring: from settings to everything a process needs. Called once, by apps, main and cli."""
+
+from functools import lru_cache
+
+from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.clock import Clock
+from acc_ace.config import Settings, settings
+from acc_ace.container import Container
+from acc_ace.learning.create_learning_queue import open_learning_queue
+from acc_ace.models.embedder_factory import build_embedder
+from acc_ace.models.factory import register_models
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.system_clock import SystemClock
+
+
+def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
+    """Open the stores of `chosen` and make our model names known to ADK.
+
+    Raises StoreError when the data directory cannot be used, ConfigError when something that the
+    settings ask for is not installed.
+    """
+    register_models()
+    time = clock or SystemClock()
+    embedder = build_embedder(chosen)
+    files = open_artifacts(chosen)
+    stores = open_stores(chosen, time, embedder, files=files)
+    learning = open_learning_queue(chosen) if chosen.learning == "background" else None
+
+    async def close() -> None:
+        if learning is not None:
+            await learning.close()
+        await stores.close()
+        if embedder is not None:
+            await embedder.close()
+
+    return Container(
+        settings=chosen,
+        clock=time,
+        artifacts=stores.artifacts,
+        evidence=stores.evidence,
+        journal=stores.journal,
+        playbooks=stores.playbooks,
+        lock=stores.lock,
+        directory=stores.directory,
+        tool_starts=stores.tool_starts,
+        database=stores.database,
+        unit_of_work=stores.unit_of_work,
+        erasure=stores.erasure,
+        files=files,
+        close=close,
+        learning=learning,
+        embedder=embedder,
+    )
+
+
+@lru_cache(maxsize=1)
+def process_container() -> Container:
+    """The container of this process, from its settings; shared by the apps and the server."""
+    return build_container(settings())

@@ -1,0 +1,256 @@
+"""`acc-ace`: the commands and their options."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acc_ace.cli import jobs_commands
+from acc_ace.cli.failure import exit_code, told
+from acc_ace.cli.playbook.commands import playbook
+from acc_ace.cli.streams import use_utf8
+from acc_ace.errors import AccAceError
+
+app = typer.Typer(
+    name="acc-ace",
+    help="Agents with bounded memory and a self-improving playbook.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # Plain help takes half the time to start.
+)
+memory = typer.Typer(help="Manage what is stored about a user.", no_args_is_help=True)
+app.add_typer(playbook, name="playbook")
+app.add_typer(memory, name="memory")
+bench = typer.Typer(help="Run benchmarks on your own data.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+app.add_typer(jobs_commands.app, name="jobs")
+
+_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+
+
+def main() -> None:
+    """Run a command. Exit codes: 0 ok, 1 a model failed or doctor has findings, 2 bad input."""
+    use_utf8()
+    try:
+        app()
+    except AccAceError as error:
+        print(told(error), file=sys.stderr)
+        sys.exit(exit_code(error))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"acc-ace {version('acc-ace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Handle the options before the command."""
+
+
+@app.command()
+def chat(
+    *,
+    session: Annotated[
+        str | None, typer.Option(help="Session to resume or start (default: a new id).")
+    ] = None,
+    user: Annotated[str, typer.Option(help="User whose memory to use.")] = "user",
+    script: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-",
+            help="Play inputs from a text file (one per line, # for comments), YAML, or - (stdin).",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per turn on stdout.")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option(help="In a script, continue after a failed turn.")
+    ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory strategy: acc (default), replay, window, summary or retrieval."),
+    ] = None,
+) -> None:
+    """Chat with the agent. Type /help for commands."""
+    from acc_ace.cli.chat_command import ChatOptions  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
+
+    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going, memory)))
+
+
+@app.command()
+def serve() -> None:
+    """Serve the web UI and the HTTP API, as `python main.py` does."""
+    from acc_ace.server.main import main as run  # noqa: PLC0415 — keeps --help quick
+
+    raise typer.Exit(run())
+
+
+@app.command()
+def doctor(
+    as_json: _Json = False,
+    online: Annotated[bool, typer.Option(help="Also send a test request to Gemini.")] = False,
+) -> None:
+    """Check settings, keys, database and models, and say how to fix each finding."""
+    from acc_ace.cli.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick
+
+    raise typer.Exit(run_doctor(as_json=as_json, online=online))
+
+
+@bench.command("recall")
+def bench_recall(
+    data: Annotated[Path, typer.Option(metavar="FILE", help="LoCoMo or JSQuAD data, as JSON.")],
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Maximum questions per dialogue.")
+    ] = None,
+    embed: Annotated[bool, typer.Option("--embed", help="Also measure semantic search.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Compare evidence recall with ADK's two memory services."""
+    from acc_ace.cli.recall_bench import run_recall  # noqa: PLC0415 — keeps --help quick
+
+    run_recall(data, limit=limit, as_json=as_json, embed=embed)
+
+
+_Whose = Annotated[str, typer.Option("--user", help="User whose memory to use.")]
+_App = Annotated[
+    str | None,
+    typer.Option("--app", help="Limit to one app (default: all)."),
+]
+
+
+@memory.command("import")
+def memory_import(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Text, Markdown or JSONL files, or folders."),
+    ],
+    *,
+    user: _Whose = "user",
+    form: Annotated[
+        str | None, typer.Option("--format", help="text or jsonl (default: by file suffix).")
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option(help="Encoding of files without a byte order mark, e.g. cp932.")
+    ] = "utf-8",
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Replace undecodable bytes with U+FFFD.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Import documents into a user's memory. Re-importing is idempotent."""
+    from acc_ace.cli.documents import checked_form, import_files  # noqa: PLC0415 — keeps --help quick
+
+    import_files(
+        paths,
+        user=user,
+        form=checked_form(form),
+        encoding=encoding,
+        lenient=lenient,
+        as_json=as_json,
+    )
+
+
+@memory.command("list")
+def memory_list(user: _Whose = "user", as_json: _Json = False) -> None:
+    """List the documents in a user's memory."""
+    from acc_ace.cli.documents import list_stored  # noqa: PLC0415 — keeps --help quick
+
+    list_stored(user=user, as_json=as_json)
+
+
+@memory.command("show")
+def memory_show(
+    name: Annotated[str, typer.Argument(help="Document name or artifact id.")],
+    user: _Whose = "user",
+    as_json: _Json = False,
+) -> None:
+    """Show a stored document, chunk by chunk, or one artifact."""
+    from acc_ace.cli.documents import show_stored  # noqa: PLC0415 — keeps --help quick
+
+    show_stored(name, user=user, as_json=as_json)
+
+
+@memory.command("remove")
+def memory_remove(
+    name: Annotated[str, typer.Argument(help="Document name, as shown by `list`.")],
+    user: _Whose = "user",
+    as_json: _Json = False,
+) -> None:
+    """Delete a document from a user's memory."""
+    from acc_ace.cli.documents import remove_stored  # noqa: PLC0415 — keeps --help quick
+
+    remove_stored(name, user=user, as_json=as_json)
+
+
+@app.command()
+def learn(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="JSON Lines with question or context, and target."),
+    ],
+    *,
+    epochs: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of passes over the data.")
+    ] = 1,
+    heldout: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Fraction of samples held out for scoring.")
+    ] = 0.2,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed for the split and sample order.")
+    ] = 0,
+    feedback: Annotated[
+        str,
+        typer.Option(
+            help="What the Reflector sees: truth (the target), reward (the score) or none."
+        ),
+    ] = "truth",
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Start over.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Learn from a data set. Held-out scores decide which version becomes current."""
+    from acc_ace.cli.learn import LearnOptions, checked_feedback, run_learn  # noqa: PLC0415 — quick --help
+
+    mode = checked_feedback(feedback)
+    options = LearnOptions(epochs, heldout, seed, mode, limit, resume, restart, as_json)
+    raise typer.Exit(run_learn(data, options))
+
+
+@memory.command("erase")
+def memory_erase(
+    user: Annotated[str, typer.Option(help="User whose data to delete.")],
+    app_name: _App = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Delete everything stored about a user: sessions, states, artifacts, files."""
+    from acc_ace.cli.user_commands import erase_user  # noqa: PLC0415 — keeps --help quick
+
+    erase_user(user, app=app_name, yes=yes, as_json=as_json)
+
+
+@memory.command("export")
+def memory_export(
+    user: Annotated[str, typer.Option(help="User whose data to export.")],
+    app_name: _App = None,
+    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
+) -> None:
+    """Export everything stored about a user as JSON Lines; the last record is `end`."""
+    from acc_ace.cli.user_commands import export_user  # noqa: PLC0415 — keeps --help quick
+
+    export_user(user, out, app=app_name)

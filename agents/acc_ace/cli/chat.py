@@ -1,0 +1,156 @@
+"""`acc-ace chat`: a conversation at the prompt, or played from a script."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from acc_ace.cli.ctrl_c import CtrlC
+from acc_ace.cli.failure import ExitCode, exit_code
+from acc_ace.cli.screen import Screen
+from acc_ace.cli.script import Script
+from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_command
+from acc_ace.cli.turn_api import TurnApi
+from acc_ace.errors import AccAceError, InputError
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.tenancy import SessionKey
+
+
+class Chat:
+    """One session on one screen."""
+
+    def __init__(
+        self,
+        turns: TurnApi,
+        key: SessionKey,
+        screen: Screen,
+        *,
+        memory: MemoryName | None = None,
+    ) -> None:
+        """`memory` is the strategy of every turn, that of the settings by default."""
+        self._turns = turns
+        self._memory = memory
+        self._key = key
+        self._screen = screen
+
+    async def say(
+        self, line: str, authority: Authority = Authority.USER, *, idempotency_key: str = ""
+    ) -> bool:
+        """Run a line, a turn or a slash command; False when it asks to leave.
+
+        Raises AccAceError, which has been shown, when it failed.
+        """
+        spoken = parse_command(line)
+        if spoken is None:
+            await self._turn(plain_text(line), authority, idempotency_key)
+            return True
+        try:
+            return await run_command(spoken, Place(self._turns, self._key, self._screen))
+        except AccAceError as error:
+            self._screen.failed(error, turn=None, text=line)
+            raise
+
+    async def remember(self, documents: Sequence[Artifact]) -> None:
+        """Put documents into external memory."""
+        if documents:
+            await self._turns.remember(self._key.tenant, documents)
+
+    async def completed(self) -> int:
+        """Turns that the session has completed, undone ones not counted."""
+        state = await self._turns.state(self._key)
+        return state.turn if state else 0
+
+    def tell_undoing(self) -> None:
+        """Tell whoever presses Ctrl-C again that the first one was taken."""
+        self._screen.notice("already cancelling; the prompt returns when the turn has been settled")
+
+    async def _turn(self, text: str, authority: Authority, idempotency_key: str) -> None:
+        self._screen.begin(text)
+        try:
+            await self._follow(text, authority, idempotency_key)
+        except AccAceError as error:
+            self._screen.failed(error, turn=await self._next_turn(), text=text)
+            raise
+        finally:
+            self._screen.end()
+
+    async def _follow(self, text: str, authority: Authority, idempotency_key: str) -> None:
+        events = self._turns.stream(
+            self._key,
+            text,
+            authority=authority,
+            memory=self._memory,
+            idempotency_key=idempotency_key,
+        )
+        try:
+            async for event in events:
+                self._screen.event(event)
+        finally:
+            # When the screen broke (a closed pipe), the turn must end before the loop does.
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+
+    async def _next_turn(self) -> int:
+        """The number that the failed turn would have had; 0 when the store cannot tell."""
+        try:
+            return await self.completed() + 1
+        except AccAceError:
+            return 0
+
+
+def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool) -> ExitCode:
+    """Play a script; the exit code of its first error. Stops there unless `keep_going`.
+
+    Raises InputError for a script without inputs or, from standard input, one that breaks off.
+    """
+    code, played = ExitCode.OK, 0
+    for turn in script.turns:
+        played += 1
+        try:
+            # A Ctrl-C between two turns ends the script as well.
+            with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+                said = chat.say(turn.input, turn.authority, idempotency_key=turn.id)
+                if not ctrl_c.run(said):
+                    break
+        except AccAceError as error:
+            code = code or exit_code(error)
+            if not keep_going:
+                break
+    if not played:
+        raise InputError("the script has no inputs; write one input per line")
+    return code
+
+
+def converse(
+    chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
+) -> ExitCode:
+    """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
+    with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+        while (line := ctrl_c.read(read_line)) is not None:
+            text = line.strip()
+            if not text:
+                continue
+            try:
+                if not ctrl_c.run(_say_or_cancel(chat, text, screen)):
+                    break
+            except KeyboardInterrupt:
+                continue  # The turn was cancelled, and said so.
+            except AccAceError:
+                continue  # Shown by the chat; the prompt comes back.
+    return ExitCode.OK
+
+
+async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
+    """Run a line; when it is cancelled, tell what is left of it."""
+    before = None
+    try:
+        before = await chat.completed()
+        return await chat.say(text)
+    except asyncio.CancelledError:
+        committed = before is not None and await chat.completed() != before
+        screen.notice(
+            "cancelled after the answer was committed; use /undo to undo the turn"
+            if committed
+            else "cancelled; the turn was undone"
+        )
+        raise

@@ -1,0 +1,186 @@
+"""Put a chat together from the command line: screen, session, script or prompt."""
+
+import asyncio
+import hashlib
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from acc_ace.cli.banner import DEFAULT_USER, banner
+from acc_ace.cli.chat import Chat, converse, play
+from acc_ace.cli.checks.configuration import check_files_dir, check_names
+from acc_ace.cli.checks.finding import Finding, Status
+from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.line_prompt import line_history, read_line
+from acc_ace.cli.output import stderr_console, stdout_console
+from acc_ace.cli.screen import JsonScreen, Screen
+from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
+from acc_ace.cli.terminal import TerminalScreen
+from acc_ace.clock import Clock
+from acc_ace.config import Settings, load_settings, names_set
+from acc_ace.errors import InputError
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.memory_name import MEMORIES, MemoryName
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.storage.prompt_history import TERMINAL_APP, history_path
+
+if TYPE_CHECKING:
+    from acc_ace.cli.runtime import Opened
+
+APP_NAME = TERMINAL_APP
+_FINISH_S = 5.0
+"""Time at the end of a chat to learn from its last turns; what is left is learned later."""
+
+MAX_NAME = 128
+"""Characters of a user or session id."""
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    """The options of `acc-ace chat`."""
+
+    session: str | None = None
+    user: str = DEFAULT_USER
+    script: str | None = None
+    as_json: bool = False
+    keep_going: bool = False
+    memory: str | None = None
+
+
+def chat(
+    options: ChatOptions, *, new_id: Callable[[], str] = lambda: f"s-{secrets.token_hex(4)}"
+) -> ExitCode:
+    """Run the chat. Raises AccAceError before the first turn; later ones are shown."""
+    source = options.script or (None if sys.stdin.isatty() else STDIN)
+    script = load_script(source, stdin=sys.stdin) if source else None
+    user = checked_name(options.user, "--user")
+    session = checked_name(new_id() if options.session is None else options.session, "--session")
+    key = SessionKey(APP_NAME, user, session)
+    memory = None if options.memory is None else memory_name(options.memory)
+    settings = load_settings()
+    _tell_problems((*check_names(names_set()), check_files_dir(settings)))
+    with asyncio.Runner() as runner, _started(settings, runner) as app:
+        _tell_problems(_of_models(settings))
+        app.turns.start_learning()
+        # With --json, stdout belongs to the program that reads it.
+        people = stderr_console() if options.as_json else stdout_console()
+        screen = _screen(options, people, scripted=script is not None)
+        talk = Chat(app.turns, key, screen, memory=memory)
+        turns = runner.run(talk.completed())
+        if not turns and "/" in session:
+            # One that has turns already can be gone on with.
+            raise InputError("a new session id must not contain '/': it could not be used in a URL")
+        for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
+            people.print(line, style="dim", soft_wrap=True)
+        if script is None:
+            return _at_prompt(talk, runner, screen, people, _history_file(settings, user))
+        runner.run(talk.remember(documents(script.documents, key, app.clock)))
+        return _played(talk, script, runner, screen, keep_going=options.keep_going)
+
+
+def checked_name(name: str, option: str) -> str:
+    """A user or session id that can be stored and printed; raises InputError."""
+    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        raise InputError(f"{option} must be 1 to {MAX_NAME} printable characters; got {name!r:.40}")
+    return name
+
+
+def memory_name(text: str) -> MemoryName:
+    """The memory strategy of that name; raises InputError for a text that is none."""
+    for name in MEMORIES:
+        if text == name:
+            return name
+    raise InputError(f"--memory must be one of {', '.join(MEMORIES)}; got {text!r:.40}")
+
+
+def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) -> list[Artifact]:
+    """Artifacts of a script's documents; one without an id is named after its content."""
+    return [
+        Artifact(
+            artifact_id=item.id or f"doc-{hashlib.sha256(item.content.encode()).hexdigest()[:12]}",
+            content=item.content,
+            source=item.source,
+            created_at=clock.now(),
+            tenant=key.tenant,
+        )
+        for item in items
+    ]
+
+
+@contextmanager
+def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
+    with stderr_console().status("starting…"):
+        # Imported here, because ADK takes seconds: bad arguments are told before, and a person
+        # sees that something happens.
+        from acc_ace.cli.runtime import open_app  # noqa: PLC0415 — see above
+
+        app = open_app(settings)
+    try:
+        yield app
+    finally:
+        try:
+            _tell_left(runner.run(app.turns.stop_learning(finish_s=_FINISH_S)))
+        finally:
+            runner.run(app.turns.close())
+
+
+def _of_models(settings: Settings) -> Iterable[Finding]:
+    # Imported here, because it takes seconds; ADK has been by now.
+    from acc_ace.cli.checks.model_checks import check_models  # noqa: PLC0415 — see above
+
+    return check_models(settings)
+
+
+def _tell_problems(findings: Iterable[Finding]) -> None:
+    """Name settings that do not work as they are; `acc-ace doctor` finds more."""
+    for finding in findings:
+        if finding.status is Status.PROBLEM:
+            told = f"! {finding.detail}; {finding.fix}"
+            stderr_console().print(told, style="yellow", soft_wrap=True)
+
+
+def _tell_left(jobs: int) -> None:
+    """Say what is still to be learned; on stderr, since stdout may belong to a program."""
+    if jobs:
+        what = "some learning jobs" if jobs < 0 else f"{jobs} learning jobs"
+        stderr_console().print(
+            f"{what} unfinished; they resume at the next start (acc-ace jobs list)",
+            style="dim",
+            soft_wrap=True,
+        )
+
+
+def _screen(options: ChatOptions, people: Console, *, scripted: bool) -> Screen:
+    if options.as_json:
+        return JsonScreen(sys.stdout, people)
+    return TerminalScreen(people, repeat_inputs=scripted)
+
+
+def _played(
+    talk: Chat, script: Script, runner: asyncio.Runner, screen: Screen, *, keep_going: bool
+) -> ExitCode:
+    try:
+        return play(talk, script, runner, keep_going=keep_going)
+    except KeyboardInterrupt:
+        screen.notice("interrupted; the running turn was cancelled")
+        return ExitCode.INTERRUPTED
+
+
+def _at_prompt(
+    talk: Chat, runner: asyncio.Runner, screen: Screen, people: Console, history: Path | None
+) -> ExitCode:
+    read = partial(read_line, prompt_on=sys.stderr if people.stderr else sys.stdout)
+    with line_history(history) if history else nullcontext():
+        return converse(talk, read, runner, screen)
+
+
+def _history_file(settings: Settings, user: str) -> Path | None:
+    """Where the lines of a user are kept; nowhere when memory is not kept either."""
+    return None if settings.store == "memory" else history_path(settings.data_dir, user)

@@ -1,0 +1,49 @@
+"""Python, ADK and SQLite as they are installed."""
+
+import sqlite3
+import sys
+from contextlib import closing
+from importlib.metadata import PackageNotFoundError, version
+
+from acc_ace.cli.checks.finding import Finding, ok, problem
+
+PYTHON = (3, 11)
+"""The oldest Python that works."""
+
+ADK_SERIES = "2.13."
+"""ADK releases that this version was tested with; a test compares it with pyproject.toml."""
+
+
+def check_python(running: tuple[int, int] = (sys.version_info[0], sys.version_info[1])) -> Finding:
+    """Whether this Python is new enough."""
+    shown = f"Python {running[0]}.{running[1]}"
+    if running >= PYTHON:
+        return ok("python", shown)
+    return problem("python", f"{shown} is too old", "install Python 3.11 or newer")
+
+
+def check_adk(installed: str | None = None) -> Finding:
+    """Whether the installed ADK is of the series that was tested."""
+    try:
+        found = installed or version("google-adk")
+    except PackageNotFoundError:
+        return problem("adk", "google-adk is not installed", _INSTALL)
+    if found.startswith(ADK_SERIES):
+        return ok("adk", f"google-adk {found}")
+    return problem(
+        "adk", f"google-adk {found} is not in the supported series {ADK_SERIES}x", _INSTALL
+    )
+
+
+def check_sqlite() -> Finding:
+    """Whether this SQLite has full-text search."""
+    shown = f"SQLite {sqlite3.sqlite_version}"
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+    except sqlite3.OperationalError:
+        return problem("sqlite", f"{shown} has no FTS5", "use a Python built with FTS5")
+    return ok("sqlite", f"{shown} with FTS5")
+
+
+_INSTALL = "pip install --require-hashes -r requirements.lock (make run does it)"

@@ -1,0 +1,119 @@
+"""Models and keys. A key is present or absent; it is never printed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from google import genai
+from google.genai import types
+
+from acc_ace.cli.checks.finding import Finding, note, ok, problem
+from acc_ace.cli.checks.storage import why_unseen
+from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
+from acc_ace.errors import ConfigError
+from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
+from acc_ace.models.factory import Kind, describe, kind_of
+from acc_ace.text.redaction import redact
+
+_LLAMA_CPP = "llama-cpp/"
+_ANSWER_MS = 10_000
+"""Time in milliseconds that a reachable Gemini has to answer."""
+
+
+def check_keys(settings: Settings) -> Iterator[Finding]:
+    """Which credentials are set."""
+    google = google_credentials()
+    if google is None:
+        yield note(
+            "google_key",
+            f"absent: agents whose model is 'auto' use {EMBEDDED_MODEL}, which is not an LLM",
+            "set GOOGLE_API_KEY to use Gemini",
+        )
+    else:
+        yield ok("google_key", f"present ({google})")
+    present = settings.openai_api_key is not None
+    yield ok("openai_key", "present" if present else "absent (needed by some 'openai/…' endpoints)")
+
+
+def check_models(settings: Settings) -> Iterator[Finding]:
+    """Whether each agent's model, and its fallback, is known and can be used."""
+    for role in ROLES:
+        yield _check_model(role, settings)
+        fallback = settings.agent(role).fallback
+        if fallback:
+            yield _check_name(f"{role} fallback", f"ACC_ACE_{role.upper()}__FALLBACK", fallback)
+
+
+def check_embedder(settings: Settings) -> Finding:
+    """Whether the embedder is known and can be used; nothing is loaded or reached."""
+    name = settings.embedder.model
+    if not name:
+        return ok("embedder", "none: recall is lexical only")
+    try:
+        build_embedder(settings)
+    except ConfigError as error:
+        return problem("embedder", str(error), "fix it, or unset ACC_ACE_EMBEDDER__MODEL")
+    url = settings.embedder.base_url or settings.openai_base_url
+    where = {
+        "local": "runs in this process",
+        "gemini": "through google-genai",
+        "openai-compatible": f"at {redact(url)}",
+    }
+    return ok("embedder", f"{name} ({where[kind_of_embedder(name)]})")
+
+
+def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
+    """Ask Gemini about each of its models in use; needs the network."""
+    names = dict.fromkeys(settings.model_name(role) for role in ROLES)
+    gemini = [name for name in names if _kind(name) == "gemini"]
+    if not gemini:
+        yield note("gemini", "no agent uses it")
+    for name in gemini:
+        yield _ask(name)
+
+
+def _check_model(role: Role, settings: Settings) -> Finding:
+    setting = f"ACC_ACE_{role.upper()}__MODEL"
+    name = settings.model_name(role)
+    found = _check_name(role, setting, name)
+    return found if found.fix else ok(role, f"{name} ({describe(role, settings).note})")
+
+
+def _check_name(check: str, setting: str, name: str) -> Finding:
+    try:
+        kind = kind_of(name)
+    except ConfigError as error:
+        return problem(check, str(error), f"change {setting}")
+    if kind == "gemini" and google_credentials() is None:
+        return problem(
+            check,
+            f"{name} needs Google credentials; none are set",
+            f"set GOOGLE_API_KEY, or {setting}={EMBEDDED_MODEL}",
+        )
+    weights = Path(name.removeprefix(_LLAMA_CPP))
+    if kind == "llama-cpp" and (unseen := why_unseen(weights)) is not None:
+        return problem(check, f"{weights} cannot be accessed: {unseen}", f"fix {setting}")
+    if kind == "llama-cpp" and not weights.is_file():
+        return problem(check, f"{weights} does not exist", f"put the file there, or fix {setting}")
+    return ok(check, name)
+
+
+def _kind(name: str) -> Kind | None:
+    try:
+        return kind_of(name)
+    except ConfigError:
+        return None  # check_models tells it.
+
+
+def _ask(name: str) -> Finding:
+    try:
+        client = genai.Client(http_options=types.HttpOptions(timeout=_ANSWER_MS))
+        client.models.get(model=name)
+    except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
+        # The kind of error only: some messages repeat the request, which holds the key.
+        told = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()
+        return problem(
+            "gemini",
+            f"{name} does not respond: {told}",
+            "check the key, the model's name and the network (proxy, firewall)",
+        )
+    return ok("gemini", f"{name} answers")

@@ -1,0 +1,156 @@
+"""The data directory, the disk and the databases. Nothing is changed, and nothing is left."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from acc_ace.cli.checks.finding import Finding, note, ok, problem
+from acc_ace.config import Settings
+from acc_ace.errors import ConfigError, StoreError
+from acc_ace.storage.sql_schema import check_version
+from acc_ace.storage.sqlite.database import DATABASE_FILE
+from acc_ace.storage.sqlite.error_messages import store_error
+
+ENOUGH_BYTES = 200 * 1024 * 1024
+"""Free disk space below which doctor complains."""
+
+_WAIT_S = 2.0
+"""Time to wait for a database that another process has locked."""
+
+
+def check_data_dir(settings: Settings) -> Finding:
+    """Whether the data directory can be written, or created."""
+    if settings.store == "memory":
+        return note(
+            "data_dir",
+            "nothing is saved: ACC_ACE_STORE=memory",
+            "set ACC_ACE_STORE=sqlite to save memory",
+        )
+    if settings.store == "postgres":
+        return ok("data_dir", "not used: ACC_ACE_STORE=postgres")
+    return _check_folder(settings.data_dir.absolute())
+
+
+def _check_folder(path: Path) -> Finding:
+    if (unseen := why_unseen(path)) is not None:
+        detail = f"{path} cannot be accessed: {unseen}"
+        return problem("data_dir", detail, "grant this user access, or change ACC_ACE_DATA_DIR")
+    nearest = _nearest(path)
+    fix = "make it writable for this user, or change ACC_ACE_DATA_DIR"
+    if not nearest.is_dir():
+        return problem("data_dir", f"{nearest} is not a folder", "change ACC_ACE_DATA_DIR")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return problem("data_dir", f"{nearest} is not writable", fix)
+    if nearest == path:
+        return ok("data_dir", str(path))
+    if (reason := _why_not_made(nearest)) is not None:
+        detail = f"cannot create a folder in {nearest}: {reason}"
+        return problem("data_dir", detail, "change ACC_ACE_DATA_DIR")
+    return ok("data_dir", f"{path}, created at the first turn")
+
+
+def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
+    """Whether there is space left where data goes."""
+    free = shutil.disk_usage(_nearest(settings.data_dir.absolute())).free
+    shown = f"{free / 1024**2:,.0f} MiB free"
+    if free >= enough:
+        return ok("disk", shown)
+    return problem(
+        "disk",
+        f"only {shown}",
+        f"free {enough / 1024**2:,.0f} MiB, or move ACC_ACE_DATA_DIR to another disk",
+    )
+
+
+def check_databases(settings: Settings) -> Iterator[Finding]:
+    """Whether the databases open and are whole."""
+    if settings.store == "memory":
+        return
+    if settings.store == "postgres":
+        yield _check_postgres(settings)
+        return
+    seen = why_unseen(settings.data_dir) is None and settings.data_dir.is_dir()
+    paths = sorted(settings.data_dir.glob("*.db")) if seen else []
+    if not paths:
+        yield ok("database", "not created yet")
+    for path in paths:
+        yield _check_database(path)
+
+
+def _check_postgres(settings: Settings) -> Finding:
+    """Whether the server answers and its schema is ours; an empty database gets the schema."""
+    # The driver is an optional extra.
+    try:
+        from acc_ace.storage.create_postgres import open_database  # noqa: PLC0415
+
+        database = open_database(settings.model_copy(update={"database_wait_s": 0.0}))
+        asyncio.run(_ask(database.check, database.close))
+    except ConfigError as error:
+        return problem("database", str(error), "fix the setting, or set ACC_ACE_STORE=sqlite")
+    except StoreError as error:
+        return _complaint(error)
+    return ok("database", f"{database.server} answers")
+
+
+async def _ask(*questions: Callable[[], Awaitable[None]]) -> None:
+    for question in questions:
+        await question()
+
+
+def _check_database(path: Path) -> Finding:
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            complaints = connection.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.Error as error:
+        return _complaint(store_error(error, path))
+    if path.name == DATABASE_FILE:
+        try:
+            check_version(version, f"database {path}", "ACC_ACE_DATA_DIR")
+        except StoreError as error:
+            return _complaint(error)
+    if complaints != [("ok",)]:
+        return problem("database", f"{path}: {complaints[0][0]}", _RESTORE)
+    return ok("database", f"{path.name} is intact, schema version {version}")
+
+
+def _complaint(error: StoreError) -> Finding:
+    """The store's own words: what is wrong, a semicolon, how to mend it."""
+    detail, _, fix = str(error).partition("; ")
+    return problem("database", detail, fix or _RESTORE)
+
+
+_RESTORE = "restore it from a backup, or move it away to start with an empty memory"
+
+
+def why_unseen(path: Path) -> str | None:
+    """Why it cannot be known whether the path exists; None when it can."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the nearest parent that exists."""
+    each = (path, *path.parents)
+    return next((one for one in each if why_unseen(one) is None and one.exists()), path)
+
+
+def _why_not_made(folder: Path) -> str | None:
+    """Why nothing can be made in the folder; /proc says of itself that it is writable."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".acc-ace-doctor-", dir=folder)).rmdir()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

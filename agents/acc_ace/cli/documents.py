@@ -1,0 +1,220 @@
+"""`acc-ace memory import | list | show | remove`: documents in a user's memory."""
+
+import asyncio
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.progress import Progress, TaskID
+
+from acc_ace.bootstrap import build_container
+from acc_ace.cli.chat_command import checked_name
+from acc_ace.cli.output import stderr_console, stdout_console
+from acc_ace.cli.printable import printable
+from acc_ace.cli.streams import json_line
+from acc_ace.config import load_settings
+from acc_ace.container import Container
+from acc_ace.errors import AccAceError, ConflictError, InputError, NotFoundError, SessionBusyError
+from acc_ace.memory.documents.document_catalog import list_documents, read_document, remove_document
+from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
+from acc_ace.memory.documents.document_import import import_document
+from acc_ace.pipeline import APP_NAME
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.document import DocumentForm, ImportedDocument
+from acc_ace.schemas.tenancy import Tenant
+
+_PAGE = 100
+
+
+def checked_form(form: str | None) -> DocumentForm | None:
+    """The form that --format names; raises InputError."""
+    try:
+        return DocumentForm(form) if form is not None else None
+    except ValueError as error:
+        raise InputError(f"--format is 'text' or 'jsonl', not '{printable(form or '')}'") from error
+
+
+def import_files(
+    paths: Sequence[Path],
+    *,
+    user: str,
+    form: DocumentForm | None,
+    encoding: str,
+    lenient: bool,
+    as_json: bool,
+) -> None:
+    """Import files and folders; one at fault does not keep the others out.
+
+    Raises InputError at the end when any was at fault, StoreError at once.
+    """
+    tenant = _tenant(user)
+    files = document_files(paths, form=form, encoding=encoding, lenient=lenient)
+    with _opened() as (runner, container):
+        try:
+            failed = runner.run(_import_all(container, tenant, files, as_json=as_json))
+        except KeyboardInterrupt:
+            stderr_console().print("stopped; run the same command again to resume")
+            raise
+    if failed:
+        raise InputError(f"{failed} documents could not be imported; see above")
+
+
+async def _import_all(
+    container: Container,
+    tenant: Tenant,
+    files: Iterator[DocumentFile | FolderAtFault],
+    *,
+    as_json: bool,
+) -> int:
+    """Import one after the other; how many failed."""
+    failed = 0
+    console = stderr_console()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        for file in files:
+            if isinstance(file, FolderAtFault):
+                failed += 1
+                _tell_failed(file.name, file.error, as_json=as_json)
+                continue
+            name = printable(file.name).replace("\n", " ")
+            task = progress.add_task(name, total=None)
+            try:
+                done = await import_document(container, tenant, file, told=_bar(progress, task))
+            except (InputError, ConflictError, SessionBusyError) as error:
+                failed += 1
+                _tell_failed(file.name, error, as_json=as_json)
+            else:
+                _tell_imported(done, as_json=as_json)
+            finally:
+                progress.remove_task(task)
+    return failed
+
+
+def list_stored(*, user: str, as_json: bool) -> None:
+    """Print the documents that a user's memory holds. Raises StoreError."""
+    with _opened() as (runner, container):
+        runner.run(_list(container, _tenant(user), as_json=as_json))
+
+
+async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
+    console, after, found = stdout_console(), None, False
+    while True:
+        page, after = await list_documents(container, tenant, limit=_PAGE, after=after)
+        for document in page:
+            found = True
+            if as_json:
+                print(json_line(document.model_dump(mode="json")))
+                continue
+            state = "" if document.complete else " · incomplete, import it again"
+            console.print(
+                f"{printable(document.name)} · {_counted(document.parts)} · "
+                f"{document.imported_at:%Y-%m-%d %H:%M} · sha256 {document.digest[:12]}{state}",
+                soft_wrap=True,
+            )
+        if after is None:
+            break
+    if not found and not as_json:
+        console.print("no documents; add some with `acc-ace memory import FILE`")
+
+
+def show_stored(name: str, *, user: str, as_json: bool) -> None:
+    """Print a document's parts, or the artifact of that id. Raises NotFoundError, StoreError."""
+    with _opened() as (runner, container), _told_where_to_look(user):
+        runner.run(_show(container, _tenant(user), name, as_json=as_json))
+
+
+async def _show(container: Container, tenant: Tenant, name: str, *, as_json: bool) -> None:
+    artifact = await container.artifacts.get(tenant, name)
+    if artifact is not None:
+        _print_part(artifact, as_json=as_json)
+        return
+    after = 0
+    while page := await read_document(container, tenant, name, limit=_PAGE, after_part=after):
+        for part in page:
+            _print_part(part, as_json=as_json)
+        after = page[-1].turn or after + len(page)
+
+
+def remove_stored(name: str, *, user: str, as_json: bool) -> None:
+    """Delete a document. Raises NotFoundError, SessionBusyError, StoreError."""
+    with _opened() as (runner, container), _told_where_to_look(user):
+        removed = runner.run(remove_document(container, _tenant(user), name))
+    if as_json:
+        print(json_line({"name": name, "removed": removed}))
+    else:
+        stdout_console().print(f"{printable(name)} · removed, {_counted(removed)}", soft_wrap=True)
+
+
+@contextmanager
+def _told_where_to_look(user: str) -> Iterator[None]:
+    """Let an unknown document's error name the command that lists this user's documents."""
+    try:
+        yield
+    except NotFoundError as error:
+        command = f"acc-ace memory list --user {shlex.quote(user)}"
+        raise NotFoundError(f"{error}; list them with `{command}`") from error
+
+
+def _bar(progress: Progress, task: TaskID) -> Callable[[int, int], None]:
+    def told(stored: int, parts: int) -> None:
+        progress.update(task, completed=stored, total=parts)
+
+    return told
+
+
+def _tell_imported(done: ImportedDocument, *, as_json: bool) -> None:
+    if as_json:
+        print(json_line({**done.model_dump(mode="json"), "status": _status(done)}))
+    else:
+        stdout_console().print(
+            f"{printable(done.name)} · {_counted(done.parts)} · {_status(done)}", soft_wrap=True
+        )
+
+
+def _status(done: ImportedDocument) -> str:
+    if done.removed:
+        return "replaced"
+    return "stored" if done.stored else "unchanged"
+
+
+def _tell_failed(name: str, error: AccAceError, *, as_json: bool) -> None:
+    if as_json:
+        print(
+            json_line({"name": name, "status": "failed", "code": error.code, "error": str(error)})
+        )
+    else:
+        stderr_console().print(f"failed ({error.code}): {printable(str(error))}", soft_wrap=True)
+
+
+def _print_part(part: Artifact, *, as_json: bool) -> None:
+    if as_json:
+        print(json_line(part.model_dump(mode="json")))
+        return
+    console = stdout_console()
+    console.print(
+        f"[{printable(part.artifact_id)}] {printable(part.source)}", style="dim", soft_wrap=True
+    )
+    console.print(f"{printable(part.content)}\n", soft_wrap=True)
+
+
+def _counted(parts: int) -> str:
+    return f"{parts} part" if parts == 1 else f"{parts} parts"
+
+
+def _tenant(user: str) -> Tenant:
+    return Tenant(APP_NAME, checked_name(user, "--user"))
+
+
+@contextmanager
+def _opened() -> Iterator[tuple[asyncio.Runner, Container]]:
+    """The stores of the settings, closed at the end."""
+    container = build_container(load_settings())
+    with asyncio.Runner() as runner:
+        try:
+            yield runner, container
+        finally:
+            runner.run(_close(container))
+
+
+async def _close(container: Container) -> None:
+    await container.close()

@@ -1,0 +1,156 @@
+"""`acc-ace jobs`: what background learning has done, has still to do, and could not do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from acc_ace.cli.chat_command import APP_NAME, checked_name
+from acc_ace.cli.memory_line import short_count
+from acc_ace.cli.output import stdout_console
+from acc_ace.cli.streams import json_line
+from acc_ace.config import load_settings
+from acc_ace.errors import InputError, NotFoundError
+from acc_ace.learning.create_learning_queue import kept_jobs
+from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.learning_job import JobState, QueuedLearning
+from acc_ace.schemas.tenancy import Tenant
+
+T = TypeVar("T")
+
+_ALL = 1_000
+_NONE: Sequence[QueuedLearning] = ()
+_ERROR_CHARACTERS = 80
+
+
+def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: bool) -> None:
+    """Print jobs, newest first. Raises InputError, ConfigError or StoreError."""
+    wanted = [_state(name) for name in states]
+    tenant = None if user is None else Tenant(APP_NAME, checked_name(user, "--user"))
+
+    async def ask(queue: LearningQueue) -> Sequence[QueuedLearning]:
+        return await queue.list(states=wanted, tenant=tenant, limit=limit)
+
+    jobs = _with_queue(ask, default=_NONE)
+    if as_json:
+        for job in jobs:
+            print(json_line(_value(job)))
+    elif not jobs:
+        stdout_console().print(_told_none(wanted, user))
+    else:
+        for job in jobs:
+            stdout_console().print(_line(job), soft_wrap=True)
+
+
+def show_job(job_id: str, *, as_json: bool) -> None:
+    """Print a job with its tries. Raises NotFoundError, ConfigError or StoreError."""
+    job = _with_queue(lambda queue: queue.get(job_id), missing=job_id)
+    if as_json:
+        print(json_line(_value(job)))
+    else:
+        stdout_console().print(_details(job))
+
+
+def retry_jobs(job_id: str | None, *, all_dead: bool, as_json: bool) -> None:
+    """Let a dead or shed job, or all dead ones, be done again.
+
+    Raises InputError, NotFoundError, ConfigError or StoreError.
+    """
+    if (job_id is None) is not all_dead:
+        raise InputError("give a job id or --all-dead")
+
+    async def again(queue: LearningQueue) -> Sequence[QueuedLearning]:
+        if job_id is not None:
+            return [await queue.retry(job_id)]
+        dead = await queue.list(states=[JobState.DEAD], limit=_ALL)
+        return [await queue.retry(job.id) for job in dead]
+
+    jobs = _with_queue(again, missing=job_id or "", default=None if job_id else _NONE)
+    if as_json:
+        for job in jobs:
+            print(json_line(_value(job)))
+        return
+    count = f"{len(jobs)} job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+    stdout_console().print(f"{count} will be retried by the next running server or chat")
+
+
+def drop_job(job_id: str) -> None:
+    """Forget a job. Raises NotFoundError, InputError, ConfigError or StoreError."""
+
+    async def forget(queue: LearningQueue) -> QueuedLearning:
+        job = await queue.get(job_id)
+        await queue.drop(job_id)
+        return job
+
+    done = _with_queue(forget, missing=job_id).state is JobState.DONE
+    told = "its lessons stay in the playbook" if done else "its turn will not be learned from"
+    stdout_console().print(f"job {job_id} was deleted; {told}", soft_wrap=True)
+
+
+def _with_queue(
+    ask: Callable[[LearningQueue], Awaitable[T]], *, missing: str = "", default: T | None = None
+) -> T:
+    """What `ask` gives; where no jobs were ever kept `default`, or NotFoundError."""
+
+    async def run() -> T:
+        async with kept_jobs(load_settings()) as queue:
+            if queue is not None:
+                return await ask(queue)
+        if default is None:
+            raise NotFoundError(f"no learning job '{missing}': no jobs have been stored here")
+        return default
+
+    return asyncio.run(run())
+
+
+def _state(name: str) -> JobState:
+    try:
+        return JobState(name.lower())
+    except ValueError:
+        allowed = ", ".join(JobState)
+        raise InputError(f"--state must be one of {allowed}; got {name!r:.40}") from None
+
+
+def _value(job: QueuedLearning) -> dict[str, object]:
+    return {**job.model_dump(mode="json"), "tokens": job.tokens}
+
+
+def _told_none(states: Sequence[JobState], user: str | None) -> str:
+    """That there is no job, and of which: there may be others."""
+    kinds = f" that are {' or '.join(states)}" if states else ""
+    return f"no learning jobs{f' of user {user}' if user is not None else ''}{kinds}"
+
+
+def _line(job: QueuedLearning) -> Text:
+    """A job in one line; its id comes first, to be copied."""
+    about = job.job
+    what = f"turn {about.turn} of {about.user}/{about.session}" if about else "cannot be read"
+    tries = f"{len(job.attempts)} tries" if len(job.attempts) != 1 else "1 try"
+    told = (job.error or job.outcome)[:_ERROR_CHARACTERS]
+    line = Text(job.id)
+    line.append(f"  {job.state.value:<8}", style="bold")
+    line.append(f"{what} · {tries}, {short_count(job.tokens)} tokens")
+    return line.append(f" · {told}" if told else "")
+
+
+def _details(job: QueuedLearning) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    about = job.job
+    rows = [("id", job.id), ("state", job.state.value), ("created", job.created_at.isoformat())]
+    if about is not None:
+        rows += [
+            ("learns from", f"{about.kind.value} {about.turn} of session {about.session}"),
+            ("user", about.user),
+            ("playbook then", f"version {about.base_version}"),
+        ]
+    rows += [("outcome", job.outcome or "-"), ("error", job.error or "-")]
+    rows += [
+        (f"try {number}", f"{made.at.isoformat()}, {made.tokens} tokens. {made.error}")
+        for number, made in enumerate(job.attempts, start=1)
+    ]
+    for name, value in rows:
+        table.add_row(Text(name, style="bold"), Text(value))
+    return Group(table)

@@ -1,0 +1,164 @@
+"""`acc-ace learn`: offline learning over a data set."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO, cast, get_args
+
+from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.bootstrap import build_container
+from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.streams import json_line
+from acc_ace.config import load_settings
+from acc_ace.container import Container
+from acc_ace.errors import InputError
+from acc_ace.lab.learning.dataset import read_samples
+from acc_ace.lab.learning.offline_run import begun, carry_on
+from acc_ace.pipeline import APP_NAME
+from acc_ace.schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
+
+
+@dataclass(frozen=True)
+class LearnOptions:
+    """What was asked for on the command line."""
+
+    epochs: int
+    heldout: float
+    seed: int
+    feedback: FeedbackMode
+    limit: int | None
+    resume: bool
+    restart: bool
+    as_json: bool
+
+
+def checked_feedback(name: str) -> FeedbackMode:
+    """The mode of that name; raises InputError for another."""
+    for mode in get_args(FeedbackMode):
+        if mode == name:
+            return cast(FeedbackMode, mode)
+    allowed = ", ".join(get_args(FeedbackMode))
+    raise InputError(f"--feedback must be one of {allowed}; got {name!r:.40}")
+
+
+def run_learn(data: Path, options: LearnOptions) -> ExitCode:
+    """Learn, and print what came of it.
+
+    Raises InputError for data or options that do not fit, ModelUnavailable when the model is
+    away for long, StoreError; a run that ends so can be resumed.
+    """
+    settings = load_settings()
+    samples = read_samples(data, limit=options.limit)
+    container = build_container(settings)
+    run = RunOptions(
+        epochs=options.epochs,
+        heldout=options.heldout,
+        seed=options.seed,
+        feedback=options.feedback,
+        app=APP_NAME,
+    )
+
+    async def learn() -> RunState:
+        try:
+            async with (
+                Classroom(container) as students,
+                begun(
+                    container, samples, run, resume=options.resume, restart=options.restart
+                ) as the_run,
+            ):
+                _tell_models(container, sys.stderr)
+                _tell_untold(samples, sys.stderr)
+                progress = Progress(sys.stderr)
+                return await carry_on(container, the_run, students, progress=progress.tell)
+        finally:
+            await container.close()
+
+    state = asyncio.run(learn())
+    if options.as_json:
+        print(json_line(state.model_dump(mode="json")))
+    else:
+        print(summary(state))
+    return ExitCode.FAILED if state.outcome == "conflict" else ExitCode.OK
+
+
+_TOLD_EVERY = 25
+"""Samples between two lines where they cannot be told in place."""
+
+
+class Progress:
+    """Tells how far a run has come: in place on a terminal, else every so many samples."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._live, self._said = out, out.isatty(), ""
+
+    def tell(self, state: RunState) -> None:
+        """One step further."""
+        line = position(state)
+        if line == self._said:
+            return
+        self._said = line
+        if self._live:
+            end = "\n" if state.position == 0 else ""
+            print(f"\r\033[K{line}", end=end, file=self._out, flush=True)
+        elif state.position % _TOLD_EVERY == 0:
+            print(line, file=self._out, flush=True)
+
+
+def position(state: RunState) -> str:
+    """One line: where the run is, and how it does."""
+    if state.position:
+        told = f"epoch {state.epoch + 1}/{state.options.epochs}"
+        told += f", sample {state.position}/{state.train}"
+    else:
+        told = f"{state.epoch} of {state.options.epochs} epochs done"
+    if state.scored:
+        told += f", training score {state.score_sum / state.scored:.3f}"
+    if state.scores:
+        told += f", held-out {state.scores[-1].score:.3f} after epoch {state.scores[-1].epoch}"
+    return f"{told}, {state.calls} model calls, {state.failures} failures"
+
+
+def summary(state: RunState) -> str:
+    """What came of a run, in a few lines."""
+    lines = [_score_line(score) for score in state.scores if score.samples]
+    lines.append(_OUTCOMES[state.outcome].format(state=state))
+    lines.append(
+        f"{state.calls} model calls, about {state.tokens:,} tokens, {state.failures} failures"
+        + (f"; the last one: {state.last_error}" if state.last_error else "")
+    )
+    return "\n".join(lines)
+
+
+_OUTCOMES = {
+    "": "The run is incomplete.",
+    "promoted": "Version {state.promoted_version} is now current: branch "
+    "{state.branch} scored better.",
+    "kept": "The playbook stays at version {state.base_version}: no learned version scored "
+    "better. The lessons are on branch {state.branch}.",
+    "undecided": "The playbook stays at version {state.base_version}: there is no held-out score "
+    "to decide by. The lessons are on branch {state.branch}.",
+    "conflict": "The playbook changed during the run, so nothing was promoted. The lessons are "
+    "on branch {state.branch}.",
+}
+
+
+def _score_line(score: HeldoutScore) -> str:
+    name = "before" if score.epoch == 0 else f"after epoch {score.epoch}"
+    unanswered = score.samples - score.answered
+    note = f", {unanswered} unanswered" if unanswered else ""
+    return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
+
+
+def _tell_untold(samples: Sequence[Sample], out: TextIO) -> None:
+    untold = sum(sample.target is None for sample in samples)
+    if untold:
+        told = "no 'target': they are used without a score or a correct answer"
+        print(f"{untold} of {len(samples)} samples have {told}", file=out, flush=True)
+
+
+def _tell_models(container: Container, out: TextIO) -> None:
+    settings = container.settings
+    told = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
+    print(told, file=out, flush=True)

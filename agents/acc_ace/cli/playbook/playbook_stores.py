@@ -1,0 +1,56 @@
+"""Open the stores of a playbook and do something with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from acc_ace.cli.banner import DEFAULT_USER
+from acc_ace.cli.chat_command import APP_NAME, checked_name
+from acc_ace.cli.playbook.playbook_target import Place
+from acc_ace.config import Settings, load_settings
+from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
+from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.system_clock import SystemClock
+
+T = TypeVar("T")
+
+
+def scope_of(place: Place, settings: Settings) -> PlaybookScope:
+    """The scope of a place. Raises InputError for names that are none."""
+    user = place.user
+    if user is None and settings.playbook_scope == "user":
+        user = DEFAULT_USER
+    branch = place.branch or ""
+    if branch == MAIN:
+        branch = ""
+    if branch:
+        check_branch_name(branch)
+    return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
+
+
+def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
+    """Do something with a playbook. Only the stores are opened, so it is quick.
+
+    Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
+    """
+    settings = load_settings()
+    scope = scope_of(place, settings)
+    clock = SystemClock()
+
+    async def run() -> T:
+        stores = open_stores(settings, clock)
+        governor = PlaybookGovernor(
+            stores.playbooks,
+            scope,
+            person=scope.user or DEFAULT_USER,
+            limits=settings.limits,
+            clock=clock,
+        )
+        try:
+            return await work(governor)
+        finally:
+            await stores.close()
+
+    return asyncio.run(run())

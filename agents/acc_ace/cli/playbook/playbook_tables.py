@@ -1,0 +1,224 @@
+"""How playbooks, records, versions and diffs look on a terminal. Stored text is data."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from acc_ace.cli.printable import printable
+from acc_ace.cli.printable_lines import Lines
+from acc_ace.playbook.bullet_history import Story
+from acc_ace.playbook.playbook_merge import MAIN
+from acc_ace.playbook.playbook_search import Hit
+from acc_ace.playbook.playbook_service import Governed
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaResult, DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
+from acc_ace.schemas.refinement import RefineStep
+
+_COLOURS = {"+": "green", "-": "red", "~": "yellow", "#": "underline"}
+_STATUS = {DeltaStatus.APPLIED: "green", DeltaStatus.HELD: "yellow", DeltaStatus.REJECTED: "red"}
+_DIGEST = 12
+
+
+def diff_view(lines: Sequence[str], first: int, second: int) -> RenderableType:
+    """A diff in its colours; they show on a terminal only."""
+    title = Text(f"playbook version {first} → {second}", "dim")
+    if not lines:
+        return Group(title, Text("no differences"))
+    return Group(title, *(Lines((line, _COLOURS.get(line[:1], ""))) for line in lines))
+
+
+def hits_view(hits: Sequence[Hit]) -> RenderableType:
+    """The bullets that a search found."""
+    if not hits:
+        return Text("no matching bullets")
+    table = _table("score", "bullet", "")
+    for hit in hits:
+        table.add_row(f"{hit.score:.2f}", _id(hit.bullet), _said(hit.bullet))
+    return table
+
+
+def versions_view(versions: Sequence[PlaybookVersion]) -> RenderableType:
+    """The versions, newest first."""
+    if not versions:
+        return Text("no versions yet")
+    table = _table("version", "when", "bullets", "digest", "reason")
+    for version in versions:
+        counts = ", ".join(f"{kind} {count}" for kind, count in version.counts.items())
+        table.add_row(
+            str(version.version),
+            when(version.at),
+            "?" if version.bullets is None else str(version.bullets),
+            (version.digest or "?")[:_DIGEST],
+            counts,
+        )
+    return table
+
+
+def branches_view(branches: Sequence[Branch]) -> RenderableType:
+    """The branches besides the main one."""
+    if not branches:
+        return Text("no branches; create one with 'playbook branch create NAME'")
+    table = _table("branch", "version", "bullets", "forked from")
+    for branch in branches:
+        parent = "gone" if branch.parent is None else branch.parent or MAIN
+        table.add_row(
+            printable(branch.scope.branch),
+            str(branch.version),
+            str(branch.bullets),
+            f"{parent}, version {branch.parent_version}",
+        )
+    return table
+
+
+def story_view(story: Story) -> RenderableType:
+    """Where a bullet comes from and what became of it, oldest first."""
+    parts: list[RenderableType] = []
+    if story.live is None:
+        parts.append(Text(f"{story.bullet_id} is no longer in the playbook", "dim"))
+    elif story.live.id != story.bullet_id:
+        parts.append(Text(f"{story.bullet_id} is now part of {story.live.id}:", "dim"))
+        parts.append(_said(story.live))
+    else:
+        parts.append(_said(story.live))
+        parts.append(_origin(story.live))
+    parts.append(Text())
+    parts.append(records_view(list(reversed(story.records))))
+    if not story.complete:
+        parts.append(Text("… older records omitted", "dim"))
+    return Group(*parts)
+
+
+def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
+    """Rows of the delta log, in the order given."""
+    table = _table("#", "version", "when", "what", "bullet", "ended", "")
+    for record in records:
+        table.add_row(
+            str(record.seq),
+            str(record.version),
+            when(record.created_at),
+            record.kind.value,
+            record.bullet_id or "-",
+            Text(record.status.value, _STATUS[record.status]),
+            Lines((_change(record), "")),
+        )
+    return table
+
+
+def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> RenderableType:
+    """A held operation, whole enough to decide on; `against` are bullets that it contradicts."""
+    title = f"#{record.seq}  {record.kind.value} {record.bullet_id or ''}".rstrip()
+    parts: list[RenderableType] = [
+        Text(f"{title}  held: {record.reason}", "yellow"),
+        Text(f"proposed {when(record.created_at)}{_whence(record)}", "dim"),
+    ]
+    if record.before is not None:
+        parts.append(Lines((f"- {record.before.content}", "red")))
+    operation = record.operation
+    if operation is not None and operation.content:
+        parts.append(Lines((f"+ {operation.content}", "green")))
+    if operation is not None and operation.source_ids:
+        parts.append(Text(f"takes in: {', '.join(operation.source_ids)}"))
+    parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
+    return Group(*parts)
+
+
+def governed_view(done: Governed, *, said: str = "") -> RenderableType:
+    """What was done, how each operation ended, and the version now."""
+    rows: list[RenderableType] = [Lines((said, ""))] if said else []
+    rows += [_result(result) for result in done.results]
+    return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
+
+
+def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
+    """What refining did, or would do."""
+    parts: list[RenderableType] = []
+    for step in steps:
+        if step.source_ids:
+            parts.append(Lines((f"~ [{step.bullet_id}] {step.content}", "yellow")))
+            sources = zip(step.source_ids, step.source_contents, strict=False)
+            parts += [Lines((f"  - [{source}] {text}", "red")) for source, text in sources]
+        else:
+            parts.append(Lines((f"- [{step.bullet_id}] {step.content}", "red")))
+        parts.append(Text(f"    {step.kind.value.lower()}: {step.reason}", "dim"))
+    return Group(*parts)
+
+
+def stats_view(stats: Iterable[tuple[str, str]]) -> RenderableType:
+    """Names and numbers."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in stats:
+        table.add_row(Text(name, "bold"), Text(printable(value)))
+    return table
+
+
+def when(at: datetime) -> str:
+    """A time, to the minute, UTC."""
+    return at.strftime("%Y-%m-%d %H:%M")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, no_wrap=bool(name))
+    return table
+
+
+def _result(result: DeltaResult) -> Text:
+    said = f"{result.status.value:9} {result.type:7} {result.bullet_id or '-'}"
+    reason = "" if result.reason == "ok" else f"  {result.reason}"
+    return Text(f"{said}{reason}", _STATUS[result.status])
+
+
+def _id(bullet: Bullet) -> Text:
+    return Text(bullet.id, "bold")
+
+
+def _said(bullet: Bullet) -> Lines:
+    counts = f"{bullet.section} · helpful {bullet.helpful} · harmful {bullet.harmful}"
+    pinned = " · pinned" if bullet.pinned else ""
+    return Lines((bullet.content, ""), (f"{counts} · neutral {bullet.neutral}{pinned}", "dim"))
+
+
+def _origin(bullet: Bullet) -> Text:
+    origin = bullet.origin
+    if origin is None:
+        return Text("origin: not recorded", "dim")
+    where = f"session {origin.session}, turn {origin.turn}" if origin.session else "entered by hand"
+    return Text(printable(f"origin: {origin.user}, {where}"), "dim")
+
+
+def _change(record: DeltaRecord) -> str:
+    if record.merged_into:
+        return f"into {record.merged_into}"
+    if record.status is not DeltaStatus.APPLIED:
+        return f"{record.reason}: {record.proposed}" if record.proposed else record.reason
+    counted = record.before is not None and record.after is not None
+    if counted and record.before is not None and record.after is not None:
+        if record.before.content == record.after.content:
+            return _difference(record.before, record.after)
+        return record.after.content
+    bullet = record.after or record.before
+    return bullet.content if bullet is not None else record.reason
+
+
+def _difference(before: Bullet, after: Bullet) -> str:
+    """What differs between two forms of a bullet that say the same; its words if nothing does."""
+    changes = [
+        f"{name} {getattr(before, name)} → {getattr(after, name)}"
+        for name in ("helpful", "harmful", "neutral")
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if before.section != after.section:
+        changes.append(f"section {before.section} → {after.section}")
+    return ", ".join(changes) or after.content
+
+
+def _whence(record: DeltaRecord) -> str:
+    if record.session:
+        return printable(f" by {record.user}, session {record.session}, turn {record.turn}")
+    return printable(f" by {record.user}") if record.user else ""

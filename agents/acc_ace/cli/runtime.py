@@ -1,0 +1,41 @@
+"""Open the app: settings, stores and the conversation, in the order in which they can fail."""
+
+from dataclasses import dataclass
+
+from acc_ace.bootstrap import build_container
+from acc_ace.cli.banner import ModelUse
+from acc_ace.cli.turn_api import TurnApi
+from acc_ace.clock import Clock
+from acc_ace.config import ROLES, Role, Settings
+from acc_ace.conversation import Conversation
+from acc_ace.errors import ConfigError
+from acc_ace.models.factory import describe
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The running app."""
+
+    turns: TurnApi
+    clock: Clock
+    models: tuple[ModelUse, ...]
+
+
+def open_app(settings: Settings) -> Opened:
+    """Build the app; raises ConfigError or StoreError before any turn."""
+    models = models_in_use(settings)
+    container = build_container(settings)
+    return Opened(Conversation(container), container.clock, models)
+
+
+def models_in_use(settings: Settings) -> tuple[ModelUse, ...]:
+    """The model of each agent; raises ConfigError that names the setting of an unknown one."""
+    return tuple(_model_use(role, settings) for role in ROLES)
+
+
+def _model_use(role: Role, settings: Settings) -> ModelUse:
+    try:
+        info = describe(role, settings)
+    except ConfigError as error:
+        raise ConfigError(f"ACC_ACE_{role.upper()}__MODEL: {error}") from error
+    return ModelUse(info.role, info.name, info.note)

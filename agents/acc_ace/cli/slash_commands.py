@@ -1,0 +1,161 @@
+"""Slash commands: what a line with a slash in front does instead of talking to the agent."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from acc_ace.cli.screen import Screen
+from acc_ace.cli.slash_views import ccs_view, diff_view, playbook_view
+from acc_ace.cli.turn_api import TurnApi
+from acc_ace.errors import InputError
+from acc_ace.schemas.feedback import MAX_WORDS, Judgement
+from acc_ace.schemas.tenancy import SessionKey
+
+_COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
+"""A path such as '/etc/hosts' has a second slash, so it is text and no command."""
+
+
+class Spoken(NamedTuple):
+    """A slash command as it was typed."""
+
+    name: str
+    argument: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command works."""
+
+    turns: TurnApi
+    key: SessionKey
+    screen: Screen
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command does and how `/help` tells it."""
+
+    help: str
+    run: Callable[[Place], Awaitable[None]] | None = None
+    tell: Callable[[Place, str], Awaitable[None]] | None = None
+    """For a command that words may follow."""
+
+
+def parse_command(line: str) -> Spoken | None:
+    """The command of a line, or None when the line is text for the agent."""
+    match = _COMMAND.fullmatch(line.strip())
+    return Spoken(match[1].lower(), (match[2] or "").strip()) if match else None
+
+
+def plain_text(line: str) -> str:
+    """The text for the agent; a first '//' stands for '/', so that '//ccs' can be said."""
+    return line[1:] if line.startswith("//") else line
+
+
+async def run_command(spoken: Spoken, place: Place) -> bool:
+    """Run a command; False when it asks to leave. Raises InputError for an unknown one."""
+    command = COMMANDS.get(spoken.name)
+    if command is None:
+        raise InputError(_unknown(spoken.name))
+    if command.tell is not None:
+        await command.tell(place, spoken.argument)
+        return True
+    if spoken.argument:
+        raise InputError(
+            f"/{spoken.name} takes no argument; to send this line as text, start it with //"
+        )
+    if command.run is not None:
+        await command.run(place)
+    return command.run is not None
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean /{near[0]}?" if near else "/help lists the commands."
+    return f"/{name} is not a command; {hint} To send it as text, start it with //"
+
+
+async def _ccs(place: Place) -> None:
+    state = await place.turns.state(place.key)
+    if state is None:
+        place.screen.notice("no state yet: it is empty before the first turn")
+    else:
+        place.screen.view(ccs_view(state))
+
+
+async def _diff(place: Place) -> None:
+    entries = await place.turns.history(place.key, limit=1)
+    if entries:
+        place.screen.view(diff_view(entries[0]))
+    else:
+        place.screen.notice("no changes yet")
+
+
+async def _playbook(place: Place) -> None:
+    place.screen.view(playbook_view(await place.turns.playbook()))
+
+
+async def _good(place: Place, words: str) -> None:
+    await _judge(place, Judgement(thumbs="up", comment=_comment(words)))
+
+
+async def _bad(place: Place, words: str) -> None:
+    await _judge(place, Judgement(thumbs="down", comment=_comment(words)))
+
+
+def _comment(words: str) -> str | None:
+    if len(words) > MAX_WORDS:
+        raise InputError(f"a comment has at most {MAX_WORDS:,} characters, not {len(words):,}")
+    return words or None
+
+
+async def _judge(place: Place, judgement: Judgement) -> None:
+    """Give feedback on the last answer, and say what was learnt from it."""
+    state = await place.turns.state(place.key)
+    if state is None or state.turn == 0:
+        place.screen.notice("no answer to rate yet")
+        return
+    report = await place.turns.feedback(place.key, state.turn, judgement)
+    applied = sum(delta.status == "applied" for delta in report.deltas)
+    if not report.fresh:
+        place.screen.notice(f"turn {report.turn} already has this feedback")
+    elif report.learned:
+        place.screen.notice(f"saved with turn {report.turn}; changes to the playbook: {applied}")
+    else:
+        place.screen.notice(f"saved with turn {report.turn}; not learned from yet")
+
+
+async def _undo(place: Place) -> None:
+    state = await place.turns.undo(place.key)
+    place.screen.notice(f"undone; the state is back at turn {state.turn}")
+
+
+async def _reset(place: Place) -> None:
+    await place.turns.reset(place.key)
+    place.screen.notice("the state was cleared; evidence and playbook are kept")
+
+
+async def _help(place: Place) -> None:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, command in COMMANDS.items():
+        table.add_row(Text(f"/{name}", style="bold"), Text(command.help))
+    place.screen.view(table)
+
+
+COMMANDS: dict[str, Command] = {
+    "ccs": Command("show the compressed cognitive state", _ccs),
+    "diff": Command("show what the last turn changed", _diff),
+    "playbook": Command("show the playbook", _playbook),
+    "good": Command("rate the last answer as good; a comment may follow", tell=_good),
+    "bad": Command("rate the last answer as bad; say what was wrong", tell=_bad),
+    "undo": Command("undo the last turn", _undo),
+    "reset": Command("clear the state of this session", _reset),
+    "help": Command("show this help", _help),
+    "quit": Command("exit (also Ctrl-D); the session is kept"),
+}
+"""All commands, in the order of `/help`. One without `run` and `tell` leaves."""

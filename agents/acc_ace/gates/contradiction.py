@@ -1,0 +1,133 @@
+"""Find recalled text that orders or permits what an active constraint forbids, or lifts it."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from acc_ace.gates.user_support import shared
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.polarity import negated
+from acc_ace.text.rules.conditions import words_of_act
+from acc_ace.text.rules.rule_changes import detect_changes
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.words import content_words
+
+_MAX_SENTENCES = 512
+_SENTENCE_CHARS = 1_000
+
+_SAME_TOPIC = 0.5
+"""Share of the smaller set of content words from which two texts are about the same thing."""
+
+_RELEASE = lazy_pattern(
+    r"\b(no longer (applies|in force|valid|required|needed)|does(n't| not) apply|exempt(ed)?"
+    r"|waive[ds]?|overrid(e|es|den)|bypass(es|ed)?|disregard|ignore)\b"
+    r"|撤廃|無視|適用され(ない|ません)|適用外|対象外|例外|解禁",
+    re.IGNORECASE,
+)
+"""The end of a rule or an exception to it, whatever else is said."""
+
+_ENDED = lazy_pattern(
+    r"\b((has been|have been|been|is|are|was|were) (over|void|lifted|revoked|rescinded|waived"
+    r"|cancell?ed|suspended)|lift(ed|s)?)\b|解除|廃止|無効|不要",
+    re.IGNORECASE,
+)
+"""The end of something: of a rule, a meeting, or the way of a pump up."""
+
+_A_RULE = lazy_pattern(
+    r"\b(rule|ban|freeze|restriction|constraint|limit|limitation|cap|embargo|requirement"
+    r"|prohibition|moratorium|policy|policies|lockdown|block|hold|ceiling|quota|obligation)(e?s)?\b"
+    r"|禁止|制約|ルール|規則|制限|凍結|上限|規制|方針|決まり|義務|必須",
+    re.IGNORECASE,
+)
+_UPHELD = lazy_pattern(
+    r"\b(do not|don't|never|must not|may not|cannot|can't|no one may|nobody may)\s+(\w+\s+){0,2}"
+    r"(waive|override|bypass|disregard|ignore|lift)\b"
+    r"|\b(is|are|was|were|has|have) not (been )?(over|void|lifted|revoked|waived|suspended)\b"
+    r"|(解除|撤廃|廃止|無視|解禁)(は|を|も)?(し(ない|ません|てはいけ|てはなら)|でき(ない|ません)"
+    r"|され(ていない|ていません|ない|ません)|禁止|不可)|例外(は|も)?(なく|ない|なし|ありません|認め(ない|ません))",
+    re.IGNORECASE,
+)
+"""The constraint's end or exception, denied."""
+
+_PERMISSION = lazy_pattern(
+    r"\b((?-i:may)|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted"
+    r"|okay|ok|fine|safe|required|mandatory|always|please)\b"
+    r"|すること|すべき|せよ|でき(ます|る)|可能|許可|必ず|しましょう"
+    r"|て(も)?(よい|よく|いい|良い|構わない|構いません|かまわない|かまいません)|て(ください|下さい)"
+    r"|(する|行う|します|行います|実施|実行)[。．]?\s*$",
+    re.IGNORECASE,
+)
+_LEAD_IN = lazy_pattern(
+    r"[\s\-*•>]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
+    r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)(?![\w-])",
+    re.IGNORECASE,
+)
+"""What may stand before the first word of an order, and that word."""
+
+_SPEAKER = lazy_pattern(r"^\s*(?:user|system|agent)\s*:\s*", re.IGNORECASE)
+"""How a stored turn names who spoke."""
+
+
+class Contradiction(NamedTuple):
+    """The constraint and the sentence that goes against it."""
+
+    constraint_id: str
+    sentence: str
+
+
+def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | None:
+    """The first sentence that goes against an active constraint, or None.
+
+    Against: about the same thing, and either speaking of its end or exception, or ordering or
+    permitting with the opposite polarity; or words that would end the constraint if the user said
+    them. A report of what happened goes against nothing, nor does the end of something that only
+    shares a constraint's condition ("the pump was lifted during business hours").
+    """
+    rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
+    for sentence in split_sentences(text)[:_MAX_SENTENCES] if rules else []:
+        said = sentence[:_SENTENCE_CHARS]
+        words = content_words(said)
+        for pin, pin_words, pin_negated in rules:
+            if _topical(pin_words, words) and (
+                _lifts(said, words, pin)
+                or (negated(said) != pin_negated and _orders(said, pin_words))
+            ):
+                return Contradiction(pin.id, said)
+        if ended := _ended(said, pins):
+            return Contradiction(ended, said)
+    return None
+
+
+def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
+    """The constraint that the sentence would release or amend in the user's mouth."""
+    if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
+        return None
+    changes = detect_changes(_SPEAKER.sub("", sentence), pins)
+    return changes[0].constraint_id if changes else None
+
+
+def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
+    smaller, larger = sorted((first, second), key=len)
+    return len(first & second) >= min(2, len(smaller)) and shared(smaller, larger) >= _SAME_TOPIC
+
+
+def _lifts(sentence: str, words: frozenset[str], pin: ConstraintPin) -> bool:
+    """Whether a sentence speaks of the end of the rule, or of an exception to it."""
+    if _UPHELD.search(sentence):
+        return False
+    if _RELEASE.search(sentence):
+        return True
+    if not _ENDED.search(sentence):
+        return False
+    return bool(_A_RULE.search(sentence)) or bool(words & words_of_act(pin.text))
+
+
+def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
+    """Whether a sentence permits or orders, rather than reports or upholds."""
+    plain = _UPHELD.sub(" ", sentence)
+    if _PERMISSION.search(plain):
+        return True
+    # An English order opens with its verb; if the constraint has the verb too, it is about it.
+    opening = _LEAD_IN.match(plain)
+    return opening is not None and bool(content_words(opening[1]) & pin_words)

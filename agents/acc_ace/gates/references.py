@@ -1,0 +1,103 @@
+"""Keep `retrieved_artifacts` to references with gist: known ids, never the content."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from acc_ace.gates.ccs_budget import append_fitting, fit_text
+from acc_ace.schemas.commit import Repair
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.plain_text import one_line
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+ARTIFACT_UNKNOWN = "artifact_unknown"
+
+GIST_TOKENS = 32
+"""A longer gist is content that was copied; it is cut."""
+
+_FIELD = "retrieved_artifacts"
+_ID = lazy_pattern(r"\[(.{1,256}?)\](?=\s|$)")
+"""The id at the start of a reference that this gate wrote."""
+
+_BOUNDARY = lazy_pattern(r"\s*\][\s:：—–-]*|[:：]?(?:\s[\s—–-]*|$)")
+"""What may stand between an id and its gist."""
+_SCANNED_ITEMS = 256
+_SCANNED_CHARS = 4_096
+_DETAIL_TOKENS = 16
+
+
+class Reference(NamedTuple):
+    """An artifact's id with the gist of what it holds."""
+
+    artifact_id: str
+    gist: str
+
+
+class References(NamedTuple):
+    """The references of a state, and what was mended."""
+
+    items: list[str]
+    repairs: list[Repair]
+
+
+def artifact_ids(items: Sequence[str]) -> frozenset[str]:
+    """The ids that well-formed references name."""
+    found = (_ID.match(item) for item in items)
+    return frozenset(match[1] for match in found if match)
+
+
+def merge_references(
+    proposed: Sequence[str], previous: Sequence[str], known: Collection[str], *, limits: Limits
+) -> References:
+    """The CCM's references to known artifacts, then the previous ones that still fit."""
+    known = frozenset(known) | artifact_ids(previous)
+    budget, repairs = limits.retrieved_artifacts_tokens, list[Repair]()
+    items: dict[str, str] = {}
+    for reference in _read(proposed, known, repairs):
+        items.setdefault(reference.artifact_id, _written(reference))
+    kept = append_fitting([], items.values(), budget=budget, max_items=limits.list_items)
+    if len(kept) < len(items):
+        dropped = f"{len(items) - len(kept)} references dropped"
+        repairs.append(Repair(field=_FIELD, reason="over_budget", detail=dropped))
+    older = [item for item in previous if not artifact_ids([item]) & items.keys()]
+    merged = append_fitting(kept, older, budget=budget, max_items=limits.list_items)
+    return References(merged, repairs)
+
+
+def _read(
+    proposed: Sequence[str], known: Collection[str], repairs: list[Repair]
+) -> Iterator[Reference]:
+    # Longest first, so that an id is never taken for another one that begins it.
+    ids = sorted(known, key=len, reverse=True)
+    for item in proposed[:_SCANNED_ITEMS]:
+        line = one_line(item[:_SCANNED_CHARS])
+        reference = _reference(line, ids)
+        if reference is not None:
+            yield Reference(reference.artifact_id, _gist(reference.gist, repairs))
+        elif line:
+            detail = clip_tokens(line, _DETAIL_TOKENS)
+            repairs.append(Repair(field=_FIELD, reason=ARTIFACT_UNKNOWN, detail=detail))
+
+
+def _reference(line: str, ids: Sequence[str]) -> Reference | None:
+    """The known artifact that a line begins with, its id in brackets or bare."""
+    bare = line.removeprefix("[").lstrip()
+    for artifact_id in ids:
+        if not bare.startswith(artifact_id):
+            continue
+        boundary = _BOUNDARY.match(bare, len(artifact_id))
+        if boundary is not None:
+            return Reference(artifact_id, bare[boundary.end() :])
+    return None
+
+
+def _gist(text: str, repairs: list[Repair]) -> str:
+    fitted = fit_text(text, GIST_TOKENS)
+    if fitted.cut:
+        detail = f"gist cut to {estimate_tokens(fitted.text)} tokens"
+        repairs.append(Repair(field=_FIELD, reason="over_budget", detail=detail))
+    return fitted.text
+
+
+def _written(reference: Reference) -> str:
+    return f"[{reference.artifact_id}] {reference.gist}".rstrip()

@@ -1,0 +1,136 @@
+"""The deterministic rules of the qualification gate, in their order, each with a reason code."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from acc_ace.gates.contradiction import contradiction
+from acc_ace.gates.impersonation import impersonates
+from acc_ace.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.qualification import QualificationReason
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.similarity import Fingerprint, fingerprint, near_duplicate
+from acc_ace.text.tokens import clip_tokens
+
+_CEILING: dict[ArtifactKind, Authority] = {
+    ArtifactKind.TURN: Authority.USER,
+    ArtifactKind.NOTE: Authority.USER,
+    ArtifactKind.TOOL_RESULT: Authority.TOOL,
+    ArtifactKind.DOCUMENT: Authority.RETRIEVED,
+}
+"""The most authority that a kind of artifact can have. Being recalled raises none."""
+
+_HARD_INJECTION = lazy_pattern(
+    r"(previous|prior|earlier|above|preceding|system)\W+(\w+\W+)?(instructions?|prompts?)"
+    r"|you\s+are\s+now|(以前|これまで|上記|従来|全て|すべて)の?(指示|命令|プロンプト)",
+    re.IGNORECASE,
+)
+"""What not even a quoted turn may say; to name a rule or a ban is a user's right."""
+
+
+class Rejection(NamedTuple):
+    """Why a candidate may not pass."""
+
+    reason: QualificationReason
+    detail: str
+
+
+class Rules:
+    """Judges the candidates of one recall one after the other, best first.
+
+    A candidate is compared with the better ones that were let through, so `reject` has to be
+    called once for each, in order. `seen_tokens` is how much of a content is examined.
+    """
+
+    def __init__(
+        self,
+        *,
+        key: SessionKey,
+        pins: Sequence[ConstraintPin],
+        now: datetime,
+        seen_tokens: int,
+    ) -> None:
+        self._key = key
+        self._pins = pins
+        self._now = utc(now)
+        self._seen_tokens = seen_tokens
+        self._better: dict[str, Fingerprint] = {}
+
+    def reject(self, artifact: Artifact) -> Rejection | None:
+        """Why the artifact may not pass, or None when the rules let it."""
+        text = clip_tokens(artifact.content, self._seen_tokens)
+        own = fingerprint(artifact.content)
+        rejection = (
+            self._out_of_scope(artifact)
+            or _too_much_authority(artifact)
+            or self._stale(artifact)
+            or self._duplicate(artifact, own)
+            or _imitation(artifact, text)
+            or _commanding(artifact, text)
+            or self._contradicting(artifact, text)
+        )
+        if rejection is None:
+            self._better[artifact.artifact_id] = own
+        return rejection
+
+    def _out_of_scope(self, artifact: Artifact) -> Rejection | None:
+        if artifact.tenant == self._key.tenant:
+            return None
+        return Rejection(QualificationReason.OUT_OF_SCOPE, "of another tenant")
+
+    def _stale(self, artifact: Artifact) -> Rejection | None:
+        if artifact.superseded_by:
+            return Rejection(QualificationReason.STALE, f"superseded by {artifact.superseded_by}")
+        if artifact.expires_at is not None and utc(artifact.expires_at) <= self._now:
+            return Rejection(QualificationReason.STALE, f"expired {artifact.expires_at:%Y-%m-%d}")
+        return None
+
+    def _duplicate(self, artifact: Artifact, own: Fingerprint) -> Rejection | None:
+        for artifact_id, other in self._better.items():
+            if artifact_id == artifact.artifact_id or near_duplicate(own, other):
+                return Rejection(QualificationReason.DUPLICATE, f"same as {artifact_id}")
+        return None
+
+    def _contradicting(self, artifact: Artifact, text: str) -> Rejection | None:
+        # A turn of this session quotes what was asked under these very rules; to ask is not to
+        # contradict. One of another session tells of other rules, which must not blur these.
+        if artifact.kind is ArtifactKind.TURN and artifact.session == self._key.session:
+            return None
+        against = contradiction(text, self._pins)
+        if against is None:
+            return None
+        detail = f"{against.constraint_id}: {against.sentence}"
+        return Rejection(QualificationReason.CONTRADICTS_CONSTRAINT, detail)
+
+
+def utc(moment: datetime) -> datetime:
+    """The moment with a zone; one without is read as UTC."""
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _too_much_authority(artifact: Artifact) -> Rejection | None:
+    if artifact.authority.rank <= _CEILING[artifact.kind].rank:
+        return None
+    claim = f"a {artifact.kind.value} cannot have {artifact.authority.value} authority"
+    return Rejection(QualificationReason.AUTHORITY, claim)
+
+
+def _imitation(artifact: Artifact, text: str) -> Rejection | None:
+    imitated = impersonates(text, artifact.kind)
+    if imitated is None:
+        return None
+    return Rejection(QualificationReason.IMPERSONATION, f"imitates a {imitated}")
+
+
+def _commanding(artifact: Artifact, text: str) -> Rejection | None:
+    phrase = instruction_like(text)
+    if phrase is None:
+        return None
+    if artifact.kind is ArtifactKind.TURN and not _HARD_INJECTION.search(phrase):
+        return None
+    return Rejection(QualificationReason.INSTRUCTION_LIKE, phrase)

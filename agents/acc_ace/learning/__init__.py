@@ -1,0 +1,1 @@
+"""Background learning as durable jobs."""

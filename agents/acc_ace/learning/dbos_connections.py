@@ -1,0 +1,56 @@
+"""DBOS's connections to PostgreSQL: none of its statements waits for ever either."""
+
+from typing import Any
+
+from dbos import DBOSClient
+from sqlalchemy import Engine, create_engine, event
+
+from acc_ace.storage.postgres.connection import BoundedConnection
+
+_SESSION = "SET idle_in_transaction_session_timeout = '60s'"
+"""As DBOS does where it connects by itself: a frozen process blocks nobody for ever."""
+
+
+def bounded_engine(
+    url: str, server: str, *, connections: int, longest_s: float, network: dict[str, Any]
+) -> Engine:
+    """A pool of connections to `server` that end when it has said nothing for `longest_s`.
+
+    `url` is its name for SQLAlchemy. Does no I/O. Whoever opens it disposes of it: DBOS does not.
+    """
+    engine = create_engine(url, pool_size=connections, max_overflow=0, pool_pre_ping=True)
+
+    def connect(*given: Any) -> BoundedConnection:  # noqa: ANN401 - SQLAlchemy's
+        _dialect, _record, _, parameters = given
+        connection = BoundedConnection.connect(
+            server, autocommit=True, context=parameters.get("context"), **network
+        )
+        connection.longest_s = longest_s
+        try:
+            connection.execute(_SESSION)
+            connection.autocommit = False
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    event.listen(engine, "do_connect", connect)
+    return engine
+
+
+class BoundedClient(DBOSClient):
+    """A DBOSClient over an engine of its own, closed with it."""
+
+    def __init__(self, engine: Engine, **options: Any) -> None:  # noqa: ANN401 - DBOS's
+        """Blocks. Raises what SQLAlchemy does."""
+        self._own = engine
+        try:
+            super().__init__(system_database_engine=engine, **options)
+        except BaseException:
+            engine.dispose()
+            raise
+
+    def destroy(self) -> None:
+        """Close the connections."""
+        super().destroy()
+        self._own.dispose()

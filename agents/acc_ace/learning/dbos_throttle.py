@@ -1,0 +1,69 @@
+"""Whether a learning job may begin: answers go first, and an hour has only so many tokens."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from acc_ace.clock import Clock
+from acc_ace.errors import StoreError
+from acc_ace.learning.dbos_queue import DbosLearningQueue
+from acc_ace.learning.learning_budget import HOUR, budget_wait_s
+from acc_ace.schemas.background import BackgroundLimits
+from acc_ace.schemas.learning_job import Attempt
+from acc_ace.turn.load_monitor import Pressure
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.5
+"""Time between two looks whether a job may begin."""
+
+_KNOWN_S = 2.0
+"""How long the tokens spent in an hour are taken as known; other processes spend them too."""
+
+
+class Room:
+    """The gate before every try of a job. Its decisions are made on one event loop."""
+
+    def __init__(
+        self, queue: DbosLearningQueue, limits: BackgroundLimits, pressure: Pressure, clock: Clock
+    ) -> None:
+        self._queue, self._limits = queue, limits
+        self._pressure, self._clock = pressure, clock
+        self._spent: Sequence[Attempt] = ()
+        self._spent_at = float("-inf")
+
+    async def enter(self, ending: asyncio.Event) -> None:
+        """Wait for room. Raises CancelledError at the end: a job that has not begun just waits."""
+        while True:
+            if ending.is_set():
+                raise asyncio.CancelledError
+            wait_s = await self._wait_s()
+            if wait_s <= 0:
+                return
+            await pause(min(wait_s, _LOOK_S), ending)
+
+    def spent_more(self) -> None:
+        """Look again before the next job begins."""
+        self._spent_at = float("-inf")
+
+    async def _wait_s(self) -> float:
+        limits, now = self._limits, self._clock.now()
+        busy = self._pressure.wait_s(now, most_turns=limits.most_turns, quiet_s=limits.quiet_s)
+        if busy or not limits.tokens_per_hour:
+            return busy
+        if time.monotonic() - self._spent_at > _KNOWN_S:
+            try:
+                self._spent = await self._queue.spent(now - HOUR)
+            except StoreError as error:
+                logger.warning("learning_budget_unknown code=%s", error.code)
+                return _LOOK_S
+            self._spent_at = time.monotonic()
+        return budget_wait_s(self._spent, now, tokens_per_hour=limits.tokens_per_hour)
+
+
+async def pause(seconds: float, ending: asyncio.Event) -> None:
+    """Sleep, but not into the end."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ending.wait(), timeout=seconds)

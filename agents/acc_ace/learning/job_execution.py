@@ -1,0 +1,174 @@
+"""Do a learning job: find the turn in the evidence, and learn from it once."""
+
+from dataclasses import replace
+
+from acc_ace.container import Container
+from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
+from acc_ace.learning.learning_budget import Meter
+from acc_ace.playbook.idempotent_commit import Once
+from acc_ace.playbook.refine.refinement import Refinery, stale_time
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.completion import Completion, Reply
+from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
+from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
+from acc_ace.turn.turn_outcome import TurnOutcome, outcome_of
+
+KNOWN = LearningOutcome(outcome="known")
+"""An earlier run of the job committed already."""
+
+OBSOLETE = LearningOutcome(outcome="obsolete")
+"""The turn was taken back, or its session or user was deleted."""
+
+_TURNS_BACK = 20
+"""Newer runs of the same turn number to look past."""
+
+
+class Learner:
+    """Learns from stored turns."""
+
+    def __init__(self, container: Container, roles: Roles) -> None:
+        self._container, self._roles = container, roles
+        self._refinery = Refinery(
+            container.playbooks,
+            interval=container.settings.refine_interval,
+            stale_days=container.settings.stale_days,
+            embedder=container.embedder,
+        )
+
+    async def learn(self, job: LearningJob, meter: Meter) -> LearningOutcome:
+        """Reflect and curate; commits once, however often it is called for the same job.
+
+        Raises ModelUnavailable, ModelRefused or ModelOutputError when a model gave nothing to
+        learn from, and StoreError; nothing has changed then.
+        """
+        container = self._container
+        store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
+        once = Once(job.id, lambda: self._is_gone(job))
+        if await once.stands(store, scope):
+            return await self._known(job)
+        try:
+            lesson = await self._lesson(job, once, _metered(self._roles, meter))
+        except _Unanswered as unanswered:
+            raise unanswered.error from unanswered
+        if lesson is None:
+            return OBSOLETE
+        if lesson.reflected.value is None:
+            raise ModelOutputError("; ".join(lesson.warnings) or "reflector: no usable reply")
+        return _outcome_of(lesson)
+
+    async def _known(self, job: LearningJob) -> LearningOutcome:
+        """The end of a job that was committed; its worker may have died before it said so."""
+        if job.kind is LearningKind.FEEDBACK:
+            try:
+                await mark_learned(self._container, job.key, job.turn, job.detail)
+            except NotFoundError:
+                return OBSOLETE
+        return KNOWN
+
+    async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
+        """The whole cycle, or None when there is nothing any more to learn from."""
+        container, settings = self._container, self._container.settings
+        if job.kind is LearningKind.FEEDBACK:
+            try:
+                return await learn_from_feedback(
+                    container, job.key, job.turn, job.detail, roles=roles
+                )
+            except NotFoundError:
+                return None
+        outcome = await self._outcome(job)
+        if outcome is None:
+            return None
+        scope = container.playbook_scope(job.app, job.user)
+        context = curation_context(
+            outcome,
+            settings.limits,
+            at=container.clock.now(),
+            user=job.user,
+            session=job.session,
+            shared=scope.user is None,
+            stale_after=stale_time(settings.stale_days),
+        )
+        lesson = await learn(
+            outcome,
+            store=container.playbooks,
+            scope=scope,
+            roles=roles,
+            context=context,
+            max_rounds=settings.reflector_max_rounds,
+            once=once,
+        )
+        await self._refinery.after_turn(scope, context)
+        return lesson
+
+    async def _is_gone(self, job: LearningJob) -> bool:
+        return await self._answered(job.key, job.turn, job.invocation_id) is None
+
+    async def _outcome(self, job: LearningJob) -> TurnOutcome | None:
+        """The turn as learning looks at it, or None when it stands no more."""
+        turn = await self._answered(job.key, job.turn, job.invocation_id)
+        if turn is None:
+            return None
+        entry = await self._container.journal.get(job.key, turn.ccs_version)
+        outcome = None if entry is None else outcome_of(turn, entry.state)
+        if outcome is None:
+            return None
+        return replace(outcome, previous=await self._answered(job.key, job.turn - 1))
+
+    async def _answered(
+        self, key: SessionKey, number: int, invocation_id: str | None = None
+    ) -> Interaction | None:
+        """The answered run of a turn that stands, of that invocation if one is named."""
+        page = await self._container.evidence.list(key, limit=_TURNS_BACK, before_turn=number + 1)
+        for turn in page:
+            if turn.turn == number and turn.outcome is Outcome.ANSWERED:
+                return turn if invocation_id in {None, turn.invocation_id} else None
+        return None
+
+
+class _Unanswered(Exception):
+    """A model error on its way past `ask`, which would go on without an answer."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Metered:
+    """A Completion that counts its tokens and lets no failure pass for an empty lesson."""
+
+    def __init__(self, inner: Completion, meter: Meter) -> None:
+        self._inner, self._meter = inner, meter
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """One call. A job can be run again, so a model that did not answer ends this run."""
+        try:
+            reply = await self._inner.complete(prompt, user_text)
+        except ModelError as error:
+            raise _Unanswered(error) from error
+        self._meter.tokens += reply.tokens_in + reply.tokens_out
+        return reply
+
+
+def _metered(roles: Roles, meter: Meter) -> Roles:
+    return replace(
+        roles,
+        reflector=_Metered(roles.reflector, meter),
+        curator=_Metered(roles.curator, meter),
+    )
+
+
+def _outcome_of(lesson: Lesson) -> LearningOutcome:
+    if lesson.learned is None:
+        return LearningOutcome(outcome="learned")
+    ends = [result.status for result in lesson.learned.curated.results]
+    return LearningOutcome(
+        outcome="learned",
+        version=lesson.learned.stored.version,
+        applied=ends.count(DeltaStatus.APPLIED),
+        held=ends.count(DeltaStatus.HELD),
+        rejected=ends.count(DeltaStatus.REJECTED),
+    )

@@ -1,0 +1,1 @@
+"""External memory: what is stored, ranked and recalled."""

@@ -1,0 +1,1 @@
+"""Documents in external memory: read, cut into chunks, imported, listed."""

@@ -1,0 +1,168 @@
+"""What the place of a turn says about its relevance, beside its own words.
+
+A question and its answer are seldom one turn: the answer stands beside the words that are asked
+for, and most often right behind a question. So a turn gets a share of its neighbours' scores, of
+the best of its session, and a little when somebody said it whom x_t names.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.search_terms import index_terms
+
+REACH = 2
+"""How many turns away a neighbour may be; each turn further counts by the weight again."""
+
+_OFFSETS = sorted(range(-REACH, REACH + 1), key=lambda offset: (abs(offset) or 1, offset))
+"""Of neighbours that give as much, the reason names the first."""
+
+_BEST_OF_SESSION = 3
+
+_LAST_LINE = 1_000
+"""Characters at the end of a text in which its last line is looked for."""
+
+_ASKED = lazy_pattern(r"？|\?(?=[\s\"'”’」』)\]）!]|$)")
+"""A question mark that ends a sentence: not one within a URL."""
+
+_ASKING_END = ("か。", "か", "かな。", "かな")
+"""How a Japanese question ends that has no question mark."""
+
+_NOBODY = frozenset(index_terms(authority.value) for authority in Authority)
+"""Our own labels of turns ('user: …'), as speakers are stored: they name no one."""
+
+_LABEL = lazy_pattern(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
+
+
+class Place(NamedTuple):
+    """Where a document stands: its session and turn, if any, who speaks, whether it ends asking."""
+
+    session: str | None = None
+    turn: int | None = None
+    speaker: str = ""
+    asks: bool = False
+
+
+class Prior(NamedTuple):
+    """What is added to a document's own score, and the reason, if one stands out."""
+
+    score: float
+    beside: int | None
+    """Position of the neighbour that gave most."""
+    named: bool
+    """Whether x_t names the speaker."""
+
+
+class _Share(NamedTuple):
+    """The share of its score that a neighbour gives."""
+
+    offset: int
+    distance: int
+    share: float
+    after_question: float
+    """When the neighbour ends in a question."""
+
+
+def said_by(content: str) -> str:
+    """The label that a text opens with ('Aiko: …'); '' for none."""
+    label = _LABEL.match(content[:64])
+    return label[1] if label else ""
+
+
+def ends_asking(content: str) -> bool:
+    """Whether the last line of a text asks something, so that the answer is still to come."""
+    line = content[-_LAST_LINE:].rstrip().rpartition("\n")[2].rstrip("」』\"')）")
+    return _ASKED.search(line) is not None or line.endswith(_ASKING_END)
+
+
+def speaker_terms(content: str) -> str:
+    """The search terms of that label."""
+    return index_terms(said_by(content))
+
+
+def priors(
+    places: Sequence[Place],
+    scores: Sequence[float],
+    said: frozenset[str],
+    weights: RecallWeights,
+) -> list[Prior]:
+    """The prior of each document, from the places and scores of all."""
+    best = _best_by_turn(places, scores)
+    shares = _shares(weights)
+    near = [_nearness(at, places, scores, best, shares) for at in range(len(places))]
+    totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
+    sessions = _session_means(places, totals)
+    found = []
+    for place, (gain, beside) in zip(places, near, strict=True):
+        session = weights.session * sessions.get(place.session, 0.0)
+        named = bool(weights.speaker) and _is_named(place.speaker, said)
+        found.append(Prior(gain + session + weights.speaker * named, beside, named))
+    return found
+
+
+def _is_named(speaker: str, said: frozenset[str]) -> bool:
+    return bool(speaker) and speaker not in _NOBODY and said.issuperset(speaker.split())
+
+
+def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tuple[str, int], int]:
+    """The position of the best document of each turn that has one with a score."""
+    best: dict[tuple[str, int], int] = {}
+    for at, (session, turn, *_) in enumerate(places):
+        if session is not None and turn is not None and scores[at]:
+            other = best.setdefault((session, turn), at)
+            if scores[at] > scores[other]:
+                best[session, turn] = at
+    return best
+
+
+def _nearness(
+    at: int,
+    places: Sequence[Place],
+    scores: Sequence[float],
+    best: Mapping[tuple[str, int], int],
+    shares: Sequence[_Share],
+) -> tuple[float, int | None]:
+    """What the neighbours give, and the one that gives most. A turn's tool results are near.
+
+    Of each distance only the one that gives most counts.
+    """
+    session, turn, *_ = places[at]
+    if session is None or turn is None:
+        return 0.0, None
+    given: dict[int, float] = {}
+    most, beside = 0.0, None
+    for offset, distance, share, after_question in shares:
+        other = best.get((session, turn + offset))
+        if other is None or other == at:
+            continue
+        gain = (after_question if places[other].asks else share) * scores[other]
+        given[distance] = max(gain, given.get(distance, 0.0))
+        if gain > most:
+            most, beside = gain, other
+    return sum(given.values()), beside
+
+
+def _shares(weights: RecallWeights) -> list[_Share]:
+    """What the turn at each offset gives; the turn itself is next to its own documents."""
+    shares = []
+    for offset in _OFFSETS:
+        distance = abs(offset) or 1
+        share = weights.neighbour**distance
+        answer = max(share, weights.answer) if offset == -1 else share
+        shares.append(_Share(offset, distance, share, answer))
+    return shares
+
+
+def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:
+    """The mean of the best of each session; documents of no session have none."""
+    members: dict[str | None, list[float]] = defaultdict(list)
+    for place, total in zip(places, totals, strict=True):
+        if place.session is not None:
+            members[place.session].append(total)
+    return {
+        session: sum(sorted(scores, reverse=True)[:_BEST_OF_SESSION]) / _BEST_OF_SESSION
+        for session, scores in members.items()
+    }

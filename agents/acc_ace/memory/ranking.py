@@ -1,0 +1,328 @@
+"""Rank artifacts by relevance to x_t and, with less weight, to the terms of CCS_{t-1}.
+
+The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
+can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
+never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
+whether it is of a time that x_t names. Measured against rank fusion, diversification and decay by
+age in docs/memory.md.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from acc_ace.memory.bm25 import CorpusStatistics, letter_coverage
+from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
+from acc_ace.memory.excerpt import excerpt
+from acc_ace.memory.priors import Place, Prior, priors
+from acc_ace.memory.query_terms import Reading, Wanted, read, wanted
+from acc_ace.memory.score_blend import blended, nearness
+from acc_ace.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.text.dates.periods import Period, named_periods
+from acc_ace.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+__all__ = [
+    "CorpusStatistics",
+    "Document",
+    "Ranked",
+    "SearchQuery",
+    "fit",
+    "fitted",
+    "rank",
+    "readings",
+    "search_query",
+    "shortlist",
+]
+
+PREVIOUS_TURN = "previous turn"
+"""The reason that the newest TURN artifact of a session is always a candidate."""
+
+TIME_NAMED = "time named"
+"""The reason that x_t names the time an artifact was made at."""
+
+DEFAULT_WEIGHTS = RecallWeights()
+
+MOST_RANKED = 100
+"""More than this no query may ask for."""
+
+_MIN_TOKENS = 32
+"""A candidate cut shorter than this helps nobody; fewer candidates are returned instead."""
+
+_LEAST_STATE = 0.1
+"""Share of its weight that the state keeps when a document covers all of x_t."""
+
+_LEAST_STATE_OF_FUSED = 0.5
+"""With an embedder: texts with the same words are never quite as near, so a tie is broad there."""
+
+_TIME_ALONE = 0.5
+"""Share of its weight that a time keeps for what has nothing else of x_t."""
+
+_SHOWN_WORDS = 6
+
+_CLOSE = 0.5
+"""From here on, between the farthest and the nearest of a pool, nearness is told as a reason."""
+
+
+class SearchQuery(NamedTuple):
+    """What is looked for: each term with the word or state item that it came from."""
+
+    text: Mapping[str, str]
+    state: Mapping[str, str]
+    said: frozenset[str] = frozenset()
+    """All terms of x_t, stop words too: a name may be one ('Will')."""
+    periods: tuple[Period, ...] = ()
+    """Times that x_t names."""
+
+    @property
+    def terms(self) -> list[str]:
+        """All terms, those of x_t first."""
+        return [*self.text, *self.state]
+
+
+class Document(NamedTuple):
+    """What is ranked: an artifact's id, age, index terms (as `index_terms` gave them), place."""
+
+    artifact_id: str
+    created_at: float
+    terms: str
+    place: Place = Place()
+
+
+class Ranked(NamedTuple):
+    """A document that matches, with its score (higher is better) and the reasons why."""
+
+    artifact_id: str
+    created_at: float
+    score: float
+    why: list[str]
+
+
+def search_query(query: RecallQuery) -> SearchQuery:
+    """The terms of a query; a term of x_t is not counted again for the state."""
+    text = query_terms(query.text)
+    state: dict[str, str] = {}
+    for item in query.state_terms:
+        for term in query_terms(item, limit=8):
+            if term not in text:
+                state.setdefault(term, item)
+    said = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
+    periods = named_periods(query.text, query.asked_at) if query.asked_at else ()
+    return SearchQuery(text, dict(list(state.items())[:24]), said, periods)
+
+
+def readings(
+    documents: Iterable[Document],
+    query: SearchQuery,
+    statistics: CorpusStatistics,
+    *,
+    weights: RecallWeights = DEFAULT_WEIGHTS,
+) -> dict[str, Reading]:
+    """What each document holds, by its terms: the part of `rank` that need not wait for others."""
+    look = _wanted(query, statistics, weights)
+    return {document.terms: read(document.terms, look) for document in documents}
+
+
+def rank(
+    documents: Iterable[Document],
+    query: SearchQuery,
+    statistics: CorpusStatistics,
+    *,
+    weights: RecallWeights = DEFAULT_WEIGHTS,
+    limit: int = MOST_RANKED,
+    also: str | None = None,
+    cosines: Mapping[str, float] | None = None,
+    early: Mapping[str, Reading] | None = None,
+) -> list[Ranked]:
+    """The best `limit` documents that match or stand beside one that does, with the reasons.
+
+    `cosines` says how near a document is to x_t in meaning, by id, where that is known. `early`
+    is what `readings` gave for some of the documents and the same query, statistics and weights.
+    The document with the id `also` is returned too if it matches, however far behind, for
+    `shortlist` to give it its place.
+    """
+    known = list(documents)
+    look = _wanted(query, statistics, weights)
+    done = early or {}
+    texts = [done.get(document.terms) or read(document.terms, look) for document in known]
+    near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
+    scores = _own_scores(texts, look, weights=weights, near=near)
+    around = priors([_place(document) for document in known], scores, query.said, weights)
+    dated = _dated(known, scores, query.periods, weights.period)
+    totals = [
+        round(score + prior.score + date, 6)
+        for score, prior, date in zip(scores, around, dated, strict=True)
+    ]
+    matching = [
+        at for at, prior in enumerate(around) if scores[at] or dated[at] or prior.beside is not None
+    ]
+    matching.sort(key=lambda at: _best_first(totals[at], known[at]))
+    return [
+        Ranked(
+            known[at].artifact_id,
+            known[at].created_at,
+            totals[at],
+            [
+                *_why_near(near[at]),
+                *_why(texts[at].found, query),
+                *_why_there(around[at], known),
+                *([TIME_NAMED] if dated[at] else []),
+            ],
+        )
+        for place, at in enumerate(matching)
+        if place < limit or known[at].artifact_id == also
+    ]
+
+
+def _place(document: Document) -> Place:
+    """Where a document stands in a talk. Parts of a document stand for themselves."""
+    return Place() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
+
+
+def _dated(
+    documents: Sequence[Document],
+    scores: Sequence[float],
+    periods: Sequence[Period],
+    weight: float,
+) -> list[float]:
+    """What it is worth to each document to be of a time that x_t names."""
+    spans = [(period.start.timestamp(), period.end.timestamp()) for period in periods]
+    return [
+        weight * (1.0 if own else _TIME_ALONE)
+        if any(start <= document.created_at < end for start, end in spans)
+        else 0.0
+        for document, own in zip(documents, scores, strict=True)
+    ]
+
+
+def _wanted(query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights) -> Wanted:
+    return wanted(query.text, query.state, statistics, with_letters=bool(weights.letters))
+
+
+def _own_scores(
+    texts: Sequence[Reading],
+    look: Wanted,
+    *,
+    weights: RecallWeights,
+    near: Sequence[float | None],
+) -> list[float]:
+    """What each document's own text is worth."""
+    # The more of x_t one document covers, the less the state decides: then it only breaks ties.
+    least = _LEAST_STATE if all(close is None for close in near) else _LEAST_STATE_OF_FUSED
+    best = max((text.words for text in texts), default=0.0)
+    state = weights.state * max(least, 1.0 - best)
+    matching = [text.letters for text in texts if text.letters is not None]
+    letters = iter(letter_coverage(matching, look.trigrams))
+    by_words = [
+        weights.words * text.words
+        + weights.letters * (0.0 if text.letters is None else next(letters))
+        for text in texts
+    ]
+    return [
+        score + state * text.state
+        for score, text in zip(blended(by_words, near, weights.dense), texts, strict=True)
+    ]
+
+
+def shortlist(
+    ranked: Sequence[Ranked], previous: Document | None, *, limit: int, max_tokens: int
+) -> list[Ranked]:
+    """The first of the ranked within `limit`, the previous turn always among them, best first."""
+    room = min(limit, max(1, max_tokens // _MIN_TOKENS))
+    if previous is None:
+        return sorted(ranked[:room], key=lambda item: _best_first(item.score, item))
+    others = [item for item in ranked if item.artifact_id != previous.artifact_id]
+    known = [item for item in ranked if item.artifact_id == previous.artifact_id]
+    score, why = (known[0].score, known[0].why) if known else (0.0, [])
+    reasons = [*(reason for reason in why if reason != PREVIOUS_TURN), PREVIOUS_TURN]
+    item = Ranked(previous.artifact_id, previous.created_at, score, reasons)
+    return sorted([*others[: room - 1], item], key=lambda item: _best_first(item.score, item))
+
+
+def fit(
+    shortlisted: Sequence[Ranked],
+    artifacts: Mapping[str, Artifact],
+    *,
+    max_tokens: int,
+    each: int | None = None,
+    terms: Collection[str] = (),
+) -> list[RecalledArtifact]:
+    """The artifacts of a shortlist within `max_tokens` together, `each` at most so long.
+
+    When they are too long, the longest are cut, all to the same length; none is dropped. What is
+    cut keeps the part that holds the search terms.
+    """
+    found = [item for item in shortlisted if item.artifact_id in artifacts]
+    most = min(max_tokens, each or max_tokens)
+    texts = [excerpt(artifacts[item.artifact_id].content, terms, most) for item in found]
+    level = _level([estimate_tokens(text) for text in texts], max_tokens)
+    return [
+        RecalledArtifact(
+            artifact=artifacts[item.artifact_id].model_copy(
+                update={"content": excerpt(text, terms, level)}
+            ),
+            score=item.score,
+            why=item.why,
+        )
+        for item, text in zip(found, texts, strict=True)
+    ]
+
+
+def fitted(
+    shortlisted: Sequence[Ranked],
+    artifacts: Mapping[str, Artifact],
+    query: RecallQuery,
+    terms: SearchQuery,
+) -> list[RecalledArtifact]:
+    """`fit` with the budgets and terms of a query."""
+    return fit(
+        shortlisted,
+        artifacts,
+        max_tokens=query.max_tokens,
+        each=query.excerpt_tokens,
+        terms=terms.terms,
+    )
+
+
+def _level(lengths: Sequence[int], budget: int) -> int:
+    """The greatest length to which all must be cut so that their sum is within the budget."""
+    left, level = budget, budget
+    for done, length in enumerate(sorted(lengths)):
+        level = left // (len(lengths) - done)
+        if length > level:
+            return level
+        left -= length
+    return budget
+
+
+def _why_near(close: float | None) -> list[str]:
+    return [f"meaning: {close:.2f}"] if close is not None and close >= _CLOSE else []
+
+
+def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:
+    best = sorted(found, key=lambda term: -found[term])
+    words = list(dict.fromkeys(query.text[term] for term in best if term in query.text))
+    items = list(dict.fromkeys(query.state[term] for term in best if term in query.state))
+    reasons = [f"words: {', '.join(words[:_SHOWN_WORDS])}"] if words else []
+    for item in items[:_SHOWN_WORDS]:
+        reasons.append(f"{'entity' if _is_entity(item) else 'state'}: {clip_tokens(item, 16)}")
+    return reasons
+
+
+def _why_there(prior: Prior, documents: Sequence[Document]) -> list[str]:
+    reasons = []
+    if prior.beside is not None:
+        reasons.append(f"beside: {documents[prior.beside].artifact_id}")
+    if prior.named:
+        reasons.append("speaker named")
+    return reasons
+
+
+def _is_entity(item: str) -> bool:
+    kind, colon, name = item.partition(":")
+    return bool(colon) and kind.isidentifier() and bool(name.strip())
+
+
+def _best_first(score: float, item: Document | Ranked) -> tuple[float, float, str]:
+    """Best first; of equals the newest, then by id, so that the order never depends on luck."""
+    return (-score, -item.created_at, item.artifact_id)

@@ -1,0 +1,199 @@
+"""Build the model of each agent from the settings, and say which one it is.
+
+Nothing here opens a connection, reads a key or loads weights: that happens at the first call.
+"""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Literal, NamedTuple
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.registry import LLMRegistry
+
+from acc_ace.config import (
+    AUTO,
+    EMBEDDED_MODEL,
+    GEMINI_MODEL,
+    AgentSettings,
+    Role,
+    Settings,
+    google_credentials,
+)
+from acc_ace.errors import ConfigError
+from acc_ace.models.labels import EMBEDDED_NOTE
+from acc_ace.models.llama_cpp import LlamaCppLlm
+from acc_ace.models.openai_compatible import OpenAICompatibleLlm
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.rules_model.model import EmbeddedLlm
+from acc_ace.text.redaction import redact
+
+Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
+
+ALLOWED = (
+    "'auto', 'gemini-…', 'embedded/rules', 'openai/<model>', 'llama-cpp/<path to .gguf>', or, "
+    "with the extra acc-ace[litellm], a LiteLLM name such as 'anthropic/<model>'"
+)
+"""What a model may be called, for messages."""
+
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    (re.escape(EMBEDDED_MODEL), "embedded"),
+    (r"openai/.+", "openai-compatible"),
+    (r"llama-cpp/.+\.gguf", "llama-cpp"),
+    (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
+    (r"(?!embedded/|llama-cpp/|openai/)[a-z0-9_]+/.+", "litellm"),
+)
+
+
+class ModelInfo(NamedTuple):
+    """Which model an agent uses, and what the user should know about it."""
+
+    role: Role
+    name: str
+    kind: Kind
+    note: str
+
+
+def check_model_name(name: str) -> None:
+    """Raise ConfigError for a name that no model has, or whose extra is not installed."""
+    kind_of(_resolved(name))
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of model that a name means; raises ConfigError as `check_model_name` does."""
+    for pattern, kind in _KINDS:
+        if re.fullmatch(pattern, name):
+            require_extra(name, kind)
+            return kind
+    raise ConfigError(f"unknown model name {name!r}; use {ALLOWED}")
+
+
+def build_model(role: Role, settings: Settings) -> BaseLlm:
+    """The model of an agent: the one named, with retries, then its fallback.
+
+    Raises ConfigError that names the setting when a name is unknown or an extra is missing.
+    """
+    block = settings.agent(role)
+    primary = _named(f"{role.upper()}__MODEL", settings.model_name(role), block, settings)
+    fallback = (
+        _named(f"{role.upper()}__FALLBACK", block.fallback, block, settings)
+        if block.fallback
+        else None
+    )
+    return ResilientLlm(
+        model=primary.model, role=role, policy=block, primary=primary, fallback=fallback
+    )
+
+
+def describe(role: Role, settings: Settings) -> ModelInfo:
+    """Which model an agent uses; raises ConfigError for an unknown name."""
+    name = settings.model_name(role)
+    kind = kind_of(name)
+    fallback = settings.agent(role).fallback
+    note = _note(kind, settings) + (f"; fallback {fallback}" if fallback else "")
+    return ModelInfo(role, name, kind, note)
+
+
+def register_models() -> None:
+    """Make our model names known to ADK, so that `LlmAgent(model="embedded/rules")` works.
+
+    May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
+    replaced.
+    """
+    for llm in (EmbeddedLlm, LlamaCppLlm, OpenAICompatibleLlm):
+        LLMRegistry.register(llm)
+
+
+def _named(setting: str, name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    try:
+        return _build(_resolved(name), block, settings)
+    except ConfigError as error:
+        raise ConfigError(f"ACC_ACE_{setting}: {error}") from error
+
+
+def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    return _BUILDERS[kind_of(name)](name, block, settings)
+
+
+def _resolved(name: str) -> str:
+    """A name with 'auto' resolved, as Settings does for the primary model."""
+    if name != AUTO:
+        return name
+    return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
+
+
+def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    return EmbeddedLlm(model=name)
+
+
+def _gemini(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    from acc_ace.models.gemini import gemini  # noqa: PLC0415 - google-genai's client is slow to load
+
+    return gemini(name, timeout_s=block.timeout_s)
+
+
+def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    return OpenAICompatibleLlm(
+        model=name,
+        base_url=settings.openai_base_url,
+        api_key=settings.openai_api_key,
+        timeout_s=block.timeout_s,
+    )
+
+
+def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    return LlamaCppLlm(
+        model=name,
+        context_tokens=settings.llama_cpp_context_tokens,
+        field_by_field=settings.llama_cpp_field_by_field,
+    )
+
+
+def _litellm(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - an optional extra
+
+    # LiteLLM's own retries are off: ResilientLlm has the only ones.
+    return LiteLlm(model=name, num_retries=0, timeout=block.timeout_s)
+
+
+_BUILDERS: dict[Kind, Callable[[str, AgentSettings, Settings], BaseLlm]] = {
+    "embedded": _embedded,
+    "gemini": _gemini,
+    "openai-compatible": _openai_compatible,
+    "llama-cpp": _llama_cpp,
+    "litellm": _litellm,
+}
+
+
+def require_extra(name: str, kind: Kind, *, installed: Callable[[str], object] = find_spec) -> None:
+    """Raise ConfigError with the command that installs it when a kind's extra is missing."""
+    module = _EXTRAS.get(kind)
+    if module and installed(module) is None:
+        raise ConfigError(
+            f'model {name!r} needs an extra: pip install "acc-ace[{kind}]"; or use {ALLOWED}'
+        )
+
+
+_EXTRAS: dict[Kind, str] = {"llama-cpp": "xllamacpp", "litellm": "litellm"}
+"""The module that a kind needs; the extra is called like the kind."""
+
+
+def _note(kind: Kind, settings: Settings) -> str:
+    match kind:
+        case "embedded":
+            return EMBEDDED_NOTE
+        case "gemini":
+            return _GOOGLE_NOTES[google_credentials()]
+        case "openai-compatible":
+            return f"at {redact(settings.openai_base_url)}"
+        case "llama-cpp":
+            return "runs in this process"
+        case "litellm":
+            return "through LiteLLM"
+
+
+_GOOGLE_NOTES = {
+    "api_key": "Gemini API",
+    "vertex": "Vertex AI",
+    None: "no Google credentials are set; calls will fail",
+}

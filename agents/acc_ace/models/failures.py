@@ -1,0 +1,220 @@
+"""Sort what went wrong in a model call: which error it is, and whether another try may help.
+
+Every client spells its errors in its own way, so the HTTP status, the wait that the server asks
+for and network failures are each looked for in all the known places. A reply that came, but holds
+no answer, is a failure too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from google.genai.errors import APIError
+
+from acc_ace.errors import AccAceError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.text.redaction import redact
+
+RETRIED_STATUS = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""HTTP statuses that another try may mend."""
+
+RATE_LIMITS = frozenset({429, 529})
+"""HTTP statuses that mean: asked too often."""
+
+REFUSALS = frozenset(
+    {
+        types.FinishReason.SAFETY,
+        types.FinishReason.RECITATION,
+        types.FinishReason.BLOCKLIST,
+        types.FinishReason.PROHIBITED_CONTENT,
+        types.FinishReason.SPII,
+        types.FinishReason.IMAGE_SAFETY,
+        types.FinishReason.IMAGE_PROHIBITED_CONTENT,
+        types.FinishReason.IMAGE_RECITATION,
+    }
+)
+"""Finish reasons that mean: the model will not answer this."""
+
+_NETWORK = {
+    "httpx": {"TransportError"},
+    "httpx2": {"TransportError"},
+    "httpcore": {"NetworkError", "TimeoutException", "ProtocolError"},
+    "aiohttp": {"ClientConnectionError", "ClientPayloadError"},
+}
+"""Base classes of network failures by package; the packages need not be installed."""
+
+_READ = 4_000
+_SHOWN = 300
+"""Characters of somebody else's message that go into ours."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failed try: the error to raise in the end, and what to do until then."""
+
+    error: AccAceError
+    retriable: bool = False
+    may_fall_back: bool = True
+    retry_after_s: float | None = None
+
+
+class NoAnswer(Exception):
+    """Signals a failed try inside one call; carries the failure and never reaches a caller."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure.error))
+        self.failure = failure
+
+
+def failure_of(error: Exception, *, model: str, role: str) -> Failure:
+    """Sort an exception of a model call.
+
+    429, 5xx, timeouts and network failures are ModelUnavailable and may be retried; other
+    statuses are ModelRefused; what cannot be read is ModelOutputError. Errors of ours stay what
+    they are: a ConfigError or InputError is not the model's fault, so no other model is asked.
+    """
+    if isinstance(error, ModelError):
+        unavailable = isinstance(error, ModelUnavailable)
+        wait = retry_after_s(error.__cause__) if unavailable else None
+        return Failure(error, retriable=unavailable, retry_after_s=wait)
+    if isinstance(error, AccAceError):
+        return Failure(error, may_fall_back=False)
+    return _foreign_failure(f"{role}: model {model}", error)
+
+
+def problem_of(response: LlmResponse, *, model: str, role: str) -> Failure | None:
+    """What is wrong with a whole (not partial) reply, or None when it holds an answer.
+
+    A reply cut off by MAX_TOKENS that holds text is an answer: whether it is of use is for the
+    stage to judge.
+    """
+    who = f"{role}: model {model}"
+    reason = response.finish_reason
+    blocked_prompt = bool(response.error_code) and reason is None
+    if blocked_prompt or reason in REFUSALS:
+        code = reason.name if reason else str(response.error_code)
+        text = f"{who} refused to answer ({code}){_detail(response)}"
+        return Failure(ModelRefused(text), may_fall_back=False)
+    if has_answer(response):
+        return None
+    if reason is types.FinishReason.MAX_TOKENS:
+        text = f"{who} spent max_output_tokens before it answered; raise max_output_tokens"
+        return Failure(ModelOutputError(text))
+    told = f" ({reason.name})" if reason else ""
+    text = f"{who} gave an empty reply{told}{_detail(response)}"
+    return Failure(ModelOutputError(text), retriable=True)
+
+
+def has_answer(response: LlmResponse) -> bool:
+    """Whether a reply holds text that is not blank and no mere thought, or any other part."""
+    parts = (response.content.parts if response.content else None) or []
+    return any(
+        bool(part.text.strip()) if part.text is not None else part != types.Part()
+        for part in parts
+        if not part.thought
+    )
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """The HTTP status that an error carries, or None."""
+    if isinstance(error, APIError):
+        return error.code
+    for owner in (error, getattr(error, "response", None)):
+        status = getattr(owner, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def is_rate_limit(error: BaseException) -> bool:
+    """Whether a server said, itself or as the cause of an error of ours: asked too often."""
+    return any(status_of(told) in RATE_LIMITS for told in (error, error.__cause__))
+
+
+def retry_after_s(error: BaseException | None) -> float | None:
+    """Seconds that the server asks to wait, from its Retry-After header or Google's RetryInfo.
+
+    A date in the header is taken relative to the server's own Date, so no clock is needed.
+    """
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if isinstance(headers, Mapping):
+        wait = _header_wait(headers)
+        if wait is not None:
+            return wait
+    return _retry_info(getattr(error, "details", None))
+
+
+def is_network_error(error: BaseException) -> bool:
+    """Whether the server could not be reached or the connection broke."""
+    if isinstance(error, OSError):
+        return True
+    return any(
+        base.__name__ in _NETWORK.get(base.__module__.partition(".")[0], ())
+        for base in type(error).__mro__
+    )
+
+
+def shown(error: BaseException) -> str:
+    """An error in one bounded line, without the key or address that servers like to echo."""
+    text = _told(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _foreign_failure(who: str, error: Exception) -> Failure:
+    """Sort an error of a client library."""
+    if isinstance(error, TimeoutError):
+        return Failure(ModelUnavailable(f"{who} did not answer in time"), retriable=True)
+    status = status_of(error)
+    if status is not None:
+        return _http_failure(who, status, error)
+    if is_network_error(error):
+        return Failure(ModelUnavailable(f"{who} cannot be reached: {shown(error)}"), retriable=True)
+    return Failure(ModelOutputError(f"{who} gave a reply that cannot be read: {shown(error)}"))
+
+
+def _http_failure(who: str, status: int, error: Exception) -> Failure:
+    text = f"{who} answered HTTP {status}: {shown(error)}"
+    if status in RETRIED_STATUS or status >= 500:
+        return Failure(ModelUnavailable(text), retriable=True, retry_after_s=retry_after_s(error))
+    return Failure(ModelRefused(f"{text}{_HINTS.get(status, '')}"))
+
+
+_HINTS = {
+    401: ". Check the key.",
+    403: ". Check the key and what it may use.",
+    404: ". Check the model's name.",
+}
+
+
+def _detail(response: LlmResponse) -> str:
+    return f": {_told(response.error_message)}" if response.error_message else ""
+
+
+def _told(text: str) -> str:
+    return redact(" ".join(text[:_READ].split()))[:_SHOWN]
+
+
+def _header_wait(headers: Mapping[str, Any]) -> float | None:
+    value = str(headers.get("retry-after", "")).strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
+        return float(value)
+    try:
+        until = parsedate_to_datetime(value)
+        sent = parsedate_to_datetime(str(headers.get("date", "")))
+        return max(0.0, (until - sent).total_seconds())
+    except (TypeError, ValueError):
+        # No date either, or one without a time zone: as if the header were not there.
+        return None
+
+
+def _retry_info(details: object) -> float | None:
+    error = details.get("error", details) if isinstance(details, dict) else None
+    items = error.get("details") if isinstance(error, dict) else None
+    for item in items if isinstance(items, list) else []:
+        delay = item.get("retryDelay") if isinstance(item, dict) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d{1,9}(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None

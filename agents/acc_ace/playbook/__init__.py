@@ -1,0 +1,1 @@
+"""The playbook: curation, selection, sharing, versions and offline learning."""

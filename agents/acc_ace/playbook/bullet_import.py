@@ -1,0 +1,153 @@
+"""Take the lessons of a file into a playbook, each screened as the Curator's are.
+
+Into a playbook that never held anything the lessons go as they stand, ids, order, counters, dates
+and pins, so that an export leads back to the same content. Into any other they go one by one: a
+lesson that is known adds its counters to the bullet that says it, a new one gets a new id, what
+is contrary is held.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from acc_ace.playbook.curation.curation_record import OK, held, record_of, result_of
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.playbook.playbook_size import PlaybookSize
+from acc_ace.schemas.bullet import MOST_COUNTED, Bullet
+from acc_ace.schemas.delta import (
+    DeltaBatch,
+    DeltaKind,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+    DeltaType,
+)
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
+
+_BATCH = 1_024
+"""Operations that one batch may hold."""
+
+
+def imported(current: Playbook, incoming: Playbook, context: CurationContext) -> Curated:
+    """`current` with the lessons of `incoming`; one result for each of them, in order.
+
+    Never raises. Counters are added, pins are kept.
+    """
+    if not current.bullets and current.next_id == 1:
+        return _as_it_stands(incoming, context)
+    playbook, results, records = current, list[DeltaResult](), list[DeltaRecord]()
+    for bullets in _batches(incoming.bullets):
+        curated = curate(playbook, _additions(bullets), _one_batch(context))
+        with_counts = _counted(curated.playbook, bullets, curated.results, context)
+        playbook = with_counts.playbook
+        results += curated.results
+        records += [*curated.records, *with_counts.records]
+    return Curated(playbook, results, records)
+
+
+def _as_it_stands(incoming: Playbook, context: CurationContext) -> Curated:
+    """The lessons that pass, with all that they bring; the rest is written down as refused.
+
+    Said twice in one file, a lesson comes in twice: it is `refine` that merges.
+    """
+    size = PlaybookSize()
+    bullets: list[Bullet] = []
+    results: list[DeltaResult] = []
+    records: list[DeltaRecord] = []
+    for bullet in incoming.bullets:
+        alone = _judged(bullet, context)
+        passed = alone.results[0].status is DeltaStatus.APPLIED
+        if passed and not size.has_room(bullet.section, bullet.content, context.limits):
+            alone = _held(bullet, alone.playbook.bullets[0], context)
+        elif passed:
+            kept = _kept(bullet, alone.playbook.bullets[0])
+            size.add(kept)
+            bullets.append(kept)
+            alone = replace(alone, records=[_record(kept, context)])
+        results.append(alone.results[0].model_copy(update={"bullet_id": bullet.id}))
+        records += alone.records
+    playbook = Playbook(bullets=tuple(bullets), next_id=incoming.next_id)
+    return Curated(playbook if bullets else Playbook(), results, records)
+
+
+def _held(bullet: Bullet, screened: Bullet, context: CurationContext) -> Curated:
+    """A lesson that there is no room for, kept for a person to decide."""
+    verdict = held("over_budget")
+    operation = DeltaOperation(
+        type=DeltaType.ADD, section=screened.section, content=screened.content
+    )
+    record = record_of(
+        DeltaKind.ADD,
+        None,
+        verdict,
+        context,
+        before=None,
+        after=None,
+        proposed=screened.content,
+        operation=operation,
+    )
+    return Curated(Playbook(), [result_of(DeltaType.ADD, bullet.id, verdict)], [record])
+
+
+def _record(after: Bullet, context: CurationContext, before: Bullet | None = None) -> DeltaRecord:
+    return record_of(DeltaKind.IMPORT, after.id, OK, context, before=before, after=after)
+
+
+def _judged(bullet: Bullet, context: CurationContext) -> Curated:
+    """A lesson alone, as if it were the first of a playbook."""
+    return curate(Playbook(), _additions([bullet]), replace(context, refine=None))
+
+
+def _kept(bullet: Bullet, screened: Bullet) -> Bullet:
+    """The bullet with its words and section as they may stand."""
+    return bullet.model_copy(update={"content": screened.content, "section": screened.section})
+
+
+def _counted(
+    playbook: Playbook,
+    bullets: Sequence[Bullet],
+    results: Sequence[DeltaResult],
+    context: CurationContext,
+) -> Curated:
+    """The playbook with the counters and pins that the lessons bring."""
+    by_id = {bullet.id: bullet for bullet in playbook.bullets}
+    records: list[DeltaRecord] = []
+    for bullet, result in zip(bullets, results, strict=True):
+        before = by_id.get(result.bullet_id or "")
+        if result.status is not DeltaStatus.APPLIED or before is None:
+            continue
+        after = _with_counts(before, bullet)
+        if after != before:
+            by_id[before.id] = after
+            records.append(_record(after, context, before))
+    changed = playbook.model_copy(update={"bullets": tuple(by_id.values())})
+    return Curated(changed, [], records)
+
+
+def _with_counts(bullet: Bullet, source: Bullet) -> Bullet:
+    return bullet.model_copy(
+        update={
+            "helpful": min(MOST_COUNTED, bullet.helpful + source.helpful),
+            "harmful": min(MOST_COUNTED, bullet.harmful + source.harmful),
+            "neutral": min(MOST_COUNTED, bullet.neutral + source.neutral),
+            "pinned": bullet.pinned or source.pinned,
+        }
+    )
+
+
+def _additions(bullets: Iterable[Bullet]) -> DeltaBatch:
+    return DeltaBatch(
+        reasoning="import",
+        operations=[
+            DeltaOperation(type=DeltaType.ADD, section=bullet.section, content=bullet.content)
+            for bullet in bullets
+        ],
+    )
+
+
+def _one_batch(context: CurationContext) -> CurationContext:
+    limits = context.limits.model_copy(update={"delta_operations": _BATCH})
+    return replace(context, limits=limits)
+
+
+def _batches(bullets: Sequence[Bullet]) -> list[Sequence[Bullet]]:
+    return [bullets[at : at + _BATCH] for at in range(0, len(bullets), _BATCH)]

@@ -1,0 +1,50 @@
+"""Why a text must not become a bullet, whatever the playbook holds.
+
+A bullet is an instruction by nature ("Check the logs before a restart"), so only text that
+speaks over the product is turned away: words that lift other instructions, change who the
+model is, ask for its prompt, or imitate the delimiters of a prompt or of the playbook.
+"""
+
+import re
+from functools import lru_cache
+
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.normalize import skeleton
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.redaction import find_sensitive
+from acc_ace.text.tokens import estimate_tokens
+
+SHORT_CHARACTERS = 64
+"""Texts up to this length are remembered: the same headings come back with every lesson."""
+
+CHARACTERS_PER_TOKEN = 32
+"""A text longer than its budget times this is too long without counting its tokens."""
+
+_DELIMITER = lazy_pattern(
+    r"<\|[^|]{1,40}\|>|</?(?:system|assistant|user|developer|instructions?)\b[^>]{0,40}>"
+    r"|\[/?INST\]|^\s*#{0,6}\s*(?:system|assistant|developer)\s*[:：]"
+    r"|\bhelpful\s*=\s*\d+\s+harmful\s*=\s*\d+",
+    re.IGNORECASE,
+)
+
+
+def objection(text: str, *, max_tokens: int) -> str | None:
+    """The reason code against a one-line text ('empty', 'too_long', 'secret', ...), or None."""
+    return (_known if len(text) <= SHORT_CHARACTERS else _found)(text, max_tokens)
+
+
+def _found(text: str, max_tokens: int) -> str | None:
+    if not text:
+        return "empty"
+    if len(text) > CHARACTERS_PER_TOKEN * max_tokens or estimate_tokens(text) > max_tokens:
+        return "too_long"
+    seen = skeleton(text)
+    findings = find_sensitive(text) or (find_sensitive(seen) if seen != text else ())
+    if findings:
+        return findings[0].kind.value
+    if _DELIMITER.search(seen) or instruction_like(text):
+        return "instruction_like"
+    return None
+
+
+_known = lru_cache(maxsize=4_096)(_found)

@@ -1,0 +1,1 @@
+"""The guard between the Curator and the playbook."""

@@ -1,0 +1,130 @@
+"""What curation is told, how an operation ended, and its rows in the delta log."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from acc_ace.schemas.bullet import Bullet, Origin
+from acc_ace.schemas.delta import DeltaKind, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
+
+
+@dataclass(frozen=True)
+class Curated:
+    """A playbook after curation, how each operation ended, and the rows for the delta log."""
+
+    playbook: Playbook
+    results: list[DeltaResult]
+    records: list[DeltaRecord]
+
+
+@dataclass(frozen=True)
+class CurationContext:
+    """Where a batch comes from, and the bounds it must keep."""
+
+    limits: Limits
+    at: datetime
+    user: str
+    session: str
+    turn: int
+    grounded: bool
+    """False when the lesson rests only on text of tools or documents."""
+    untrusted: tuple[str, ...] = ()
+    """What tools and documents said in the turn; a lesson that repeats it is held."""
+    vouched: tuple[str, ...] = ()
+    """What the user said; words that stand in it are the user's, whoever repeats them."""
+    quote_digest: str = ""
+    """SHA-256, in hex, of the words that the lesson rests on."""
+    shared: bool = False
+    """Whether other users' prompts are made of the playbook, so that the sharing gate applies."""
+    entities: tuple[str, ...] = ()
+    """Typed names of the user's state ('person:Aiko'), which must not be shared."""
+    by_person: bool = False
+    """A person has decided: pins, contradictions and weak provenance hold nothing then."""
+    resolves: int | None = None
+    """`seq` of the held record that the batch decides, if it does."""
+    refine: "Refiner | None" = None
+    """Makes room in a playbook that is full; None holds what has no room."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where a bullet of this batch comes from; None where no user taught it."""
+        if not self.user:
+            return None
+        return Origin(
+            user=self.user,
+            session=self.session,
+            turn=self.turn,
+            quote_digest=self.quote_digest,
+        )
+
+
+Refiner = Callable[[Playbook, CurationContext], Curated]
+"""Merges and archives bullets; its records lead from the playbook to the refined one."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status with its reason code."""
+
+    status: DeltaStatus
+    reason: str
+
+
+OK = Verdict(DeltaStatus.APPLIED, "ok")
+"""Nothing speaks against it."""
+
+
+def applied(reason: str) -> Verdict:
+    """The operation took effect, in the way that the reason tells."""
+    return Verdict(DeltaStatus.APPLIED, reason)
+
+
+def rejected(reason: str) -> Verdict:
+    """The operation is not possible, or must not be."""
+    return Verdict(DeltaStatus.REJECTED, reason)
+
+
+def held(reason: str) -> Verdict:
+    """The operation is kept in the log for a person to decide."""
+    return Verdict(DeltaStatus.HELD, reason)
+
+
+def result_of(
+    kind: DeltaType | Literal["UNREADABLE"], bullet_id: str | None, verdict: Verdict
+) -> DeltaResult:
+    """How an operation or a tag ended."""
+    return DeltaResult(type=kind, bullet_id=bullet_id, status=verdict.status, reason=verdict.reason)
+
+
+def record_of(
+    kind: DeltaKind,
+    bullet_id: str | None,
+    verdict: Verdict,
+    context: CurationContext,
+    *,
+    before: Bullet | None,
+    after: Bullet | None,
+    merged_into: str | None = None,
+    proposed: str | None = None,
+    operation: DeltaOperation | None = None,
+) -> DeltaRecord:
+    """The row for the delta log, with where it came from."""
+    return DeltaRecord(
+        kind=kind,
+        bullet_id=bullet_id,
+        status=verdict.status,
+        reason=verdict.reason,
+        before=before,
+        after=after,
+        merged_into=merged_into,
+        proposed=proposed,
+        operation=operation,
+        resolves=context.resolves,
+        user=context.user,
+        session=context.session,
+        turn=context.turn,
+        created_at=context.at,
+    )

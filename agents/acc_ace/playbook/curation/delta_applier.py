@@ -1,0 +1,227 @@
+"""The books of a batch under curation: the draft, what its bullets say, results and log rows."""
+
+from collections.abc import Iterable, Sequence
+
+from acc_ace.playbook.curation.curation_record import (
+    OK,
+    Curated,
+    CurationContext,
+    Verdict,
+    record_of,
+    result_of,
+)
+from acc_ace.playbook.lesson_index import LessonIndex
+from acc_ace.playbook.sharing_gate import mask_names
+from acc_ace.schemas.bullet import Bullet, clean_id, clean_section, is_bullet_id, one_line
+from acc_ace.schemas.delta import (
+    MOST_SOURCES,
+    UNREADABLE,
+    DeltaKind,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+)
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.schemas.reflection import Tag
+from acc_ace.text.normalize import skeleton, visible
+from acc_ace.text.redaction import find_sensitive, redact
+from acc_ace.text.tokens import clip_tokens
+
+
+class Ledger:
+    """Changes a draft and writes down every change. Each `note_…` ends one operation."""
+
+    def __init__(self, playbook: Playbook, context: CurationContext) -> None:
+        self._playbook = playbook
+        self._draft = playbook.draft()
+        self._context = context
+        self._origin = context.origin
+        self._lessons: LessonIndex | None = None
+        self._results: list[DeltaResult] = []
+        self._records: list[DeltaRecord] = []
+
+    @property
+    def lessons(self) -> LessonIndex:
+        """What the bullets say now; read when it is first asked for."""
+        if self._lessons is None:
+            self._lessons = LessonIndex(self._draft.bullets)
+        return self._lessons
+
+    def curated(self) -> Curated:
+        """Everything so far."""
+        return Curated(self._playbook.with_draft(self._draft), self._results, self._records)
+
+    def bullet(self, bullet_id: str | None) -> Bullet | None:
+        """The bullet of an id as a model may write it, or None."""
+        return self._draft.get(bullet_id or "")
+
+    def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
+        """The bullets that a merge would take in; raises PlaybookError as the draft does."""
+        return self._draft.sources(survivor, source_ids)
+
+    def add(self, operation: DeltaOperation, text: str, section: str, verdict: Verdict) -> None:
+        """Add a bullet. The counter names it: a model must not choose ids."""
+        bullet = self._draft.add(
+            section, text, bullet_id=None, at=self._context.at, origin=self._origin
+        )
+        self._restate((), bullet)
+        self._note(operation, bullet.id, verdict)
+        self._log(DeltaKind.ADD, bullet.id, verdict, after=bullet)
+
+    def update(
+        self, operation: DeltaOperation, before: Bullet, text: str, section: str, verdict: Verdict
+    ) -> None:
+        """Reword a bullet."""
+        after = self._draft.update(
+            before.id, content=text, section=section, at=self._context.at, origin=self._origin
+        )
+        self._restate((before,), after)
+        self._note(operation, after.id, verdict)
+        self._log(DeltaKind.UPDATE, after.id, verdict, before=before, after=after)
+
+    def remove(self, operation: DeltaOperation, before: Bullet) -> None:
+        """Remove a bullet."""
+        self._draft.remove(before.id)
+        self._restate((before,), None)
+        self._note(operation, before.id, OK)
+        self._log(DeltaKind.REMOVE, before.id, OK, before=before)
+
+    def merge(
+        self,
+        operation: DeltaOperation,
+        survivor: Bullet,
+        sources: Sequence[Bullet],
+        verdict: Verdict,
+        *,
+        text: str | None = None,
+        section: str = "",
+    ) -> None:
+        """Take bullets into one; each gets its row, so that old ids lead to the survivor."""
+        after = self._draft.merge(
+            survivor.id,
+            [bullet.id for bullet in sources],
+            content=text,
+            section=section,
+            at=self._context.at,
+            origin=None if text is None else self._origin,
+        )
+        self._restate((survivor, *sources), after)
+        self._note(operation, after.id, verdict)
+        self._log(DeltaKind.MERGE, after.id, verdict, before=survivor, after=after)
+        for bullet in sources:
+            self._log(DeltaKind.MERGE, bullet.id, verdict, before=bullet, merged_into=after.id)
+
+    def confirm(self, operation: DeltaOperation, bullet: Bullet, tag: Tag, reason: Verdict) -> None:
+        """Count a tag on the bullet that says already what an operation would add."""
+        after = self._draft.tag(bullet.id, tag, increment=1, at=self._context.at)
+        self._note(operation, bullet.id, reason)
+        self._log(DeltaKind.TAG, bullet.id, reason, before=bullet, after=after)
+
+    def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
+        """Write down an operation that is not applied; a held one so that it still can be."""
+        bullet_id = clean_id(operation.bullet_id or "")
+        # What is no id may be anything, so it is not written down.
+        named = bullet_id if is_bullet_id(bullet_id) else None
+        known = self.bullet(operation.bullet_id)
+        self._note(operation, named, verdict)
+        self._log(
+            DeltaKind(operation.type),
+            named,
+            verdict,
+            before=known,
+            after=known,
+            proposed=self._shown(operation.content),
+            operation=(
+                self._kept(operation, named) if verdict.status is DeltaStatus.HELD else None
+            ),
+        )
+
+    def refuse_unreadable(self, text: str, verdict: Verdict) -> None:
+        """Write down what is no operation."""
+        self._results.append(result_of(UNREADABLE, None, verdict))
+        self._log(DeltaKind.UNREADABLE, None, verdict, proposed=self._shown(text))
+
+    def refuse_rest(self, operations: Sequence[DeltaOperation], verdict: Verdict) -> None:
+        """End many operations with one row, so that a reply of any length leaves a short log."""
+        for operation in operations:
+            self._note(operation, None, verdict)
+        if operations:
+            shown = f"{len(operations)} more operations"
+            self._log(DeltaKind.UNREADABLE, None, verdict, proposed=shown)
+
+    def refine(self) -> bool:
+        """Let the refiner make room; whether it changed anything."""
+        if self._context.refine is None:
+            return False
+        refined = self._context.refine(self._playbook.with_draft(self._draft), self._context)
+        if not any(record.status is DeltaStatus.APPLIED for record in refined.records):
+            return False
+        self._draft = refined.playbook.draft()
+        self._records += refined.records
+        self._lessons = None
+        return True
+
+    def _restate(self, before: Iterable[Bullet], after: Bullet | None) -> None:
+        """Keep what the bullets say in step with the draft."""
+        if self._lessons is None:
+            return
+        for bullet in before:
+            self._lessons.discard(bullet)
+        if after is not None:
+            self._lessons.add(after)
+
+    def _note(self, operation: DeltaOperation, bullet_id: str | None, verdict: Verdict) -> None:
+        self._results.append(result_of(operation.type, bullet_id, verdict))
+
+    def _log(
+        self,
+        kind: DeltaKind,
+        bullet_id: str | None,
+        verdict: Verdict,
+        *,
+        before: Bullet | None = None,
+        after: Bullet | None = None,
+        merged_into: str | None = None,
+        proposed: str | None = None,
+        operation: DeltaOperation | None = None,
+    ) -> None:
+        self._records.append(
+            record_of(
+                kind,
+                bullet_id,
+                verdict,
+                self._context,
+                before=before,
+                after=after,
+                merged_into=merged_into,
+                proposed=proposed,
+                operation=operation,
+            )
+        )
+
+    def _kept(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
+        """A held operation, fit for the log."""
+        source_ids = [clean_id(source) for source in operation.source_ids[:MOST_SOURCES]]
+        return DeltaOperation(
+            type=operation.type,
+            section=clean_section(self._shown(operation.section) or ""),
+            content=self._shown(operation.content),
+            bullet_id=named,
+            source_ids=[source for source in source_ids if is_bullet_id(source)],
+        )
+
+    def _shown(self, text: str | None) -> str | None:
+        """What was proposed, fit for a log: one line, redacted, bounded."""
+        if text is None:
+            return None
+        shown = _redacted(one_line(visible(text)))
+        if self._context.shared:
+            shown = mask_names(shown, self._context.entities, user=self._context.user)
+        return clip_tokens(shown, 2 * self._context.limits.bullet_tokens)
+
+
+def _redacted(text: str) -> str:
+    """The text without secrets and personal details, in disguise too."""
+    seen = skeleton(text)
+    disguised = seen != text and len(find_sensitive(seen)) > len(find_sensitive(text))
+    return redact(seen if disguised else text)

@@ -1,0 +1,68 @@
+"""The forms that a playbook can have as a file, and how a broken file is named."""
+
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from acc_ace.errors import InputError
+from acc_ace.schemas.bullet import Bullet, id_number
+from acc_ace.schemas.playbook import Playbook
+
+MOST_CHARACTERS = 64 * 1024 * 1024
+"""A longer file is no playbook."""
+
+MOST_BULLETS = 100_000
+"""Bullets that a file may hold."""
+
+_SHOWN = 60
+
+
+class Form(StrEnum):
+    """A form of file. The first three give back exactly what was written."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    JSONL = "jsonl"
+    ACE = "ace"
+    SKILLBOOK = "skillbook"
+
+
+def broken(line: int, why: str) -> InputError:
+    """The error for a file that cannot be read; `line` counts from 1."""
+    return InputError(f"line {line}: {why}")
+
+
+def shown(text: str) -> str:
+    """A piece of the file for an error message."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def bullet_at(line: int, fields: dict[str, object]) -> Bullet:
+    """A bullet of a file. Raises InputError that names the line and the field."""
+    try:
+        return Bullet.model_validate(fields)
+    except ValidationError as error:
+        raise broken(line, f"not a bullet: {first_problem(error)}") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that is wrong, without the input, which may be long or secret."""
+    problem = error.errors(include_input=False, include_url=False)[0]
+    field = ".".join(str(part) for part in problem["loc"])
+    return f"{field}: {problem['msg']}" if field else str(problem["msg"])
+
+
+def gathered(bullets: list[tuple[int, Bullet]], next_id: int = 1) -> Playbook:
+    """A playbook of (line, bullet) pairs; its counter is `next_id`, or higher if an id asks for it.
+
+    Raises InputError, naming the line, when an id stands there twice or there are too many.
+    """
+    seen: dict[str, int] = {}
+    for line, bullet in bullets:
+        first = seen.setdefault(bullet.id, line)
+        if first != line:
+            raise broken(line, f"bullet {bullet.id} stands already in line {first}")
+        if len(seen) > MOST_BULLETS:
+            raise broken(line, f"more than {MOST_BULLETS:,} bullets")
+    lowest = 1 + max((id_number(bullet_id) for bullet_id in seen), default=0)
+    return Playbook(bullets=tuple(bullet for _, bullet in bullets), next_id=max(next_id, lowest))

@@ -1,0 +1,237 @@
+"""Learn from a data set in several epochs, and let held-out samples decide (ACE, offline).
+
+A run learns on a branch, so turns that are being answered meanwhile see none of it. Before the
+first epoch and after each one the samples that are never learnt from are answered; the best
+version becomes the current one, and if none is better than what there was, what there was stays.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acc_ace.clock import Clock
+from acc_ace.errors import ConflictError, InputError, ModelUnavailable
+from acc_ace.playbook.answer_scoring import score_answer
+from acc_ace.playbook.idempotent_commit import Once
+from acc_ace.playbook.learning_plan import Split, best, order
+from acc_ace.playbook.playbook_merge import Author
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.playbook.prediction import ALONE, predict, question
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.learning_run import FeedbackMode, HeldoutScore, RunState, Sample
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.completion import Completion
+from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_context, learn
+from acc_ace.turn.structured_call import Asked
+
+PATIENCE = 10
+"""Samples in a row that may fail before the run stops, to be resumed when the model is back."""
+
+Save = Callable[[RunState], None]
+"""Keeps how far the run has come; raises StoreError when it cannot."""
+
+
+@dataclass(frozen=True)
+class Students:
+    """Who answers, who reflects and who curates."""
+
+    generator: Completion
+    generator_prompt: Prompt
+    roles: Roles
+
+
+@dataclass(frozen=True)
+class OfflineLearner:
+    """Runs, and goes on with, offline learning. One writer for each branch."""
+
+    students: Students
+    store: PlaybookStore
+    clock: Clock
+    limits: Limits
+    save: Save
+    max_rounds: int = 1
+
+    async def run(self, state: RunState, parts: Split) -> RunState:
+        """Go on from `state` to the end of the run.
+
+        Model calls: for each training sample and epoch at most
+        `(1 + limits.repairs) * (2 + max_rounds)`, and for each held-out sample at most
+        `(1 + limits.repairs) * (1 + epochs)`. Failures are counted. Raises ModelUnavailable after
+        PATIENCE failures in a row, and StoreError; the run can then be resumed.
+        """
+        watch = _Watch(state)
+        while not state.outcome:
+            if not any(score.epoch == state.epoch for score in state.scores):
+                state = await self._score(state, parts.heldout)
+            elif state.epoch < state.options.epochs:
+                state = await self._epoch(state, parts.train, watch)
+            else:
+                state = await self._decide(state)
+            self.save(state)
+        return state
+
+    async def _epoch(self, state: RunState, train: tuple[Sample, ...], watch: "_Watch") -> RunState:
+        sequence = order(len(train), state.options, state.epoch)
+        for position in range(state.position, len(sequence)):
+            failures = state.failures
+            state = await self._sample(state, train[sequence[position]], position)
+            state = _with(state, position=position + 1)
+            watch.see(state, failed=state.failures > failures)
+            if watch.failed >= PATIENCE:
+                # These samples were never learnt from: a resumed run begins with them again.
+                self.save(watch.last_good)
+                raise ModelUnavailable(
+                    f"{watch.failed} samples in a row failed, the last one with: "
+                    f"{state.last_error}; the run can be resumed"
+                )
+            self.save(state)
+        return _with(state, epoch=state.epoch + 1, position=0)
+
+    async def _sample(self, state: RunState, sample: Sample, position: int) -> RunState:
+        """Answer a sample and learn from it; one commit, which a resumed run finds again."""
+        if position == 0:
+            state = _with(state, score_sum=0.0, scored=0)
+        stored = await self.store.load(_scope(state))
+        asked = await self._answer(sample, stored)
+        state = _counted(state, asked)
+        if asked.value is None:
+            return _failed(state, asked.warnings)
+        score = None
+        if sample.target is not None:
+            score = score_answer(asked.value.final_answer, sample.target)
+            state = _with(state, score_sum=state.score_sum + score, scored=state.scored + 1)
+        feedback = _feedback(state.options.feedback, sample.target, score)
+        outcome = TurnOutcome(
+            turn_input=question(sample.text),
+            state=ALONE.model_copy(update={"turn": state.epoch * state.train + position + 1}),
+            generation=asked.value,
+            feedback=feedback,
+        )
+        lesson = await self._learn(state, outcome)
+        state = _with(state, calls=state.calls + lesson.calls, tokens=state.tokens + lesson.tokens)
+        return state if lesson.reflected.value else _failed(state, lesson.warnings)
+
+    async def _learn(self, state: RunState, outcome: TurnOutcome) -> Lesson:
+        return await learn(
+            outcome,
+            store=self.store,
+            scope=_scope(state),
+            roles=self.students.roles,
+            context=curation_context(
+                outcome, self.limits, at=self.clock.now(), user="", session=state.branch
+            ),
+            max_rounds=self.max_rounds,
+            once=Once(f"{state.branch}:{outcome.state.turn}"),
+        )
+
+    async def _answer(self, sample: Sample, stored: StoredPlaybook) -> Asked[GeneratorOutput]:
+        try:
+            return await predict(
+                sample.text,
+                stored.playbook,
+                completion=self.students.generator,
+                prompt=self.students.generator_prompt,
+                limits=self.limits,
+            )
+        except InputError as error:
+            return Asked(value=None, warnings=(str(error),))
+
+    async def _score(self, state: RunState, heldout: tuple[Sample, ...]) -> RunState:
+        """Answer the held-out samples with the playbook as it is now."""
+        scope = _scope(state) if state.epoch else _main(state)
+        version = None if state.epoch else state.base_version
+        stored = await self.store.load(scope, version=version)
+        scores: list[float] = []
+        for sample in heldout:
+            asked = await self._answer(sample, stored)
+            state = _counted(state, asked)
+            if asked.value is None:
+                state = _failed(state, asked.warnings)
+            else:
+                scores.append(score_answer(asked.value.final_answer, sample.target or ""))
+        score = HeldoutScore(
+            epoch=state.epoch,
+            version=stored.version,
+            score=sum(scores) / len(scores) if scores else 0.0,
+            answered=len(scores),
+            samples=len(heldout),
+        )
+        return _with(state, scores=(*state.scores, score))
+
+    async def _decide(self, state: RunState) -> RunState:
+        """Promote the best version, or keep what there was. Raises StoreError."""
+        stored = await self.store.load(_scope(state))
+        state = _with(state, digest=stored.digest)
+        winner = best(state.scores)
+        if winner is None:
+            return _with(state, outcome="undecided")
+        if winner.epoch == 0:
+            return _with(state, outcome="kept")
+        return await self._promote(state, winner.version)
+
+    async def _promote(self, state: RunState, version: int) -> RunState:
+        """Make a version of the branch the main one, unless others have changed that meanwhile."""
+        by = Author("", self.clock.now())
+        stored = await self.store.load(_scope(state))
+        if version != stored.version:
+            stored = await self.store.rollback(
+                _scope(state), version, expected_version=stored.version, by=by
+            )
+        try:
+            promoted = await self.store.promote(
+                _scope(state), by=by, expected_version=state.base_version
+            )
+        except ConflictError as error:
+            promoted = await self.store.load(_main(state))
+            # It may be this very run that moved it, killed before it could say so.
+            if promoted.digest != stored.digest:
+                return _with(state, outcome="conflict", last_error=str(error))
+        return _with(state, outcome="promoted", promoted_version=promoted.version)
+
+
+class _Watch:
+    """Counts failures in a row, and keeps the state before them."""
+
+    def __init__(self, state: RunState) -> None:
+        self.last_good, self.failed = state, 0
+
+    def see(self, state: RunState, *, failed: bool) -> None:
+        """Take in how a sample went."""
+        if failed:
+            self.failed += 1
+        else:
+            self.last_good, self.failed = state, 0
+
+
+def _scope(state: RunState) -> PlaybookScope:
+    return PlaybookScope(state.options.app, branch=state.branch)
+
+
+def _main(state: RunState) -> PlaybookScope:
+    return PlaybookScope(state.options.app)
+
+
+def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tuple[Judgement, ...]:
+    """What the Reflector is told of the answer."""
+    if mode == "none" or target is None or score is None:
+        return ()
+    if mode == "reward":
+        return (Judgement(reward=2 * score - 1),)
+    return (Judgement(ground_truth=target),)
+
+
+def _counted(state: RunState, asked: Asked[GeneratorOutput]) -> RunState:
+    tokens = asked.tokens_in + asked.tokens_out
+    return _with(state, calls=state.calls + asked.calls, tokens=state.tokens + tokens)
+
+
+def _failed(state: RunState, warnings: tuple[str, ...]) -> RunState:
+    error = warnings[-1] if warnings else "no usable reply"
+    return _with(state, failures=state.failures + 1, last_error=error[:500])
+
+
+def _with(state: RunState, **changes: object) -> RunState:
+    return state.model_copy(update=changes)

@@ -1,0 +1,172 @@
+"""Changes of a whole playbook by a person: roll back, promote a branch, fork, import.
+
+Each gives the new playbook and the records that lead to it: first one that says what was done,
+then one for every bullet that differs. The counter of ids never goes back.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from acc_ace.errors import ConflictError, InputError
+from acc_ace.playbook.delta_log import archives
+from acc_ace.playbook.playbook_versions import check_playbook_version, named
+from acc_ace.schemas.bullet import Bullet, id_number
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
+
+MOST_BRANCHES = 32
+"""Branches of one playbook, the main one not counted."""
+
+MAIN = "main"
+"""How the main branch, whose name is '', is called in texts."""
+
+_BRANCH_CHARACTERS = 64
+
+
+class Author(NamedTuple):
+    """Who changes a playbook by hand, and when."""
+
+    user: str
+    at: datetime
+
+
+class Change(NamedTuple):
+    """A playbook, and the records that lead to it."""
+
+    playbook: Playbook
+    records: list[DeltaRecord]
+
+
+Fates = Mapping[str, DeltaRecord]
+"""For bullets that are gone, the record that says how they left."""
+
+
+def rolled_back(current: Playbook, target: StoredPlaybook, *, by: Author, fates: Fates) -> Change:
+    """`current` with the content of an earlier version.
+
+    `fates` are those of the bullets that the target did not have any more.
+    """
+    said = _said(DeltaKind.ROLLBACK, f"version {target.version}", by)
+    return _replaced(current, target.playbook, said, fates)
+
+
+def forked(source: StoredPlaybook, scope: PlaybookScope, *, by: Author) -> Change:
+    """The beginning of a branch: a copy of `source`, which is a version of `scope`."""
+    said = _said(DeltaKind.FORK, f"branch {scope.branch or MAIN}, version {source.version}", by)
+    return _replaced(Playbook(), source.playbook, said, {})
+
+
+def promoted(
+    main: Playbook,
+    branch: StoredPlaybook,
+    scope: PlaybookScope,
+    *,
+    forked_next_id: int,
+    by: Author,
+    fates: Fates,
+) -> Change:
+    """`main` with the bullets of a branch, whose scope is `scope`.
+
+    A bullet that the branch added gets a new id where its own was given on main in the meantime.
+    `forked_next_id` is the counter of ids when the branch began.
+    """
+    next_id = max(main.next_id, branch.playbook.next_id)
+    bullets: list[Bullet] = []
+    for bullet in branch.playbook.bullets:
+        if forked_next_id <= id_number(bullet.id) < main.next_id:
+            bullets.append(bullet.model_copy(update={"id": f"b-{next_id:05d}"}))
+            next_id += 1
+        else:
+            bullets.append(bullet)
+    target = branch.playbook.model_copy(update={"bullets": tuple(bullets), "next_id": next_id})
+    said = _said(DeltaKind.PROMOTE, f"branch {scope.branch}, version {branch.version}", by)
+    return _replaced(main, target, said, fates)
+
+
+def check_branch_name(name: str) -> None:
+    """Raise InputError for what cannot name a branch."""
+    well = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    if not well or len(name) > _BRANCH_CHARACTERS or name.casefold() == MAIN:
+        raise InputError(
+            f"{name[:80]!r} cannot name a branch; use at most {_BRANCH_CHARACTERS} letters, "
+            f"digits, '-', '_' and '.', and not {MAIN!r}"
+        )
+
+
+def check_room(scope: PlaybookScope, branches: int, *, exists: bool) -> None:
+    """Raise ConflictError for a branch that exists, InputError for one too many."""
+    if exists:
+        raise ConflictError(
+            f"branch {scope.branch!r} already exists; choose another name, or delete it first"
+        )
+    if branches >= MOST_BRANCHES:
+        raise InputError(
+            f"playbook of {named(scope._replace(branch=''))} has {branches} branches, which is "
+            "the most; delete one first"
+        )
+
+
+def check_promotion(
+    main: PlaybookScope, version: int, forked_from: int | None, expected: int | None
+) -> None:
+    """Raise ConflictError when main is not at the version that the promotion is to follow.
+
+    That is `expected`, or else the one that the branch was forked from; InputError without both.
+    """
+    follows = forked_from if expected is None else expected
+    if follows is None:
+        raise InputError(
+            "this branch was not forked from the main one; say which version of the main one it "
+            f"is to follow ({_FOLLOW})"
+        )
+    advice = f"look at it, then name the version that the branch is to replace ({_FOLLOW})"
+    check_playbook_version(main, version, follows, advice=advice)
+
+
+_FOLLOW = "--onto VERSION, over HTTP If-Match"
+
+
+def _replaced(current: Playbook, target: Playbook, said: DeltaRecord, fates: Fates) -> Change:
+    """`current` with exactly the bullets of `target`, in its order.
+
+    `said` is the record that says what is done; those of the bullets follow its example. A bullet
+    that leaves does so in the way that `fates` tells: archived, or merged into another.
+    """
+    result = target.model_copy(update={"next_id": max(current.next_id, target.next_id)})
+    before = {bullet.id: bullet for bullet in current.bullets}
+    after = {bullet.id for bullet in target.bullets}
+    records = [said]
+    records += [
+        _left(said, bullet, fates.get(bullet.id))
+        for bullet in current.bullets
+        if bullet.id not in after
+    ]
+    records += [
+        _about(said, bullet.id, before=before.get(bullet.id), after=bullet)
+        for bullet in target.bullets
+        if before.get(bullet.id) != bullet
+    ]
+    return Change(result, records)
+
+
+def _said(kind: DeltaKind, reason: str, by: Author) -> DeltaRecord:
+    return DeltaRecord(
+        kind=kind,
+        bullet_id=None,
+        status=DeltaStatus.APPLIED,
+        reason=reason,
+        user=by.user,
+        created_at=by.at,
+    )
+
+
+def _left(said: DeltaRecord, bullet: Bullet, fate: DeltaRecord | None) -> DeltaRecord:
+    if fate is not None and archives(fate):
+        return _about(said, bullet.id, before=bullet, kind=DeltaKind.ARCHIVE, reason=fate.reason)
+    return _about(said, bullet.id, before=bullet, merged_into=fate.merged_into if fate else None)
+
+
+def _about(said: DeltaRecord, bullet_id: str, **fields: object) -> DeltaRecord:
+    return said.model_copy(update={"bullet_id": bullet_id, "reason": "ok", **fields})

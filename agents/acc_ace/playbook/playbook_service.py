@@ -1,0 +1,312 @@
+"""What a person does with a playbook: apply, pin, edit, restore, decide, import, look things up.
+
+Free of any framework: the command line and the HTTP API call the same methods. Every change is a
+compare-and-swap commit with the person as its author, and can be rolled back.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acc_ace.clock import Clock
+from acc_ace.errors import ConflictError, InputError, NotFoundError, PlaybookError
+from acc_ace.playbook.bullet_history import Story, departure, unknown_bullet, what_became
+from acc_ace.playbook.bullet_import import imported
+from acc_ace.playbook.curation.curation_record import OK, record_of, rejected
+from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
+from acc_ace.playbook.playbook_diff import PlaybookDiff, diff_playbooks
+from acc_ace.playbook.playbook_merge import Author
+from acc_ace.playbook.playbook_search import Hit, search_bullets
+from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.playbook.refine.refinement import room_maker
+from acc_ace.schemas.bullet import Bullet, clean_id
+from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.tenancy import PlaybookScope
+
+PAGE = 200
+"""Records that one page of a look-up holds."""
+
+MOST_IMPORTED = 10_000
+"""Lessons that one import takes in; each is screened, and each leaves a row of the log."""
+
+_MOST_SEQ = 2**53 - 1
+_TRIES = 32
+"""Compare-and-swap tries of a change that follows whatever version is current."""
+
+_MOST_RECORDS = 2_000
+"""Records that the story of one bullet may have."""
+
+Change = Callable[[Playbook], Curated]
+
+
+@dataclass(frozen=True)
+class Governed:
+    """The playbook after a change, and how each operation ended."""
+
+    stored: StoredPlaybook
+    results: list[DeltaResult]
+
+    def to_line(self) -> dict[str, Any]:
+        """`{version, results: [{type, bullet_id, status, reason}]}`."""
+        results = [result.model_dump(mode="json") for result in self.results]
+        return {"version": self.stored.version, "results": results}
+
+
+class PlaybookGovernor:
+    """A person's hands on one playbook. Every method raises StoreError as the store does."""
+
+    def __init__(
+        self,
+        store: PlaybookStore,
+        scope: PlaybookScope,
+        *,
+        person: str,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self.store = store
+        self.scope = scope
+        self._person = person
+        self._limits = limits
+        self._clock = clock
+
+    @property
+    def author(self) -> Author:
+        """The person, now."""
+        return Author(self._person, self._clock.now())
+
+    def context(self, *, by_person: bool = True) -> CurationContext:
+        """What curation is told; with `by_person` pins and contradictions hold nothing."""
+        return CurationContext(
+            limits=self._limits,
+            at=self._clock.now(),
+            user=self._person,
+            session="",
+            turn=0,
+            grounded=True,
+            shared=self.scope.user is None,
+            by_person=by_person,
+            refine=room_maker(None),
+        )
+
+    async def apply(self, batch: DeltaBatch, *, expected_version: int | None = None) -> Governed:
+        """Apply a batch as the Curator's is, on whatever version is current.
+
+        Raises ConflictError when `expected_version` is given and is not the current one.
+        """
+        context = self.context(by_person=False)
+        return await self._commit(lambda now: curate(now, batch, context), expected_version)
+
+    async def pin(
+        self, bullet_id: str, *, pinned: bool = True, expected_version: int | None = None
+    ) -> Governed:
+        """Pin or unpin a bullet. Raises NotFoundError for one that is not live."""
+        return await self.edit(bullet_id, pinned=pinned, expected_version=expected_version)
+
+    async def edit(
+        self,
+        bullet_id: str,
+        *,
+        content: str | None = None,
+        section: str | None = None,
+        pinned: bool | None = None,
+        expected_version: int | None = None,
+    ) -> Governed:
+        """Reword, move, pin or unpin a bullet, pinned ones too, in one commit.
+
+        Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
+        with the reason when the text must not be in a playbook or has no room.
+        """
+        await self._live(bullet_id)
+        edit = Edit(content, section, pinned)
+        check_edit(edit, self._limits)
+
+        def change(now: Playbook) -> Curated:
+            changed = edited(now, _required(now, bullet_id), edit, at=self._clock.now())
+            check_budgets(now, changed.playbook, self._limits)
+            records = [self._record(*step) for step in changed.steps]
+            return Curated(changed.playbook, [], records)
+
+        return await self._commit(change, expected_version)
+
+    async def restore(self, bullet_id: str) -> Governed:
+        """Bring back a bullet that was archived, removed or merged, as it was when it left.
+
+        Raises NotFoundError for one that never was, InputError for one that is live or has no
+        room.
+        """
+        story = await self.story(bullet_id)
+        if story.live is not None and story.live.id == story.bullet_id:
+            raise InputError(f"bullet {story.bullet_id} is in the playbook; nothing to restore")
+        left = departure(story)
+
+        def change(now: Playbook) -> Curated:
+            draft = now.draft()
+            try:
+                after = draft.restore(left)
+            except PlaybookError as error:
+                raise ConflictError(f"bullet {left.id} was restored meanwhile: {error}") from error
+            changed = now.with_draft(draft)
+            check_budgets(now, changed, self._limits)
+            return Curated(changed, [], [self._record(DeltaKind.RESTORE, None, after)])
+
+        return await self._commit(change, None)
+
+    async def take_in(self, incoming: Playbook, *, expected_version: int | None = None) -> Governed:
+        """Import the bullets of a file; each ends applied, held or rejected.
+
+        Raises InputError for more than MOST_IMPORTED, with nothing changed.
+        """
+        if len(incoming.bullets) > MOST_IMPORTED:
+            raise InputError(
+                f"the file has {len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} are "
+                "imported at once"
+            )
+        context = self.context(by_person=False)
+        return await self._commit(lambda now: imported(now, incoming, context), expected_version)
+
+    async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:
+        """The operations that wait for a person, newest first."""
+        return await self.store.held(self.scope, limit=limit, before=before)
+
+    async def approve(self, seq: int) -> Governed:
+        """Apply a held operation, as a person's own.
+
+        Raises NotFoundError for one that is not held, InputError with the reason code when it
+        still cannot be applied; it stays held then.
+        """
+        waiting = await self._waiting(seq)
+        if waiting.operation is None:
+            raise InputError(f"held operation {seq} was stored without the data needed to apply it")
+        batch = DeltaBatch(operations=[waiting.operation])
+        context = self.context()
+
+        def change(now: Playbook) -> Curated:
+            curated = curate(now, batch, context)
+            (result,) = curated.results
+            if result.status is not DeltaStatus.APPLIED:
+                raise InputError(f"held operation {seq} cannot be applied: {result.reason}")
+            return replace(curated, records=_resolving(curated.records, seq))
+
+        return await self._commit(change, None)
+
+    async def dismiss(self, seq: int) -> Governed:
+        """Turn a held operation down. Raises NotFoundError for one that is not held."""
+        waiting = await self._waiting(seq)
+        verdict = rejected("dismissed")
+        context = replace(self.context(), resolves=seq)
+
+        def change(now: Playbook) -> Curated:
+            record = record_of(
+                waiting.kind, waiting.bullet_id, verdict, context, before=None, after=None
+            )
+            return Curated(now, [], [record])
+
+        return await self._commit(change, None)
+
+    async def rollback(self, version: int, *, expected_version: int | None = None) -> Governed:
+        """Go back to the content of a version. Raises NotFoundError for one that never was."""
+        for attempt in range(_TRIES):
+            current = (await self.store.load(self.scope)).version
+            expected = current if expected_version is None else expected_version
+            try:
+                stored = await self.store.rollback(
+                    self.scope, version, expected_version=expected, by=self.author
+                )
+            except ConflictError:
+                if expected_version is not None or attempt == _TRIES - 1:
+                    raise
+                continue
+            return Governed(stored, [])
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def diff(self, first: int, second: int) -> PlaybookDiff:
+        """What changed from one version to another. Raises NotFoundError for an unknown one."""
+        before = await self.store.load(self.scope, version=first)
+        after = await self.store.load(self.scope, version=second)
+        return diff_playbooks(before.playbook, after.playbook)
+
+    async def search(self, text: str, *, limit: int = 20) -> list[Hit]:
+        """The bullets that fit a text best, at most `limit`."""
+        return search_bullets((await self.store.load(self.scope)).playbook, text, limit=limit)
+
+    async def story(self, bullet_id: str) -> Story:
+        """Where a bullet comes from and what became of it. Raises NotFoundError."""
+        wanted = clean_id(bullet_id)
+        records: list[DeltaRecord] = []
+        before: int | None = None
+        complete = True
+        while page := await self.store.history(self.scope, wanted, limit=PAGE, before=before):
+            records += page
+            before = page[-1].seq
+            if len(records) >= _MOST_RECORDS:
+                complete = False
+                break
+        playbook = (await self.store.load(self.scope)).playbook
+        if not any(record.status is DeltaStatus.APPLIED for record in records):
+            raise unknown_bullet(playbook, wanted)
+        successor = await self.store.resolve(self.scope, wanted)
+        live = None if successor is None else playbook.get(successor)
+        return Story(wanted, live, records, complete)
+
+    async def _waiting(self, seq: int) -> DeltaRecord:
+        """The held record of a seq, however far back."""
+        # No store has numbers beyond, nor could its database be asked for one.
+        known = 0 < seq <= _MOST_SEQ
+        found = await self.store.held(self.scope, limit=1, before=seq + 1) if known else []
+        if not found or found[0].seq != seq:
+            raise NotFoundError(f"no held operation {seq} is pending review")
+        return found[0]
+
+    async def _live(self, bullet_id: str) -> None:
+        """Raise NotFoundError unless the bullet is live, with what became of it."""
+        playbook = (await self.store.load(self.scope)).playbook
+        if playbook.get(bullet_id) is not None:
+            return
+        story = await self.story(bullet_id)
+        raise NotFoundError(what_became(story))
+
+    def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
+        return record_of(kind, after.id, OK, self.context(), before=before, after=after)
+
+    async def _commit(self, change: Change, expected_version: int | None) -> Governed:
+        for attempt in range(_TRIES):
+            current = await self.store.load(self.scope)
+            if expected_version is not None and current.version != expected_version:
+                raise ConflictError(
+                    f"the playbook is at version {current.version}, not {expected_version}; "
+                    "review the changes and try again"
+                )
+            # An import of thousands takes seconds, and others are being answered.
+            curated = await asyncio.to_thread(change, current.playbook)
+            if not curated.records:
+                return Governed(current, curated.results)
+            try:
+                stored = await self.store.commit(
+                    self.scope,
+                    curated.playbook,
+                    curated.records,
+                    expected_version=current.version,
+                )
+            except ConflictError:
+                if attempt == _TRIES - 1:
+                    raise
+                continue
+            return Governed(stored, curated.results)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _required(playbook: Playbook, bullet_id: str) -> Bullet:
+    bullet = playbook.get(bullet_id)
+    if bullet is None:
+        raise unknown_bullet(playbook, clean_id(bullet_id))
+    return bullet
+
+
+def _resolving(records: Sequence[DeltaRecord], seq: int) -> list[DeltaRecord]:
+    """The records, the last of which decides the held one: a decision is made once."""
+    return [*records[:-1], records[-1].model_copy(update={"resolves": seq})]

@@ -1,0 +1,95 @@
+"""How large a playbook is, as a prompt shows it, and whether it keeps its budgets."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+
+from acc_ace.playbook.bullet_tokens import heading_tokens, line_tokens, new_line_tokens
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.limits import Limits
+
+
+class PlaybookSize:
+    """Bullets and tokens of a playbook and of its sections, kept in step by `add` and `drop`.
+
+    Tokens are those of `Playbook.as_prompt()`: lines with their counters, and headings.
+    """
+
+    def __init__(self, bullets: Iterable[Bullet] = ()) -> None:
+        self._bullets: Counter[str] = Counter()
+        self._lines: defaultdict[str, int] = defaultdict(int)
+        self._count = 0
+        self._tokens = 0
+        for bullet in bullets:
+            self.add(bullet)
+
+    def add(self, bullet: Bullet) -> None:
+        """Count a bullet in."""
+        self._weigh(bullet.section, line_tokens(bullet), 1)
+
+    def drop(self, bullet: Bullet) -> None:
+        """Count a bullet out, as it was when it was counted in."""
+        self._weigh(bullet.section, -line_tokens(bullet), -1)
+
+    def exceeded(self, limits: Limits) -> bool:
+        """Whether a budget of the whole playbook is exceeded."""
+        return self._count > limits.playbook_bullets or self._tokens > limits.playbook_tokens
+
+    def section_exceeded(self, section: str, limits: Limits) -> bool:
+        """Whether a budget of a section is exceeded."""
+        count, tokens = self._bullets[section], self._section_tokens(section)
+        return count > limits.section_bullets or tokens > limits.section_tokens
+
+    def named(self, limits: Limits) -> tuple[str, ...]:
+        """The budgets that are exceeded: 'playbook_bullets', 'section_tokens:strategies', …"""
+        names = []
+        if self._count > limits.playbook_bullets:
+            names.append("playbook_bullets")
+        if self._tokens > limits.playbook_tokens:
+            names.append("playbook_tokens")
+        for section in sorted(self._bullets):
+            if self._bullets[section] > limits.section_bullets:
+                names.append(f"section_bullets:{section}")
+            if self._section_tokens(section) > limits.section_tokens:
+                names.append(f"section_tokens:{section}")
+        return tuple(names)
+
+    def has_room(
+        self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
+    ) -> bool:
+        """Whether a text may join a section when other bullets leave.
+
+        A change that makes nothing larger is always possible, whatever the limits are now.
+        """
+        after = self._copy()
+        for bullet in leaving:
+            after.drop(bullet)
+        after._weigh(section, new_line_tokens(text), 1)
+        return (
+            (after._count <= max(limits.playbook_bullets, self._count))
+            and after._tokens <= max(limits.playbook_tokens, self._tokens)
+            and after._bullets[section] <= max(limits.section_bullets, self._bullets[section])
+            and after._section_tokens(section)
+            <= max(limits.section_tokens, self._section_tokens(section))
+        )
+
+    def _weigh(self, section: str, tokens: int, bullets: int) -> None:
+        before = self._section_tokens(section)
+        self._count += bullets
+        self._bullets[section] += bullets
+        self._lines[section] += tokens
+        self._tokens += self._section_tokens(section) - before
+
+    def _section_tokens(self, section: str) -> int:
+        """A heading stands while its section has a bullet."""
+        return self._lines[section] + heading_tokens(section) if self._bullets[section] else 0
+
+    def _copy(self) -> "PlaybookSize":
+        copy = PlaybookSize()
+        copy._bullets, copy._lines = self._bullets.copy(), self._lines.copy()
+        copy._count, copy._tokens = self._count, self._tokens
+        return copy
+
+
+def exceeded_budgets(bullets: Iterable[Bullet], limits: Limits) -> tuple[str, ...]:
+    """The budgets that bullets exceed, by name; empty when they fit."""
+    return PlaybookSize(bullets).named(limits)

@@ -1,0 +1,175 @@
+"""Refine a playbook: merge what says the same, archive what has had its time, keep the budgets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from acc_ace.playbook.curation.curation_record import CurationContext, Verdict, record_of
+from acc_ace.playbook.playbook_size import exceeded_budgets
+from acc_ace.playbook.refine.budgets import spare, victims
+from acc_ace.playbook.refine.clustering import Cluster, clusters
+from acc_ace.playbook.refine.retirement import retirement
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.schemas.playbook_draft import PlaybookDraft
+from acc_ace.schemas.refinement import RefineStep
+from acc_ace.text.dense_vectors import Vector
+
+OVER_BUDGET: Final = "over_budget"
+MAKES_ROOM: Final = "makes_room"
+NO_VECTORS: Final[Mapping[str, Vector]] = {}
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A playbook after refinement, what was done, and the rows for the delta log."""
+
+    playbook: Playbook
+    steps: list[RefineStep]
+    records: list[DeltaRecord]
+    unmet: tuple[str, ...]
+    """Budgets that pinned bullets alone exceed, by name; a person must unpin some."""
+
+
+def refine(
+    playbook: Playbook,
+    context: CurationContext,
+    *,
+    stale_after: timedelta | None = None,
+    vectors: Mapping[str, Vector] = NO_VECTORS,
+) -> Refined:
+    """Merge, archive and keep `context.limits`. Never raises; the same arguments give the same.
+
+    Refining what was refined changes nothing. No budget is exceeded afterwards, unless pinned
+    bullets alone exceed it. `vectors` are by bullet id, for duplicates in other words; without
+    them only words are compared. The caller makes them, since that leaves the process.
+    """
+    work = _Work(playbook, context, vectors, stale_after)
+    # What leaves may free a candidate or move the mean of the vectors, so until nothing changes.
+    # Every round but the last takes a bullet out, so there is a last one.
+    while work.merge() + work.retire() + work.fit():
+        pass
+    return work.refined()
+
+
+def make_room(
+    playbook: Playbook, context: CurationContext, *, stale_after: timedelta | None = None
+) -> Refined:
+    """Refine a playbook that is full, so that a batch of new bullets has room in it.
+
+    Beyond what `refine` does, bullets that were judged and are not proven leave until there is
+    room for `limits.delta_operations` bullets. Proven ones and those never judged stay for it.
+    """
+    work = _Work(playbook, context, NO_VECTORS, stale_after)
+    while work.merge() + work.retire() + work.fit():
+        pass
+    work.free()
+    return work.refined()
+
+
+class _Work:
+    """A draft with its books."""
+
+    def __init__(
+        self,
+        playbook: Playbook,
+        context: CurationContext,
+        vectors: Mapping[str, Vector],
+        stale_after: timedelta | None,
+    ) -> None:
+        self._playbook = playbook
+        self._draft: PlaybookDraft = playbook.draft()
+        self._context = context
+        self._vectors = vectors
+        self._stale_after = stale_after
+        self._steps: list[RefineStep] = []
+        self._records: list[DeltaRecord] = []
+
+    def merge(self) -> int:
+        """Merge what says the same; the number of bullets that left."""
+        found = clusters(self._draft.bullets, self._vectors)
+        for cluster in found:
+            self._take_in(cluster)
+        return sum(len(cluster.sources) for cluster in found)
+
+    def retire(self) -> int:
+        """Archive what harms or is stale; the number of bullets that left."""
+        due = [
+            (bullet, reason)
+            for bullet in self._draft.bullets
+            if (reason := retirement(bullet, at=self._context.at, stale_after=self._stale_after))
+        ]
+        for bullet, reason in due:
+            self._archive(bullet, reason)
+        return len(due)
+
+    def fit(self) -> int:
+        """Archive what the budgets have no room for; the number of bullets that left."""
+        leaving = victims(self._draft.bullets, self._context.limits)
+        for bullet in leaving:
+            self._archive(bullet, OVER_BUDGET)
+        return len(leaving)
+
+    def free(self) -> None:
+        """Archive unproven bullets for the sake of new ones."""
+        for bullet in spare(self._draft.bullets, self._context.limits):
+            self._archive(bullet, MAKES_ROOM)
+
+    def refined(self) -> Refined:
+        """Everything that was done."""
+        return Refined(
+            playbook=self._playbook.with_draft(self._draft) if self._steps else self._playbook,
+            steps=self._steps,
+            records=self._records,
+            unmet=exceeded_budgets(self._draft.bullets, self._context.limits),
+        )
+
+    def _take_in(self, cluster: Cluster) -> None:
+        before, sources = cluster.survivor, cluster.sources
+        after = self._draft.merge(
+            before.id,
+            [source.id for source in sources],
+            content=None,
+            section=None,
+            # The last use of any of them: merging is no use.
+            at=max(bullet.updated_at for bullet in (before, *sources)),
+        )
+        verdict = Verdict(DeltaStatus.APPLIED, cluster.reason)
+        self._note(DeltaKind.MERGE, before, verdict, after=after)
+        for source in sources:
+            self._note(DeltaKind.MERGE, source, verdict, merged_into=before.id)
+        self._steps.append(_step(DeltaKind.MERGE, before, cluster.reason, sources))
+
+    def _archive(self, bullet: Bullet, reason: str) -> None:
+        self._draft.remove(bullet.id)
+        self._note(DeltaKind.ARCHIVE, bullet, Verdict(DeltaStatus.APPLIED, reason))
+        self._steps.append(_step(DeltaKind.ARCHIVE, bullet, reason))
+
+    def _note(
+        self,
+        kind: DeltaKind,
+        before: Bullet,
+        verdict: Verdict,
+        *,
+        after: Bullet | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        record = record_of(kind, before.id, verdict, self._context, before=before, after=after)
+        if merged_into is not None:
+            record = record.model_copy(update={"merged_into": merged_into})
+        self._records.append(record)
+
+
+def _step(
+    kind: DeltaKind, bullet: Bullet, reason: str, sources: Sequence[Bullet] = ()
+) -> RefineStep:
+    return RefineStep(
+        kind=kind,
+        bullet_id=bullet.id,
+        content=bullet.content,
+        reason=reason,
+        source_ids=[source.id for source in sources],
+        source_contents=[source.content for source in sources],
+    )

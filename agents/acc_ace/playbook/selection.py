@@ -1,0 +1,112 @@
+"""Choose the bullets that go into a prompt.
+
+A playbook that fits goes in whole and in order, so that prompts share their prefix and caches
+work. One that does not is ranked: pinned bullets first, then relevance to the turn times how
+each bullet did so far (see `confidence`).
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from acc_ace.playbook.bullet_tokens import heading_tokens
+from acc_ace.playbook.selection_index import Ranked, SelectionIndex, confidence, term_weights
+from acc_ace.playbook.selection_terms import terms_of
+from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.playbook import Playbook
+
+__all__ = ["confidence", "select_bullets"]
+
+STATE_WEIGHT = 0.5
+"""What a term of the state counts beside one of x_t: the turn is about x_t."""
+
+MOST_MISSES = 100
+"""Bullets that may be too large for what is left before the choice ends."""
+
+_SHORTEST_LINE = 13
+"""No line has fewer tokens: '[1] helpful=0 harmful=0 ::'."""
+
+_INDEXES_KEPT = 8
+_LARGE = 256
+"""Bullets from which an index is worth keeping."""
+
+
+def select_bullets(
+    playbook: Playbook, text: str, *, max_tokens: int, state: str = ""
+) -> tuple[Bullet, ...]:
+    """The bullets for a prompt about `text` and `state`, in playbook order, within `max_tokens`.
+
+    The budget is that of `playbook.as_prompt(selected)`, headings included. The same arguments
+    always give the same bullets. Tagging a chosen bullet helpful keeps it chosen.
+    """
+    return _INDEXES.choose(playbook, text, state, max_tokens)
+
+
+class _Indexes:
+    """The indexes of the playbooks that were used last. For any thread."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._kept: OrderedDict[int, SelectionIndex] = OrderedDict()
+        self._made = 0
+
+    def choose(
+        self, playbook: Playbook, text: str, state: str, max_tokens: int
+    ) -> tuple[Bullet, ...]:
+        """Bring an index up to date and choose by it."""
+        # One at a time: an index is changed in place, and a choice takes milliseconds.
+        with self._mutex:
+            return _choose(self._index_of(playbook.bullets), text, state, max_tokens)
+
+    def _index_of(self, bullets: tuple[Bullet, ...]) -> SelectionIndex:
+        if len(bullets) < _LARGE:
+            return SelectionIndex(bullets)
+        for number, index in reversed(self._kept.items()):
+            if _related(index.bullets, bullets) and index.follow(bullets):
+                self._kept.move_to_end(number)
+                return index
+        index = SelectionIndex(bullets)
+        self._made += 1
+        self._kept[self._made] = index
+        if len(self._kept) > _INDEXES_KEPT:
+            self._kept.popitem(last=False)
+        return index
+
+
+def _related(first: tuple[Bullet, ...], second: tuple[Bullet, ...]) -> bool:
+    """Whether two tuples may be versions of one playbook; a cheap guess that `follow` checks."""
+    if not first or not second:
+        return False
+    middle = min(len(first), len(second)) // 2
+    return first[0] is second[0] or first[middle] is second[middle]
+
+
+def _choose(index: SelectionIndex, text: str, state: str, max_tokens: int) -> tuple[Bullet, ...]:
+    if index.tokens <= max_tokens:
+        return index.bullets
+    weights = term_weights(terms_of(text), terms_of(state), STATE_WEIGHT)
+    chosen = _fill(index, index.ranked(weights), max_tokens)
+    return tuple(index.bullet(place) for place in sorted(chosen))
+
+
+def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> list[int]:
+    """Take bullets by rank while they fit; a smaller one may follow one that is too large."""
+    left, misses = max_tokens, 0
+    opened: set[str] = set()
+    chosen: list[int] = []
+    for _, place in ranked:
+        bullet = index.bullet(place)
+        heading = 0 if bullet.section in opened else heading_tokens(bullet.section)
+        cost = index.cost(place) + heading
+        if cost <= left:
+            left -= cost
+            opened.add(bullet.section)
+            chosen.append(place)
+        else:
+            misses += 1
+        if left < _SHORTEST_LINE or misses > MOST_MISSES:
+            break
+    return chosen
+
+
+_INDEXES = _Indexes()

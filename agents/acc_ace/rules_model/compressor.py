@@ -1,0 +1,274 @@
+"""Play the Compressor: the next cognitive state from x_t, the last one and the evidence.
+
+Newest facts stand first in every list and the oldest fall out when a budget is reached; a status
+that changed replaces the old one. Rules and goal are copied word for word or not at all.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from acc_ace.rules_model.conflicts import asks_permission, find_conflict
+from acc_ace.rules_model.entities import find_entities
+from acc_ace.rules_model.gist import (
+    facts_of,
+    gist_of,
+    joined,
+    listed_options,
+    pick,
+    references,
+    referred_option,
+    said_and_answered,
+    within,
+    without_list,
+)
+from acc_ace.rules_model.relations import find_claim, find_relations, latest
+from acc_ace.rules_model.speech_acts import (
+    is_correction,
+    is_hedged,
+    next_step,
+    orders,
+    questions,
+)
+from acc_ace.rules_model.superseded_facts import corrected, latest_facts, of_one_matter
+from acc_ace.rules_model.text_match import terms_of, unique
+from acc_ace.rules_model.views import (
+    Evidence,
+    StateView,
+    evidence_of,
+    state_of,
+    turn_input_of,
+)
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.text.language import language_of
+from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import split_clauses, split_sentences
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+_TRACE_TOKENS = 150
+_GIST_TOKENS = 95
+_ENTITY_TOKENS = 90
+_RELATION_TOKENS = 110
+_CUE_TOKENS = 50
+_UNCERTAIN_TOKENS = 70
+_OPTION_TOKENS = 16
+_ALL_OPTIONS_TOKENS = 90
+_RELEASED = {"en": "Released: ", "ja": "解除した制約："}
+_AMENDED = {"en": "Amended: ", "ja": "改めた制約："}
+_OPTIONS = {"en": "Options: ", "ja": "選択肢："}
+_SAID = {"en": "Input: ", "ja": "入力："}
+
+
+def compress(inputs: Mapping[str, object]) -> CompressedCognitiveState:
+    """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
+    turn_input = turn_input_of(inputs.get("current_input"))
+    previous = state_of(inputs.get("previous_state"))
+    artifacts = evidence_of(inputs.get("artifacts"))
+    return CompressedCognitiveState(
+        episodic_trace=_trace(turn_input, previous, artifacts),
+        semantic_gist=_gist(turn_input, previous),
+        focal_entities=_entities(turn_input, previous, artifacts),
+        relational_map=_relations(turn_input, previous, artifacts),
+        goal_orientation=_goal(turn_input, previous),
+        constraints=_constraints(turn_input, previous),
+        predictive_cue=_cue(turn_input, previous, artifacts),
+        uncertainty_signal=_uncertainty(turn_input, previous),
+        retrieved_artifacts=references(
+            turn_input.text, previous.ccs.retrieved_artifacts, artifacts
+        ),
+    )
+
+
+def offered_options(trace: str) -> list[str]:
+    """The options that an episodic trace of this engine carries."""
+    for mark in _OPTIONS.values():
+        _, found, tail = trace.partition(mark)
+        if found:
+            return listed_options(tail)
+    return listed_options(trace)
+
+
+def released_in(trace: str) -> bool:
+    """Whether an episodic trace of this engine begins with a released rule."""
+    return trace.startswith(tuple(_RELEASED.values()))
+
+
+def amended_in(trace: str) -> bool:
+    """Whether an episodic trace of this engine tells, before x_t, of an amended rule."""
+    lead = min((trace.partition(mark)[0] for mark in _SAID.values()), key=len)
+    return any(mark in lead for mark in _AMENDED.values())
+
+
+def _constraints(turn_input: TurnInput, previous: StateView) -> list[str]:
+    kept = list(previous.ccs.constraints)
+    if not turn_input.authority.may_rule:
+        return kept
+    changes = detect_changes(turn_input.text, previous.pins)
+    gone = {change.constraint_id for change in changes}
+    released = {pin.text for pin in previous.pins if pin.id in gone}
+    amended = [change.new_text for change in changes if change.new_text]
+    added = [rule.text for rule in detect_rules(turn_input.text)]
+    return unique([*(text for text in kept if text not in released), *amended, *added])
+
+
+def _goal(turn_input: TurnInput, previous: StateView) -> str:
+    current = previous.ccs.goal_orientation
+    span = detect_goal(turn_input.text) if turn_input.authority.may_rule else None
+    if span is None or (current and not span.explicit):
+        return current
+    return span.text
+
+
+def _trace(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str:
+    language = language_of(turn_input.text)
+    lead = _changes_lead(turn_input, previous)
+    tail = _options_tail(_options(turn_input, previous, artifacts), language)
+    budget = max(20, _TRACE_TOKENS - estimate_tokens(lead + tail) - 6)
+    said = _SAID[language] + clip_tokens(" ".join(turn_input.text.split()), budget)
+    return " ".join(part for part in (lead, said, tail) if part)
+
+
+def _changes_lead(turn_input: TurnInput, previous: StateView) -> str:
+    """Which rules x_t released and amended: the next state no longer tells."""
+    if not turn_input.authority.may_rule:
+        return ""
+    language = language_of(turn_input.text)
+    changes = detect_changes(turn_input.text, previous.pins)
+    leads = []
+    for kind, mark in ((ChangeKind.RELEASE, _RELEASED), (ChangeKind.AMEND, _AMENDED)):
+        gone = [change.constraint_id for change in changes if change.kind is kind]
+        leads += [mark[language] + ", ".join(gone[:8]) + ";"] if gone else []
+    return " ".join(leads)
+
+
+def _options_tail(options: Sequence[str], language: str) -> str:
+    if not options:
+        return ""
+    each = min(_OPTION_TOKENS, _ALL_OPTIONS_TOKENS // len(options) - 3)
+    numbered = (
+        f"{number}) {clip_tokens(option, each)}" for number, option in enumerate(options, start=1)
+    )
+    return _OPTIONS[language] + "; ".join(numbered)
+
+
+def _options(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    """The latest list on offer: in x_t, else in the previous answer, else carried until chosen."""
+    told = listed_options(turn_input.text)
+    if told:
+        return told
+    for artifact in artifacts:
+        _, answer = said_and_answered(artifact.content)
+        if artifact.kind == "turn" and (offered := listed_options(answer)):
+            return offered
+        if artifact.kind == "turn":
+            break
+    carried = offered_options(previous.ccs.episodic_trace)
+    was_chosen = referred_option(previous.ccs.episodic_trace) is not None
+    return [] if was_chosen and referred_option(turn_input.text) is None else carried
+
+
+def _gist(turn_input: TurnInput, previous: StateView) -> str:
+    known = split_sentences(previous.ccs.semantic_gist)
+    told = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
+    if is_correction(turn_input.text):
+        known = corrected(told, known)
+    facts = latest_facts([*reversed(told), *known])
+    lasting = _lasting(facts)
+    kept = within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
+    return joined(item for item in facts if item in kept)
+
+
+def _lasting(facts: Sequence[str]) -> list[str]:
+    """Facts about something that has a name: they outlive the others.
+
+    So does what was said since of the same, or an answer would have only what it said before.
+    """
+    named = [item for item in facts if find_entities(item)]
+    return [item for item in facts if item in named or any(of_one_matter(item, n) for n in named)]
+
+
+def _entities(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    told = [str(entity) for entity in find_entities(turn_input.text)]
+    wanted = terms_of(turn_input.text)
+    recalled = [
+        str(entity)
+        for artifact in artifacts
+        if terms_of(artifact.content) & wanted
+        for entity in find_entities(gist_of(artifact.content, turn_input.text, tokens=60))
+    ]
+    return within(unique([*told, *previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
+
+
+def _relations(
+    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
+) -> list[str]:
+    told = reversed(find_relations(turn_input.text))
+    seen = (
+        item
+        for artifact in artifacts
+        if artifact.kind == "tool_result"
+        for item in find_relations(artifact.content)[:2]
+    )
+    return within(latest([*told, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
+
+
+def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str | None:
+    """What x_t announces, orders or asks, the first of it that no active constraint forbids."""
+    text = turn_input.text
+    constraints = _constraints(turn_input, previous)
+    number = referred_option(text)
+    chosen = pick(_options(turn_input, previous, artifacts), number) if number else None
+    if chosen and find_conflict(chosen, constraints):
+        return None  # "Do the second option" does not show what it would do.
+    announced, spoken = next_step(text), without_list(text)
+    done = _changed_rules(turn_input, previous)
+    for said in (*([announced] if announced else []), *orders(spoken)):
+        step = _still_to_do(said, done)
+        if step and find_conflict(step, constraints) is None:
+            return clip_tokens(step, _CUE_TOKENS)
+    for question in questions(spoken):
+        if not (asks_permission(question) and find_conflict(question, constraints)):
+            return clip_tokens(question, _CUE_TOKENS)
+    return None
+
+
+def _changed_rules(turn_input: TurnInput, previous: StateView) -> list[str]:
+    """The words of x_t that release or amend a rule: the state that is written does so."""
+    if not turn_input.authority.may_rule:
+        return []
+    return [change.quote for change in detect_changes(turn_input.text, previous.pins)]
+
+
+def _still_to_do(step: str, done: Sequence[str]) -> str:
+    """The first clause of a step that changes no rule; '' when all of it does."""
+    if not any(quote in step or step in quote for quote in done):
+        return step
+    clauses = split_clauses(step)
+    left = (item for item in clauses if not any(item in quote or quote in item for quote in done))
+    return next(left, "")
+
+
+def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
+    """What x_t leaves open, then what was open before and x_t does not answer."""
+    text = turn_input.text
+    claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
+    hedged = [item for item in split_sentences(text) if is_hedged(item)]
+    # A question of x_t is answered by this very turn; it stays open only as the newest item.
+    asked = questions(text)[:1]
+    answered = terms_of(" ".join(facts_of(text)))
+    before = [
+        item
+        for item in split_sentences(previous.ccs.uncertainty_signal)
+        if not item.endswith(("?", "？")) and not _answers(answered, item)
+    ]
+    return joined(within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+
+
+def _answers(told: frozenset[str], item: str) -> bool:
+    wanted = terms_of(item)
+    return bool(wanted) and len(told & wanted) / len(wanted) >= 0.6

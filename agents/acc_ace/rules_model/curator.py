@@ -1,0 +1,106 @@
+"""Play the Curator: at most a few small changes, and none when nothing was learned."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from acc_ace.rules_model.text_match import terms_of
+from acc_ace.rules_model.views import (
+    BulletView,
+    bullets_of,
+    items_of,
+    mapping_of,
+    text_of,
+)
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.text.polarity import negated
+
+PITFALLS = "pitfalls"
+STRATEGIES = "strategies"
+TOOLS = "tools"
+
+_SAME = 0.8
+_NEAR = 0.55
+_HARM = 3
+"""Harmful tags from which a bullet is removed, if they are more than twice the helpful ones."""
+
+_MOST_REMOVED = 2
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    bullet: BulletView
+    likeness: float
+
+
+def curate(inputs: Mapping[str, object]) -> DeltaBatch:
+    """The delta of a turn; reads `reflection`, `playbook` and `tool_results`."""
+    reflection = mapping_of(inputs.get("reflection"))
+    bullets = bullets_of(inputs.get("playbook"))
+    removed = _removals(bullets)
+    gone = {operation.bullet_id for operation in removed}
+    kept = [bullet for bullet in bullets if bullet.id not in gone]
+    learned = _learned(reflection, kept, failed=_any_failed(inputs.get("tool_results")))
+    operations = [*([learned] if learned else []), *removed]
+    return DeltaBatch(reasoning=_reasoning(operations), operations=operations)
+
+
+def _learned(
+    reflection: Mapping[str, object], bullets: Sequence[BulletView], *, failed: bool
+) -> DeltaOperation | None:
+    """What to do with the lesson; None without one, or when a bullet says it already."""
+    insight = " ".join(text_of(reflection.get("key_insight")).split())
+    if not insight:
+        return None
+    error = bool(text_of(reflection.get("error_identification")).strip())
+    nearest = _nearest(insight, bullets)
+    if nearest is not None and nearest.likeness >= _SAME:
+        return None
+    if nearest is not None and error and nearest.likeness >= _NEAR:
+        return _update(nearest.bullet, insight)
+    section = TOOLS if failed else PITFALLS if error else STRATEGIES
+    return DeltaOperation(type=DeltaType.ADD, section=section, content=insight)
+
+
+def _update(bullet: BulletView, insight: str) -> DeltaOperation:
+    return DeltaOperation(
+        type=DeltaType.UPDATE, section=bullet.section, content=insight, bullet_id=bullet.id
+    )
+
+
+def _removals(bullets: Sequence[BulletView]) -> list[DeltaOperation]:
+    bad = [
+        bullet
+        for bullet in bullets
+        if bullet.harmful >= _HARM and bullet.harmful > 2 * bullet.helpful
+    ]
+    worst = sorted(bad, key=lambda bullet: bullet.helpful - bullet.harmful)[:_MOST_REMOVED]
+    return [
+        DeltaOperation(type=DeltaType.REMOVE, section=bullet.section, bullet_id=bullet.id)
+        for bullet in worst
+    ]
+
+
+def _nearest(insight: str, bullets: Sequence[BulletView]) -> _Nearest | None:
+    """The bullet of the same polarity that says most nearly the same."""
+    found = [
+        _Nearest(bullet, _likeness(insight, bullet.content))
+        for bullet in bullets
+        if negated(bullet.content) == negated(insight)
+    ]
+    return max(found, key=lambda item: item.likeness, default=None)
+
+
+def _likeness(one: str, other: str) -> float:
+    """Shared terms as a part of all terms of both (Jaccard)."""
+    a, b = terms_of(one), terms_of(other)
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def _any_failed(results: object) -> bool:
+    return any(mapping_of(item).get("is_error") for item in items_of(results))
+
+
+def _reasoning(operations: Sequence[DeltaOperation]) -> str:
+    if not operations:
+        return "nothing was learned that the playbook does not hold"
+    return ", ".join(operation.type.value for operation in operations)

@@ -1,0 +1,267 @@
+"""Answer with the facts and lessons that match best, quoted as they stand."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from acc_ace.rules_model.phrases import Language, cited, say
+from acc_ace.rules_model.prompt_context import Said, Situation
+from acc_ace.rules_model.relations import find_claim, find_relations, status_of
+from acc_ace.rules_model.superseded_facts import corrected_in, overtaken
+from acc_ace.rules_model.text_match import (
+    Fact,
+    Match,
+    asked_kinds,
+    asks_only_why,
+    asks_why,
+    holds_kind,
+    once,
+    rank,
+    terms_of,
+)
+from acc_ace.text.sentences import split_sentences
+
+_TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
+_GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
+_TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
+_WHEN_CLAIMED = 0.6
+_WHEN_GENERAL = 0.8
+"""What holds under a condition answers less well than what was observed."""
+
+_ARROWS = {
+    "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}"},
+    "after": {"en": "{b}, after: {a}", "ja": "{a} の後に {b}"},
+    "before": {"en": "{a}, before: {b}", "ja": "{b} の前に {a}"},
+    "claim": {"en": '{a} says: "{b}" (a claim)', "ja": "{a}の発言：「{b}」"},
+}
+
+_GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
+
+_LEAST_SCORE = 0.3
+_LEAST_SHARED = 2
+_ALL = 0.95
+_RIGHT_KIND = 1.2
+"""Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
+
+_FOCUS_KINDS = frozenset({"ticket", "version"})
+_OF_OUR_WORK = re.compile(
+    r"\b(?:we|us|our|this|currently|current)\b|今|現在|対応中|この|作業", re.IGNORECASE
+)
+_MAX_LINES = 2
+
+
+def facts_held(situation: Situation) -> list[Fact]:
+    """What the state and the playbook say, each with its citation; newest first.
+
+    What a newer fact or status overtakes is left out, and so is what only repeats the goal.
+    """
+    ccs, language = situation.state.ccs, situation.language
+    current = dict(filter(None, map(status_of, ccs.relational_map)))
+    told = newest(_told(situation))
+    facts = [
+        replace(fact, weight=fact.weight * _certainty(fact.text))
+        for fact in told
+        if not _outdated(fact.text, current) and not _repeats(fact.text, ccs.goal_orientation)
+    ]
+    facts += [Fact(told_relation(item, language), weight=0.95) for item in ccs.relational_map]
+    facts += [
+        Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
+    ]
+    return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
+
+
+def _certainty(text: str) -> float:
+    """How much a text counts as an observed fact."""
+    if is_claim(text):
+        return _WHEN_CLAIMED
+    return _WHEN_GENERAL if is_general(text) else 1.0
+
+
+def newest(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts by turn, newest first, without those that a newer one overtakes or corrects."""
+    told = sorted(facts, key=lambda fact: -fact.turn)
+    wrong = _corrected(told)
+    ordered = once(fact for fact in told if fact not in wrong)
+    gone = overtaken(fact.text for fact in ordered)
+    hints: dict[str, str] = {}
+    for older, newer in (*gone.items(), *((fact.text, text) for fact, text in wrong.items())):
+        hints[newer] = f"{hints.get(newer, '')} {older}"
+    return [
+        replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in gone
+    ]
+
+
+def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
+    """What turns of one session said that a later one of them corrects, each with its words.
+
+    Only of these is it known which came first; the gist was corrected when it was written.
+    """
+    said: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if turn_of(fact.cite):
+            said.setdefault(fact.cite.rpartition(":")[0], []).append(fact)
+    wrong: dict[Fact, str] = {}
+    for session in said.values():
+        by_turn = sorted(session, key=lambda fact: -turn_of(fact.cite))
+        gone = corrected_in([fact.text for fact in by_turn])
+        wrong |= {by_turn[older]: by_turn[newer].text for older, newer in gone.items()}
+    return wrong
+
+
+def turn_of(artifact_id: str) -> int:
+    """The turn in the id of a turn's artifact; 0 for any other artifact."""
+    match = _TURN_ID.match(artifact_id)
+    return int(match["turn"]) if match else 0
+
+
+def _told(situation: Situation) -> Iterator[Fact]:
+    """Facts of the gist, which has the newest first, and of the references."""
+    ccs, turn = situation.state.ccs, situation.state.turn
+    for age, sentence in enumerate(split_sentences(ccs.semantic_gist)):
+        yield Fact(sentence, weight=1.1, turn=max(1, turn - age))
+    for item in ccs.retrieved_artifacts:
+        cite = _id_in(item)
+        yield Fact(_without_id(item), cite, turn=turn_of(cite))
+
+
+def _repeats(text: str, goal: str) -> bool:
+    """Whether a text only says the goal once more."""
+    return bool(goal) and terms_of(text) <= terms_of(goal)
+
+
+def _outdated(text: str, current: Mapping[str, str]) -> bool:
+    """Whether a text tells a status that the relational map has a newer one for."""
+    told = dict(filter(None, map(status_of, find_relations(text))))
+    return any(current.get(name, value) != value for name, value in told.items())
+
+
+def is_claim(text: str) -> bool:
+    """Whether a text reports what somebody else says."""
+    return find_claim(text) is not None or _TOLD_CLAIM.search(text) is not None
+
+
+def is_general(text: str) -> bool:
+    """Whether a text says what holds under a condition, not what was observed."""
+    return _GENERAL.search(text) is not None
+
+
+def told_relation(item: str, language: Language) -> str:
+    """An item of the relational map in words."""
+    if found := status_of(item):
+        return f"{found[0]}：{found[1]}" if language == "ja" else f"{found[0]} is {found[1]}"
+    kind, _, rest = item.partition(": ")
+    a, separator, b = rest.partition(" -> ")
+    if separator and kind in _ARROWS:
+        return _ARROWS[kind][language].format(a=a, b=b)
+    return item
+
+
+def _id_in(item: str) -> str:
+    head, separator, _ = item.partition("] ")
+    return head[1:] if separator and head.startswith("[") else ""
+
+
+def _without_id(item: str) -> str:
+    return item.partition("] ")[2] if _id_in(item) else item
+
+
+def answer_question(situation: Situation, question: str) -> Said | None:
+    """The facts that answer best, or None when nothing held is near enough."""
+    if (cause := _why(situation, question)) is not None:
+        return cause
+    facts = weighed(facts_held(situation), question)
+    matches = [match for match in rank(question, facts) if near_enough(match)]
+    if not matches:
+        return _named(situation, question)
+    best = [match for match in matches[:_MAX_LINES] if match.score >= 0.75 * matches[0].score]
+    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once([match.fact for match in best])]
+    used = tuple(match.fact.cite for match in best if match.fact.cite.startswith("b-"))
+    return Said(tuple(lines), "quoted the best matching facts", used)
+
+
+def answer_by_goal(situation: Situation, question: str) -> Said | None:
+    """The goal, where a question about the work at hand asks for what the goal names."""
+    goal = situation.state.ccs.goal_orientation
+    wanted = asked_kinds(question) & _FOCUS_KINDS
+    if not wanted or not _OF_OUR_WORK.search(question) or not holds_kind(goal, wanted):
+        return None
+    return Said((say("goal", situation.language, goal=goal),), "the goal names it")
+
+
+def is_sure(situation: Situation, question: str) -> bool:
+    """Whether the state holds an observed fact of just the kind that is asked for."""
+    if _why(situation, question) is not None:
+        return True
+    matches = rank(question, weighed(facts_held(situation), question))
+    if not matches or not near_enough(matches[0]):
+        return False
+    kinds = asked_kinds(question)
+    fits = not kinds or holds_kind(matches[0].fact.text, kinds)
+    return fits and not is_general(matches[0].fact.text)
+
+
+def near_enough(match: Match) -> bool:
+    """Whether a match is good enough to be quoted as an answer."""
+    covers_all = match.score >= _ALL * match.fact.weight
+    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
+    return match.score >= _LEAST_SCORE and fits
+
+
+def _why(situation: Situation, question: str) -> Said | None:
+    """The newest cause in the state, for a question that asks for 'the cause' and no more."""
+    if not asks_only_why(question):
+        return None
+    causes = [item for item in situation.state.ccs.relational_map if item.startswith("cause: ")]
+    if not causes:
+        return None
+    line = told_relation(causes[0], situation.language)
+    return Said((line,), "quoted the newest cause in the state")
+
+
+def _named(situation: Situation, question: str) -> Said | None:
+    """The entities in focus of the kind that is asked for, if there is just that to tell."""
+    wanted = asked_kinds(question) & _FOCUS_KINDS
+    typed = (item.partition(":") for item in situation.state.ccs.focal_entities)
+    names = [name for kind, _, name in typed if kind in wanted]
+    return Said((", ".join(names[:3]),), "named the entity in focus") if names else None
+
+
+def weighed(facts: Iterable[Fact], question: str) -> list[Fact]:
+    """Facts weighted by whether they hold the kind of thing that is asked for."""
+    return [_weighed(fact, question) for fact in facts]
+
+
+def _weighed(fact: Fact, question: str) -> Fact:
+    """A fact that holds the kind of thing asked for counts more, one without it less."""
+    factor = 1.0
+    if kinds := asked_kinds(question):
+        factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5
+    if asks_why(question):
+        factor *= 1.5 if _GIVES_WHY.search(fact.text) else 0.7
+    return replace(fact, weight=fact.weight * factor)
+
+
+def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
+    """Facts that bear on a text, best first."""
+    words = terms_of(text)
+    matches = rank(text, facts_held(situation))
+    near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
+    # A fact with no word beyond the text's own tells nothing about it.
+    told = (fact for fact in near if terms_of(fact.text) - words)
+    return once(fact for fact in told if not is_claim(fact.text))[:limit]
+
+
+def lessons_for(situation: Situation, text: str) -> list[Fact]:
+    """Bullets that apply to a text; those that did more harm than good are left alone."""
+    facts = [
+        Fact(bullet.content, bullet.id)
+        for bullet in situation.bullets
+        if bullet.harmful <= bullet.helpful
+    ]
+    matches = rank(text, facts)
+    return [match.fact for match in matches if match.shared >= 2 or match.score >= 0.3][:2]
+
+
+def quoted_lines(facts: Iterable[Fact]) -> list[str]:
+    """Facts as list items with their citations."""
+    return [f"- {fact.text}{cited(fact.cite)}" for fact in facts]

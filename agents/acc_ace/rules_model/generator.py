@@ -1,0 +1,246 @@
+"""Play the Generator: answer by quoting state, playbook, tools and evidence, with citations.
+
+Parts are asked in order, the first that has something to say answers: a constraint in the way
+comes before everything that x_t asks for.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from acc_ace.rules_model.extractive_qa import (
+    answer_by_goal,
+    answer_question,
+    bearing_on,
+    is_sure,
+    lessons_for,
+    quoted_lines,
+)
+from acc_ace.rules_model.gist import facts_of, listed_options, pick, referred_option, without_list
+from acc_ace.rules_model.phrases import NOTE, cited, say
+from acc_ace.rules_model.prompt_context import Call, Said, Situation, situation_of
+from acc_ace.rules_model.prompt_parts import Prompt
+from acc_ace.rules_model.rule_answers import confirm_rules, permit, refuse, take_claim, tell_state
+from acc_ace.rules_model.speech_acts import (
+    is_correction,
+    is_greeting,
+    is_praise,
+    is_question,
+    orders,
+    questions,
+)
+from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.tokens import clip_tokens
+
+_LABEL_TURNS = 1
+"""Turns at the start of a session whose answers carry the label."""
+
+_NOTE_TOKENS = 120
+"""Of a warning that is passed on."""
+
+_THANKS = re.compile(r"thank|thx|cheers|ありがと|助かり", re.IGNORECASE)
+_HELLO = re.compile(
+    r"\b(?:hi|hello|hey|good (?:morning|afternoon|evening))\b|おはよう|こんにちは"
+    r"|こんばんは|お疲れ",
+    re.I,
+)
+_ASKS_OPTIONS = re.compile(
+    r"\b(?:options|alternatives|choices|ways forward)\b|選択肢|候補|どんな案|どのような案|案を",
+    re.IGNORECASE,
+)
+
+
+def generate(prompt: Prompt) -> GeneratorOutput | Call:
+    """The answer to x_t, or the tool call that it needs first."""
+    situation = situation_of(prompt)
+    said = _say(situation)
+    return said if isinstance(said, Call) else _output(situation, said)
+
+
+def _say(situation: Situation) -> Said | Call:
+    if situation.replies:
+        return answer_from(situation)
+    if not situation.authority.may_rule:
+        return take_in(situation)
+    for part in _PARTS:
+        if (said := part(situation)) is not None:
+            return said
+    return acknowledge(situation)
+
+
+def _output(situation: Situation, said: Said) -> GeneratorOutput:
+    lines = [*said.lines, *_notes(situation)]
+    if situation.state.turn <= _LABEL_TURNS:
+        lines.append(NOTE[situation.language])
+    return GeneratorOutput(
+        reasoning=[said.why],
+        bullet_ids=list(said.bullet_ids),
+        final_answer="\n".join(line for line in lines if line),
+    )
+
+
+def _notes(situation: Situation) -> Iterable[str]:
+    for warning in situation.warnings[:2]:
+        yield say("warning", situation.language, what=clip_tokens(warning, _NOTE_TOKENS))
+
+
+def _tool(situation: Situation) -> Said | Call | None:
+    call = asked_call(situation)
+    if call is None:
+        return None
+    if call.name in situation.tools:
+        return call
+    if call.name == SEARCH:
+        return None
+    line = say("no_tool", situation.language, tool=call.name)
+    return Said((line,), f"{call.name} is not declared")
+
+
+def greet(situation: Situation) -> Said | None:
+    """Answer small talk in kind."""
+    if not is_greeting(situation.text):
+        return None
+    name = "ok"
+    if _THANKS.search(situation.text):
+        name = "welcome"
+    elif _HELLO.search(situation.text):
+        name = "hello"
+    return Said((say(name, situation.language),), "small talk")
+
+
+def answer(situation: Situation) -> Said | Call | None:
+    """Answer a question from the state, from a search of the evidence, or say that it is open."""
+    asked = questions(situation.text)
+    if not asked:
+        return None
+    sure = is_sure(situation, asked[-1])
+    if not sure and (by_goal := answer_by_goal(situation, asked[-1])) is not None:
+        return by_goal
+    answer = answer_question(situation, asked[-1])
+    if SEARCH in situation.tools and not sure:
+        return search_call(situation)
+    if answer is not None:
+        return answer
+    open_items = [
+        item
+        for item in split_sentences(situation.state.ccs.uncertainty_signal)
+        if item not in asked
+    ]
+    lines = [say("unknown", situation.language)]
+    if open_items:
+        lines.append(say("open", situation.language, what=open_items[0]))
+    return Said(tuple(lines), "nothing held answers the question")
+
+
+def take_correction(situation: Situation) -> Said | None:
+    """Thank for a correction and say what was noted of it, if it says what it is about."""
+    if not is_correction(situation.text):
+        return None
+    facts = facts_of(situation.text)
+    if not facts:
+        line = say("corrected_what", situation.language)
+        return Said((line,), "the correction names nothing")
+    line = say("corrected", situation.language, what=clip_tokens(" ".join(facts[:2]), 80))
+    return Said((line,), "the user corrected the previous answer")
+
+
+def answer_order(situation: Situation) -> Said | None:
+    """Say that no tool does this, and quote what bears on it."""
+    wanted = orders(situation.text)
+    if not wanted:
+        return None
+    known = bearing_on(situation, wanted[0], limit=3)
+    lines = [say("cannot_act", situation.language), situation.tell_rule("allowed")]
+    if known:
+        lines += [say("known", situation.language), *quoted_lines(known)]
+    used = tuple(fact.cite for fact in known if fact.cite.startswith("b-"))
+    return Said(tuple(lines), "no tool does this; quoted what bears on it", used)
+
+
+def take_praise(situation: Situation) -> Said | None:
+    """Note a success."""
+    if not is_praise(situation.text) or questions(situation.text):
+        return None
+    return Said((say("glad", situation.language),), "the user reported a success")
+
+
+def take_in(situation: Situation) -> Said:
+    """Answer for a tool's or a document's text: its facts are noted, its orders are not obeyed."""
+    sentences = split_sentences(situation.text)
+    safe = [item for item in sentences if instruction_like(item) is None]
+    facts = facts_of("\n".join(safe))
+    what = clip_tokens(" ".join(facts[:2]), 60)
+    lines = [say("noted", situation.language, what=what)] if what else []
+    if len(safe) < len(sentences):
+        lines.append(say("left_out", situation.language))
+    return Said(
+        tuple(lines) or (say("noted_short", situation.language),), "took in text that may not rule"
+    )
+
+
+def acknowledge(situation: Situation) -> Said:
+    """Say what was noted, with a lesson that applies."""
+    facts = facts_of(situation.text)
+    if not facts:
+        return Said((say("noted_short", situation.language),), "nothing to answer")
+    lines = [say("noted", situation.language, what=clip_tokens(facts[0], 60))]
+    lessons = lessons_for(situation, situation.text)
+    lines += [
+        say("lesson", situation.language, what=f"{fact.text}{cited(fact.cite)}")
+        for fact in lessons[:1]
+    ]
+    return Said(tuple(lines), "took in a fact", tuple(fact.cite for fact in lessons[:1]))
+
+
+def take_options(situation: Situation) -> Said | None:
+    """Confirm a list of options that x_t itself brings."""
+    options = listed_options(situation.text)
+    if not options or questions(without_list(situation.text)):
+        return None
+    numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
+    return Said((say("options_noted", situation.language), *numbered), "took in the options")
+
+
+def list_options(situation: Situation) -> Said | None:
+    """List the options on offer when x_t asks for them."""
+    options = situation.options
+    asked = (*questions(situation.text), *orders(situation.text))
+    if not options or not any(_ASKS_OPTIONS.search(item) for item in asked):
+        return None
+    numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
+    return Said((say("options", situation.language), *numbered), "listed the options on offer")
+
+
+def resolve_option(situation: Situation) -> Said | None:
+    """Resolve 'the second option' against the list on offer."""
+    number = referred_option(situation.text)
+    if number is None:
+        return None
+    option = pick(situation.options, number)
+    if option is None:
+        return Said((say("no_option", situation.language),), "no such option on offer")
+    lines = [situation.chosen_line(number, option), say("allowed", situation.language)]
+    lines += quoted_lines(bearing_on(situation, option, limit=1))
+    if any(not is_question(item) for item in orders(situation.text)):
+        lines.append(say("cannot_act", situation.language))
+    return Said(tuple(lines), "resolved the option from the state")
+
+
+_PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
+    greet,
+    refuse,
+    confirm_rules,
+    take_options,
+    _tool,
+    list_options,
+    resolve_option,
+    tell_state,
+    permit,
+    take_correction,
+    answer,
+    take_claim,
+    answer_order,
+    take_praise,
+)

@@ -1,0 +1,264 @@
+"""Pick what is worth keeping of a text: its facts, the best sentence, a list of options."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from acc_ace.rules_model.entities import find_entities
+from acc_ace.rules_model.relations import find_claim
+from acc_ace.rules_model.speech_acts import (
+    is_aside,
+    is_correction,
+    is_greeting,
+    is_order,
+    is_question,
+    statements,
+    without_lead,
+)
+from acc_ace.rules_model.superseded_facts import names_subject
+from acc_ace.rules_model.text_match import asked_kinds, holds_kind, terms_of
+from acc_ace.rules_model.views import Evidence
+from acc_ace.text.injection import instruction_like
+from acc_ace.text.language import language_of
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+_MARK = re.compile(
+    r"(?:^|(?<=[\s:：;；,、。.]))(?:\(?(?P<n>[1-9])[).）.、](?!\d)|(?P<c>[①②③④⑤⑥⑦⑧⑨])|[-•・]\s)\s*",
+    re.MULTILINE,
+)
+_CITATION = re.compile(r"\s*\[[^\]\s]{1,200}\]\s*$")
+_COPULA = re.compile(r"\s*(?:です|でした|になります|があります)$")
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨"
+_EN_ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
+_REFERENCE_EN = re.compile(
+    r"\b(?:the )?(?P<word>first|second|third|fourth|fifth|last)"
+    r"(?: (?:option|one|choice|item|plan|suggestion|approach|idea|alternative)"
+    r"| you (?:listed|gave))"
+    r"|\b(?:option|choice|plan|number) (?P<n>[1-9])\b",
+    re.IGNORECASE,
+)
+_REFERENCE_JA = re.compile(
+    r"(?P<n>[1-9１-９一二三四五])(?:つ目|番目|番|つめ)(?:の)?(?:案|選択肢|方法|もの|候補|やつ|を|で|に|は)"
+    r"|(?:案|選択肢|候補)(?P<m>[1-9１-９①②③④⑤])|(?P<last>最後の(?:案|選択肢|方法))"
+)
+_JA_DIGITS = {"一": 1, "二": 2, "三": 3, "四": 4, "五": 5}
+_MAX_OPTIONS = 9
+
+_TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
+_QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
+"""Marks of a line in which the agent only quotes what it was told."""
+
+_REFERENCE_TOKENS = 110
+_BEST_GIST_TOKENS = 48
+_GIST_OF_REST_TOKENS = 20
+_ENDS = (".", "!", "?", "。", "！", "？", "…")
+_KIND_BONUS = 2.0
+_ORDER_WEIGHT = 0.3
+_ANSWER_WEIGHT = 0.3
+"""The agent's own words mostly repeat the state, so they count little as evidence."""
+
+_MAX_CHARS = 12_000
+_MAX_SENTENCES = 80
+
+
+def listed_options(text: str) -> list[str]:
+    """Options of the last numbered list in a text ('1. …', '(2) …', '③ …'); [] when under two."""
+    text = text[:_MAX_CHARS]
+    marks = [mark for mark in _MARK.finditer(text) if mark["n"] or mark["c"]]
+    best: list[str] = []
+    current: list[str] = []
+    for index, mark in enumerate(marks):
+        number = int(mark["n"]) if mark["n"] else _CIRCLED.index(mark["c"]) + 1
+        end = marks[index + 1].start() if index + 1 < len(marks) else len(text)
+        if number == 1:
+            current = []
+        if number != len(current) + 1:
+            continue
+        current.append(_tidy(text[mark.end() : end]))
+        if len(current) >= 2:
+            best = current
+    return [item for item in best if item][:_MAX_OPTIONS]
+
+
+def referred_option(text: str) -> int | None:
+    """Number of the option that a text refers to; -1 for the last one, None for no reference."""
+    if match := _REFERENCE_EN.search(text):
+        word = match["word"]
+        return _EN_ORDINAL[word.casefold()] if word else int(match["n"])
+    if match := _REFERENCE_JA.search(text):
+        if match["last"]:
+            return -1
+        digit = match["n"] or match["m"]
+        if digit in _CIRCLED:
+            return _CIRCLED.index(digit) + 1
+        return _JA_DIGITS.get(digit) or int(digit)
+    return None
+
+
+def pick(options: list[str], number: int) -> str | None:
+    """The option of that number (from 1; -1 is the last), or None when there is none."""
+    if not options:
+        return None
+    if number == -1:
+        return options[-1]
+    return options[number - 1] if 1 <= number <= len(options) else None
+
+
+def _tidy(text: str) -> str:
+    """The first line of an option, up to its first full sentence, without end marks."""
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    line = next(iter(split_sentences(line)), "")
+    line = re.sub(r",?\s+(?:and|or)$", "", line.strip(" ,;、；。.．"))
+    line = _CITATION.sub("", line).strip(" ,;、；。.")
+    return _COPULA.sub("", line)
+
+
+def said_and_answered(content: str) -> tuple[str, str]:
+    """The two halves of a turn's artifact: what came in, and what the agent answered."""
+    said, _, answer = content.partition("\nagent: ")
+    return _TURN.sub("", said, count=1), answer
+
+
+def without_list(text: str) -> str:
+    """A text without the items of the numbered list in it: they are offers, not statements."""
+    options = listed_options(text)
+    if not options:
+        return text
+    lines = text.splitlines()
+    items = [number for number, line in enumerate(lines) if any(item in line for item in options)]
+    # The line before the list only announces it.
+    gone = {*items, *([items[0] - 1] if items else [])}
+    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def facts_of(text: str) -> list[str]:
+    """Statements of fact in a text that name something; short ones only where they correct.
+
+    Rules, claims of others, list items, asides, small talk and text that reads like an
+    instruction are none. Those that name an entity come first.
+    """
+    spoken = without_list(text[:_MAX_CHARS])
+    corrects = is_correction(text)
+    rules = {rule.sentence for rule in detect_rules(spoken)}
+    told = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
+    found = [fact for item in told if _is_fact(fact := without_lead(item), corrects=corrects)]
+    return sorted(found, key=lambda item: not find_entities(item))
+
+
+def _is_fact(sentence: str, *, corrects: bool) -> bool:
+    return (
+        (_has_substance(sentence) or (corrects and names_subject(sentence)))
+        and not is_aside(sentence)
+        and find_claim(sentence) is None
+        and instruction_like(sentence) is None
+    )
+
+
+def gist_of(content: str, query: str, *, tokens: int) -> str:
+    """The sentence of a text that bears most on the query, on one line, within `tokens`.
+
+    Of a turn, what came in counts before the agent's own answer. Questions and text that reads
+    like an instruction are never quoted.
+    """
+    said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
+    answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
+    wanted, kinds = terms_of(query), asked_kinds(query)
+    best, best_score = "", 0.0
+    for weight, part in ((1.0, said), (_ANSWER_WEIGHT, answer)):
+        for sentence in split_sentences(part)[:_MAX_SENTENCES]:
+            if part is answer and not terms_of(sentence) & wanted:
+                continue
+            score = weight * _score(sentence, wanted)
+            if score and kinds and holds_kind(sentence, kinds):
+                score += weight * _KIND_BONUS
+            if score > best_score:
+                best, best_score = sentence, score
+    return clip_tokens(" ".join(best.split()), tokens)
+
+
+def _plain(content: str) -> str:
+    """A JSON object, as tools return it, as 'name: value' pairs; other text as it is."""
+    if not content.startswith("{"):
+        return content
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(value, Mapping):
+        return ""
+    return ", ".join(f"{key}: {item}" for key, item in value.items())
+
+
+def _score(sentence: str, wanted: frozenset[str]) -> float:
+    """How much a sentence bears on the wanted terms; a little for any substance."""
+    heads_a_list = sentence.rstrip().endswith((":", "："))
+    if heads_a_list or is_greeting(sentence) or is_question(sentence) or instruction_like(sentence):
+        return 0.0
+    terms = terms_of(sentence)
+    if not terms:
+        return 0.0
+    shared = len(terms & wanted)
+    score = shared + shared / len(terms) + (0.1 if _has_substance(sentence) else 0.05)
+    return score * (_ORDER_WEIGHT if is_order(sentence) else 1.0)
+
+
+def _has_substance(sentence: str) -> bool:
+    return bool(find_entities(sentence)) or (
+        estimate_tokens(sentence) >= 5 and len(terms_of(sentence)) >= 3
+    )
+
+
+def references(query: str, carried: Sequence[str], artifacts: Sequence[Evidence]) -> list[str]:
+    """Artifacts by id with what they say about the query, best first; then earlier references."""
+    wanted, kinds = terms_of(query), asked_kinds(query)
+    gists = {item.id: _gist_of_artifact(item, query) for item in artifacts}
+
+    def worth(artifact: Evidence) -> float:
+        gist = gists[artifact.id]
+        bonus = 2.0 if kinds and holds_kind(gist, kinds) else 0.0
+        return len(terms_of(gist) & wanted) + bonus
+
+    fresh: dict[str, str] = {}
+    for artifact in sorted(artifacts, key=worth, reverse=True):
+        gist = gists[artifact.id]
+        if gist and gist not in fresh:
+            short = gist if len(fresh) < 2 else clip_tokens(gist, _GIST_OF_REST_TOKENS)
+            fresh[gist] = f"[{artifact.id}] {short}"
+    named = {item.partition("]")[0] for item in fresh.values()}
+    kept = [item for item in carried if item.partition("]")[0] not in named]
+    return within([*fresh.values(), *kept], _REFERENCE_TOKENS)
+
+
+def _gist_of_artifact(artifact: Evidence, query: str) -> str:
+    """What an artifact says about the query; '' for a turn that only gave an order or a rule.
+
+    A rule in force stands among the constraints; one that does not is no fact any more.
+    """
+    if artifact.source == "tool:search_evidence":
+        return ""  # It only repeats other artifacts.
+    gist = gist_of(artifact.content, query, tokens=_BEST_GIST_TOKENS)
+    if artifact.kind == "turn" and (is_order(gist) or detect_rules(gist)):
+        return ""
+    return gist
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Sentences in one line; each has an end mark, so that they can be told apart again."""
+    return " ".join(item if item.endswith(_ENDS) else item + _end(item) for item in sentences)
+
+
+def _end(sentence: str) -> str:
+    return "。" if language_of(sentence) == "ja" else "."
+
+
+def within(items: Iterable[str], budget: int) -> list[str]:
+    """The first items whose tokens fit the budget together; one too long is left out."""
+    kept, used = [], 0
+    for item in items:
+        cost = estimate_tokens(item) + 2
+        if used + cost <= budget:
+            kept.append(item)
+            used += cost
+    return kept

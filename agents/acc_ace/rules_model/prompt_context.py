@@ -1,0 +1,232 @@
+"""What the Generator knows of a turn, and what its parts hand back.
+
+Where a request brings no state, as with a classic memory strategy, it is read off the messages:
+rules still in force, facts newest first, relations, goal, options. What the messages do not say is
+not known; a rule that the window has dropped is gone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from acc_ace.rules_model.compressor import offered_options
+from acc_ace.rules_model.gist import facts_of, listed_options, said_and_answered
+from acc_ace.rules_model.phrases import Language, say
+from acc_ace.rules_model.prompt_parts import Prompt, ToolReply, read_inputs
+from acc_ace.rules_model.relations import find_relations, latest
+from acc_ace.rules_model.speech_acts import is_correction
+from acc_ace.rules_model.superseded_facts import corrected
+from acc_ace.rules_model.text_match import unique
+from acc_ace.rules_model.views import (
+    BulletView,
+    StateView,
+    bullets_of,
+    mapping_of,
+    state_of,
+    text_of,
+    texts_of,
+    turn_input_of,
+)
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.text.language import language_of
+from acc_ace.text.plain_text import one_line
+from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.rule_changes import detect_changes
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import split_sentences
+
+_OPENING = re.compile(r'<artifact id="([^"]{1,200})"')
+_MARGIN = "| "
+_NAMED = re.compile(r"\[(c-\d{4,9})\]")
+_QUOTED = re.compile(r"\"(.{1,2000})\"|「(.{1,2000})」")
+_LISTED = re.compile(r"(?:- )?(.{1,2000}) \[c-\d{4,9}\]$")
+_MAX_FACTS = 200
+_MAX_RELATIONS = 60
+_PASSAGE_FACTS = 3
+
+
+@dataclass(frozen=True)
+class Situation:
+    """x_t with the state, playbook, tools and tool replies the Generator was given."""
+
+    text: str
+    language: Language
+    state: StateView
+    authority: Authority = Authority.USER
+    bullets: tuple[BulletView, ...] = ()
+    warnings: tuple[str, ...] = ()
+    replies: tuple[ToolReply, ...] = ()
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def options(self) -> list[str]:
+        """Options on offer."""
+        return offered_options(self.state.ccs.episodic_trace)
+
+    def chosen_line(self, number: int | None, option: str | None) -> str:
+        """'Option 2: …', with the number that the option has on offer."""
+        place = len(self.options) if number == -1 else number
+        return say("chosen", self.language, number=place, option=option)
+
+    def tell_rule(self, name: str, **values: object) -> str:
+        """A sentence about rules; of rules that are only read off messages, what is true then."""
+        return say(name if self.state.pinned else f"unpinned_{name}", self.language, **values)
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer: its lines, why, and the bullets it rests on."""
+
+    lines: tuple[str, ...]
+    why: str
+    bullet_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool to call before anything can be answered."""
+
+    name: str
+    args: Mapping[str, object]
+
+
+def situation_of(prompt: Prompt) -> Situation:
+    """Read the Generator's request; an x_t that is not the user's comes as a quoted input.
+
+    So does one that the contents do not end with, because other agents have spoken since.
+    """
+    quoted = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
+    turn_input = turn_input_of(prompt.text if quoted is None else quoted)
+    return Situation(
+        text=turn_input.text,
+        authority=turn_input.authority,
+        language=language_of(turn_input.text),
+        state=_state(prompt, turn_input),
+        bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),
+        warnings=tuple(texts_of(prompt.inputs.get("warnings"))),
+        replies=prompt.replies,
+        tools=prompt.tools,
+    )
+
+
+def _state(prompt: Prompt, current: TurnInput) -> StateView:
+    """The state that the request brings, or what its messages tell where it brings none."""
+    if "state" in prompt.inputs:
+        return state_of(prompt.inputs.get("state"))
+    said = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
+    return state_of_transcript(
+        said, Spoken(current.text, current.authority.may_rule), prompt.inputs
+    )
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text of the conversation and who spoke."""
+
+    text: str
+    by_user: bool
+
+
+def state_of_transcript(
+    said: Sequence[Spoken], current: Spoken, inputs: Mapping[str, object]
+) -> StateView:
+    """What the messages, x_t and the blocks `summary` and `recalled` tell, as a state."""
+    spoken = [item.text for item in (*said, current) if item.by_user]
+    answers = [item.text for item in said if not item.by_user]
+    summary = text_of(mapping_of(inputs.get("summary")).get("text"))
+    told = [*reversed([item.text for item in (*said, current)]), summary]
+    facts = _facts(spoken)
+    pins, ended = _rules([*split_sentences(summary), *spoken], _cited(answers))
+    ccs = empty_ccs().model_copy(
+        update={
+            "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
+            "semantic_gist": "\n".join([*facts, *split_sentences(summary)]),
+            "relational_map": latest(r for text in told for r in reversed(find_relations(text)))[
+                :_MAX_RELATIONS
+            ],
+            "goal_orientation": _goal(spoken),
+            "constraints": [pin.text for pin in pins],
+            "retrieved_artifacts": list(_passages(texts_of(inputs.get("recalled")))),
+        }
+    )
+    return StateView(
+        ccs=ccs,
+        pins=tuple(pins),
+        turn=len(spoken),
+        pinned=False,
+        ended=ended if current.by_user else (),
+    )
+
+
+def _facts(spoken: Sequence[str]) -> list[str]:
+    """What the user said, newest first, without what a correction took the place of."""
+    facts: list[str] = []
+    for text in spoken:
+        told = facts_of(text)
+        held = corrected(told, facts) if is_correction(text) else facts
+        facts = unique([*told, *held])[:_MAX_FACTS]
+    return facts
+
+
+def _cited(answers: Sequence[str]) -> dict[str, str]:
+    """Rules that lines of answers quote with one id, by their words; the newest id of each.
+
+    A memory that pins gave them, so that a rule can be released here by the id that it was given.
+    """
+    named: dict[str, str] = {}
+    for line in (line for answer in reversed(answers) for line in answer.splitlines()):
+        ids = _NAMED.findall(line)
+        quoted = _LISTED.match(line) or _QUOTED.search(line)
+        if len(ids) == 1 and quoted:
+            named.setdefault(one_line(next(filter(None, quoted.groups()))), ids[0])
+    return named
+
+
+def _rules(
+    spoken: Sequence[str], cited: Mapping[str, str]
+) -> tuple[list[ConstraintPin], tuple[str, ...]]:
+    """The rules in force after all that was said, oldest first, and those that the last ended."""
+    pins: list[ConstraintPin] = []
+    ended: tuple[str, ...] = ()
+    number = 0
+    for turn, text in enumerate(spoken, start=1):
+        changes = detect_changes(text, pins)
+        gone = {change.constraint_id for change in changes}
+        ended = tuple(pin.text for pin in pins if pin.id in gone)
+        pins = [pin for pin in pins if pin.id not in gone]
+        amended = [change.new_text for change in changes if change.new_text]
+        for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
+            if rule not in {pin.text for pin in pins}:
+                number += 1
+                name = cited.get(one_line(rule), "")
+                taken = not name or any(pin.id == name for pin in pins)
+                pins.append(_pin(f"said-{number}" if taken else name, rule, turn))
+    return pins, ended
+
+
+def _pin(name: str, rule: str, turn: int) -> ConstraintPin:
+    """A rule that was said; nobody can release it by a name that it was given here."""
+    return ConstraintPin(id=name, text=rule, authority=Authority.USER, origin_turn=turn, quote=rule)
+
+
+def _goal(spoken: Sequence[str]) -> str:
+    goal = ""
+    for text in spoken:
+        span = detect_goal(text)
+        if span is not None and (span.explicit or not goal):
+            goal = span.text
+    return goal
+
+
+def _passages(quoted: Sequence[str]) -> Iterator[str]:
+    """References with a fact each, from quoted artifacts."""
+    for block in quoted:
+        opening, _, rest = block.partition("\n")
+        named = _OPENING.match(opening)
+        lines = [line.removeprefix(_MARGIN) for line in rest.splitlines()[:-1]]
+        said, _ = said_and_answered("\n".join(lines))
+        for fact in facts_of(said)[:_PASSAGE_FACTS]:
+            yield f"[{named[1]}] {fact}" if named else fact

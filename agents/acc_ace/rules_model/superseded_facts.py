@@ -1,0 +1,253 @@
+"""Tell which facts a newer one takes the place of.
+
+A newer one says the same, a new status or a new value, or it corrects what was said. Where it is
+not beyond doubt that both speak of one thing, both stand, the newer one first.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from acc_ace.rules_model.entities import Entity, find_entities, is_city
+from acc_ace.rules_model.relations import find_relations, status_of
+from acc_ace.rules_model.speech_acts import is_correction, without_lead
+from acc_ace.rules_model.text_match import terms_of, unique
+from acc_ace.text.words import content_words
+
+_CHANGES = content_words(
+    "changed moved shifted postponed rescheduled delayed pushed raised lowered updated revised"
+    " instead 変更 延期"
+)
+"""Words that say that a value took the place of another."""
+
+_VALUES = frozenset({"money", "percent", "time", "duration", "version"})
+"""Kinds of entities that are a value of something, not the thing itself."""
+
+_MANY = frozenset({"hour", "number"})
+"""Values of which a thing may have several: a gym is open on Mondays and on Thursdays."""
+
+_DATE = re.compile(r"\d{4}-|月\d|[A-Z][a-z]{2,8} \d|\d [A-Z][a-z]")
+
+_EN = re.compile(
+    r"^(?P<subject>.{1,120}?)\s+(?P<verb>is|are|was|were|runs?|sits?|lives?|belongs?)"
+    r"(?:\s+(?:now|actually|currently|really|still|located|hosted))*"
+    r"(?P<link>(?:\s+(?:in|at|on|from|for|by|to|with))?)\s+(?P<value>.{1,200})$",
+    re.IGNORECASE,
+)
+_JA = re.compile(
+    r"^(?P<subject>.{1,60}?)は、?(?P<value>.{1,80}?)"
+    r"(?P<link>(?:に|で)(?:あります|います|ある|いる|置かれています|置いて(?:あり|い)ます|動いています|稼働しています)"
+    r"|です|でした|だ)[。！]?$"
+)
+_VERBS = {"are": "is", "were": "was", "runs": "run", "sits": "sit", "lives": "live"}
+_SAYS_NO_MORE = re.compile(r"\b(?:the|an?)\s+|(?<=\d)(?:\s+(?:server|host|machine)|サーバー?)$")
+"""Words of a subject that name no other thing: "the db-01 server" is db-01."""
+
+_WORD = re.compile(r"[A-Za-z]+|[\u4e00-\u9fff々]+|[\u30a1-\u30faー]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ONLY_WRONG = re.compile(
+    r"(?:all |just )?(?:wrong|incorrect|mistaken|not (?:right|true|correct))|間違い|誤り"
+)
+_MAX_CHARS = 400
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a sentence tells, for comparing it with another."""
+
+    terms: frozenset[str]
+    subjects: frozenset[str]
+    named: frozenset[str]
+    words: frozenset[str]
+    values: frozenset[str]
+    topic: frozenset[str]
+
+
+def latest_facts(sentences: Iterable[str]) -> list[str]:
+    """Sentences without those that an earlier one overtakes; the newest must come first."""
+    told = unique(sentences)
+    gone = overtaken(told)
+    return [sentence for sentence in told if sentence not in gone]
+
+
+def overtaken(sentences: Iterable[str]) -> dict[str, str]:
+    """Outdated sentences with the one that overtakes each; the newest must come first.
+
+    A sentence that tells nothing is overtaken by ''.
+    """
+    gone: dict[str, str] = {}
+    kept: list[tuple[str, _Told]] = []
+    revalued: dict[str, dict[str, frozenset[str]]] = {}
+    for sentence in sentences:
+        told = _told(sentence)
+        if not told.terms:
+            gone[sentence] = ""
+        elif (
+            same := next((text for text, other in kept if _covers(other, told)), None)
+        ) is not None:
+            gone[sentence] = same
+        elif (
+            new := next((text for text, other in kept if _revalues(other, told)), None)
+        ) is not None:
+            revalued.setdefault(new, {})[sentence] = told.topic
+        else:
+            kept.append((sentence, told))
+    for newer, olds in revalued.items():
+        # "The limit is $250" may mean the limit of meals or that of hotels: then both stand.
+        if len(set(olds.values())) == 1:
+            gone |= dict.fromkeys(olds, newer)
+    return gone
+
+
+def _told(sentence: str) -> _Told:
+    entities = find_entities(sentence)
+    statuses = filter(None, map(status_of, find_relations(sentence)))
+    words = content_words(sentence)
+    names = content_words(" ".join(item.name for item in entities))
+    numbers = frozenset(word for word in words - names if word.isdigit())
+    return _Told(
+        terms=terms_of(sentence),
+        subjects=frozenset(name for name, _ in statuses),
+        named=content_words(" ".join(e.name for e in entities if e.kind not in _VALUES)),
+        words=words,
+        values=frozenset({*_values(entities), *(["number"] if numbers else [])}),
+        topic=words - names - numbers,
+    )
+
+
+def _values(entities: Iterable[Entity]) -> Iterator[str]:
+    """The kinds of the values among entities; a day of the week or an hour is no date."""
+    for item in entities:
+        if item.kind == "time":
+            yield "date" if _DATE.search(item.name) else "hour"
+        elif item.kind in _VALUES:
+            yield item.kind
+
+
+def _covers(newer: _Told, older: _Told) -> bool:
+    """Whether a newer sentence says all that the older does, or a new status of the same thing."""
+    if older.subjects and older.subjects <= newer.subjects:
+        return True
+    return older.terms <= newer.terms
+
+
+def _revalues(newer: _Told, older: _Told) -> bool:
+    """Whether a newer sentence gives a new value of what both name and speak of."""
+    if older.named - newer.words or newer.named - older.words:
+        return False
+    changes = newer.words & _CHANGES
+    kinds = newer.values & older.values
+    return bool(kinds if changes else kinds - _MANY) and _same_topic(newer, older, changes)
+
+
+def _same_topic(newer: _Told, older: _Told, changes: frozenset[str]) -> bool:
+    """Whether both speak of the same; the newer may leave out a word where enough is left."""
+    topic = newer.topic - older.named - changes
+    if topic == older.topic:
+        return bool(topic)
+    return topic < older.topic and len(topic) >= (1 if older.named else 2)
+
+
+class _Statement(NamedTuple):
+    """What something is said to be, or where; `shape` is the value but for names and numbers."""
+
+    subject: str
+    link: str
+    value: str
+    shape: str
+
+
+def names_subject(sentence: str) -> bool:
+    """Whether a sentence says something of what it names; "it is in Tokyo" does not."""
+    return _statement(sentence) is not None
+
+
+def of_one_matter(newer: str, older: str) -> bool:
+    """Whether two sentences say the same kind of thing of the same subject, perhaps otherwise."""
+    new, old = _statement(newer), _statement(older)
+    return new is not None and old is not None and new[:2] == old[:2]
+
+
+def corrected(newest: Iterable[str], held: Sequence[str]) -> list[str]:
+    """What of `held` still stands when `newest` is said to correct it."""
+    standing = list(held)
+    for newer in newest:
+        gone = set(_replaced(newer, standing))
+        standing = [older for older in standing if older not in gone]
+    return standing
+
+
+def corrected_in(sentences: Sequence[str]) -> dict[int, int]:
+    """Where a sentence stands that a newer one corrects, each with where that stands.
+
+    The newest must come first.
+    """
+    gone: dict[int, int] = {}
+    for at in range(len(sentences) - 1, -1, -1):
+        if is_correction(sentences[at]):
+            standing = [older for older in range(at + 1, len(sentences)) if older not in gone]
+            wrong = set(_replaced(sentences[at], [sentences[older] for older in standing]))
+            gone |= {older: at for older in standing if sentences[older] in wrong}
+    return gone
+
+
+def _replaced(newer: str, held: Sequence[str]) -> list[str]:
+    """The sentences that a correction takes the place of; none where it may mean one of two.
+
+    "db-01 is in Tokyo" takes the place of "the db-01 server is in Frankfurt", and "db-01 is slow"
+    or "db-01 is in maintenance" that of neither.
+    """
+    new = _statement(newer)
+    if new is None:
+        return []
+    alike = [(older, old) for older in held if (old := _statement(older)) and _alike(new, old)]
+    values = {old.value for _, old in alike} - {new.value}
+    return [older for older, _ in alike] if len(values) < 2 else []
+
+
+def _alike(new: _Statement, old: _Statement) -> bool:
+    return (new.subject, new.link, new.shape) == (old.subject, old.link, old.shape)
+
+
+def _parsed(sentence: str) -> _Statement | None:
+    text = without_lead(sentence)
+    match = _JA.match(text) or _EN.match(text)
+    if match is None:
+        return None
+    found = match.groupdict()
+    verb = found.get("verb", "").casefold()
+    link = f"{_VERBS.get(verb, verb)}{found['link'].casefold()}"
+    value = found["value"].rstrip(" .!。！").casefold()
+    if not content_words(found["subject"]) or _ONLY_WRONG.fullmatch(value):
+        return None
+    subject = " ".join(_SAYS_NO_MORE.sub("", found["subject"].casefold()).split())
+    names = [item for item in find_entities(text) if _is_sure(item, link)]
+    return _Statement(subject, link, value, _shape(value, names))
+
+
+# The same sentences are looked at beside each other, turn after turn.
+_remembered = lru_cache(maxsize=2_048)(_parsed)
+
+
+def _statement(sentence: str) -> _Statement | None:
+    return _remembered(sentence[:_MAX_CHARS])
+
+
+def _is_sure(entity: Entity, link: str) -> bool:
+    """Whether a thing is of the kind that it is found as.
+
+    Any word with a capital is found as a person, and what is "in rack-4" as a server.
+    """
+    if entity.kind == "server":
+        return not link.endswith((" in", " at"))
+    return entity.kind != "person" or not entity.name.isascii() or link in {"is", "was"}
+
+
+def _shape(value: str, names: Iterable[Entity]) -> str:
+    """The value with the kind of each name, and a mark for each number, in its place."""
+    for item in sorted(names, key=lambda item: -len(item.name)):
+        value = value.replace(item.name.casefold(), f"<{item.kind}>")
+    value = _WORD.sub(lambda word: "<city>" if is_city(word[0]) else word[0], value)
+    return _NUMBER.sub("#", value)

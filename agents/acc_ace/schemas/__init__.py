@@ -1,0 +1,1 @@
+"""Frozen pydantic values shared by every part of the product."""

@@ -1,0 +1,58 @@
+"""Base classes of all values: frozen and validated."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SCHEMA_VERSION = 1
+"""Version written with every stored value; readers accept this one and older ones."""
+
+
+class Value(BaseModel):
+    """An immutable value; change it by copy. Unknown fields of newer writers are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+V = TypeVar("V", bound=Value)
+
+_new, _set = object.__new__, object.__setattr__
+
+
+def trusted(example: V, fields: dict[str, object]) -> V:
+    """Build a value like `example` from validated fields, without validating again.
+
+    Nothing is validated or copied: a batch of a thousand deltas makes some thousands of values.
+    Both share the set of fields that were given, which nothing changes.
+    """
+    made: V = _new(example.__class__)
+    _set(made, "__dict__", fields)
+    _set(made, "__pydantic_fields_set__", example.__pydantic_fields_set__)
+    _set(made, "__pydantic_extra__", None)
+    _set(made, "__pydantic_private__", None)
+    return made
+
+
+def trusted_copy(value: V, changes: dict[str, object]) -> V:
+    """Copy a value with validated changes, at a third of the cost of `model_copy`."""
+    return trusted(value, {**value.__dict__, **changes})
+
+
+class StoredValue(Value):
+    """A stored value: it carries its schema version and refuses newer ones.
+
+    An older one is read: fields it lacks take their defaults, fields it has too many are ignored.
+    """
+
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1, description="Version of the schema.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_from_the_future(cls, value: object) -> object:
+        version = value.get("schema_version") if isinstance(value, dict) else None
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise ValueError(
+                f"schema_version {version} is newer than {SCHEMA_VERSION}; "
+                "upgrade acc-ace to read it"
+            )
+        return value

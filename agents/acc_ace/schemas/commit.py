@@ -1,0 +1,147 @@
+"""Commit records around a CCS: pins, versions, digest, diff, journal entry."""
+
+import hashlib
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import Field
+
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import StoredValue, Value
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+
+
+class ConstraintPin(Value):
+    """A constraint verbatim; `text` is its entry in `ccs.constraints`."""
+
+    id: str = Field(description="Stable id, 'c-0001', never reused within a session.")
+    text: str = Field(description="The rule, verbatim from the words that set it.")
+    authority: Authority
+    origin_turn: int
+    quote: str = Field(description="The sentence of x_t that set it.")
+
+
+class GoalPin(Value):
+    """The goal, verbatim."""
+
+    text: str
+    authority: Authority
+    origin_turn: int
+    quote: str
+
+
+class Release(Value):
+    """A released or amended constraint, with the words that did so."""
+
+    id: str
+    text: str
+    quote: str
+    replaced_by: str | None = Field(
+        default=None, description="Id of the constraint that amends it, if any."
+    )
+
+
+class FieldChange(Value):
+    """A changed field of the CCS, before and after."""
+
+    field: str
+    before: str | list[str] | None
+    after: str | list[str] | None
+
+
+class Repair(Value):
+    """One repair by the gate to the model's output, with a reason code."""
+
+    field: str
+    reason: str = Field(
+        description="over_budget, constraint_restored, constraint_unsupported, goal_restored, "
+        "goal_unsupported, artifact_unknown, whole_over_budget, duplicate, ..."
+    )
+    detail: str = ""
+
+
+class CcsDiff(Value):
+    """Changes of a commit, by type."""
+
+    changes: list[FieldChange] = Field(default_factory=list)
+    constraints_added: list[ConstraintPin] = Field(default_factory=list)
+    constraints_released: list[Release] = Field(default_factory=list)
+    goal_before: str | None = None
+    goal_after: str | None = None
+    repairs: list[Repair] = Field(default_factory=list)
+
+
+class CommittedState(StoredValue):
+    """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
+
+    version: int = Field(default=0, description="Monotonic per session, one per commit.")
+    turn: int = Field(default=0, description="Turns completed, undone ones not counted.")
+    ccs: CompressedCognitiveState = Field(default_factory=empty_ccs)
+    pins: list[ConstraintPin] = Field(default_factory=list)
+    goal_pin: GoalPin | None = None
+    next_pin: int = Field(default=1, description="Number of the next constraint id.")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of everything above that is not empty.
+
+        Empty values and the schema's version stay out, so that a field added later (empty by
+        default) leaves the digests of states stored before it as they are.
+        """
+        values = self.model_dump(mode="json", exclude={"schema_version"})
+        payload = json.dumps(
+            _without_empty(values), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        )
+        return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def to_state(self) -> dict[str, Any]:
+        """The JSON-safe dict kept in session.state: nine fields on top, bookkeeping in 'meta'."""
+        meta = self.model_dump(mode="json", exclude={"ccs"})
+        return {**self.ccs.model_dump(mode="json"), "meta": {**meta, "digest": self.digest}}
+
+    @classmethod
+    def from_state(cls, value: object) -> Self:
+        """Parse the output of `to_state`; raises ValueError if it was altered or is invalid."""
+        if not isinstance(value, dict) or not isinstance(value.get("meta"), dict):
+            raise ValueError("session.state['ccs'] is not a committed state")
+        fields = {name: value[name] for name in CCS_FIELDS if name in value}
+        meta = dict(value["meta"])
+        digest = meta.pop("digest", None)
+        state = cls.model_validate({**meta, "ccs": fields})
+        if state.digest != digest:
+            raise ValueError("session.state['ccs'] does not match its digest")
+        return state
+
+
+class CommitKind(StrEnum):
+    """Kind of a journal entry."""
+
+    COMMIT = "commit"
+    KEPT = "kept"
+    ROLLBACK = "rollback"
+    RESET = "reset"
+
+
+class JournalEntry(Value):
+    """One version of a session's state. Entries are only ever appended."""
+
+    kind: CommitKind
+    state: CommittedState
+    diff: CcsDiff
+    invocation_id: str
+    created_at: datetime
+    warnings: list[str] = Field(default_factory=list)
+    follows: int | None = Field(
+        default=None,
+        exclude_if=lambda version: version is None,
+        description="Version whose content a rollback restored; 0 is CCS_0.",
+    )
+
+
+def _without_empty(value: object) -> object:
+    """JSON without the members of objects that are null, false, zero or empty."""
+    if isinstance(value, dict):
+        return {key: _without_empty(member) for key, member in value.items() if member}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,89 @@
+"""One turn as evidence: input, tool calls, answer."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import StoredValue, Value
+from acc_ace.schemas.feedback import Feedback
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.memory_name import MemoryName
+
+
+class TurnInput(Value):
+    """x_t: what arrives before the agent acts; user text, or a tool's or environment's result."""
+
+    text: str
+    authority: Authority = Authority.USER
+
+
+class ToolCall(Value):
+    """A tool the Generator called."""
+
+    id: str
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    step: int = Field(
+        default=0,
+        ge=0,
+        exclude_if=lambda step: step == 0,
+        description="Model call of the turn that made it; parallel calls share it.",
+    )
+
+
+class ToolResult(Value):
+    """What a tool returned; `result` is bounded text."""
+
+    tool_call_id: str
+    name: str
+    result: str
+    is_error: bool = False
+    whole: str | None = Field(
+        default=None,
+        exclude_if=lambda whole: whole is None,
+        description="All of a result that the model saw cut. Never goes into a prompt.",
+    )
+
+
+class Outcome(StrEnum):
+    """Outcome of a turn."""
+
+    ANSWERED = "answered"
+    PAUSED = "paused"
+    FAILED = "failed"
+    UNDONE = "undone"
+
+
+class Interaction(StoredValue):
+    """One turn: input, tool calls and answer. Evidence that outlives the CCS."""
+
+    turn: int
+    invocation_id: str
+    input: TurnInput
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    tool_results: list[ToolResult] = Field(default_factory=list)
+    decision: GeneratorOutput | None = None
+    outcome: Outcome = Outcome.ANSWERED
+    ccs_version: int = 0
+    playbook_version: int = 0
+    memory: MemoryName = Field(
+        default="acc",
+        exclude_if=lambda name: name == "acc",
+        description="Memory strategy of the turn.",
+    )
+    models: dict[str, str] = Field(default_factory=dict)
+    prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    feedback: tuple[Feedback, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="Feedback on the answer, oldest first.",
+    )
+    idempotency_key: str = Field(
+        default="",
+        exclude_if=lambda key: not key,
+        description="What the caller named the turn, so that a repeat of it runs nothing.",
+    )
+    created_at: datetime

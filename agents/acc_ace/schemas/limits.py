@@ -1,0 +1,153 @@
+"""Limits on everything that could grow."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Limits(BaseModel):
+    """Limits on everything that could grow. Token counts are estimates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ccs_tokens: int = Field(
+        default=1_024, ge=256, le=32_768, description="Maximum tokens of the whole CCS."
+    )
+    constraints_tokens: int = Field(
+        default=400, ge=32, le=16_384, description="Maximum tokens of all constraints."
+    )
+    goal_tokens: int = Field(default=80, ge=16, le=2_048, description="Maximum tokens of the goal.")
+    episodic_trace_tokens: int = Field(
+        default=160, ge=16, le=8_192, description="Maximum tokens of the episodic trace."
+    )
+    semantic_gist_tokens: int = Field(
+        default=100, ge=16, le=8_192, description="Maximum tokens of the semantic gist."
+    )
+    focal_entities_tokens: int = Field(
+        default=100, ge=16, le=8_192, description="Maximum tokens of the focal entities."
+    )
+    relational_map_tokens: int = Field(
+        default=120, ge=16, le=8_192, description="Maximum tokens of the relational map."
+    )
+    predictive_cue_tokens: int = Field(
+        default=60, ge=16, le=2_048, description="Maximum tokens of the predictive cue."
+    )
+    uncertainty_tokens: int = Field(
+        default=80, ge=16, le=2_048, description="Maximum tokens of the uncertainty signal."
+    )
+    retrieved_artifacts_tokens: int = Field(
+        default=120, ge=16, le=8_192, description="Maximum tokens of the artifact references."
+    )
+    list_items: int = Field(
+        default=24, ge=1, le=256, description="Maximum items in a list of the CCS."
+    )
+    input_tokens: int = Field(
+        default=8_192, ge=64, le=1_000_000, description="Maximum tokens of one input."
+    )
+    recall_k: int = Field(default=8, ge=1, le=100, description="Artifacts recalled per turn.")
+    recall_tokens: int = Field(
+        default=4_000,
+        ge=64,
+        le=200_000,
+        description="Maximum tokens of all recalled artifacts together.",
+    )
+    artifact_tokens: int = Field(
+        default=500,
+        ge=32,
+        le=32_768,
+        description="Maximum tokens of one recalled artifact in a prompt.",
+    )
+    document_bytes: int = Field(
+        default=256 * 1024 * 1024,
+        ge=1_024,
+        description="Maximum bytes of a document imported from a file.",
+    )
+    upload_bytes: int = Field(
+        default=8 * 1024 * 1024,
+        ge=1_024,
+        le=256 * 1024 * 1024,
+        description="Maximum bytes of a document uploaded over HTTP; it is held in memory.",
+    )
+    document_parts: int = Field(
+        default=500_000,
+        ge=1,
+        le=10_000_000,
+        description="Maximum chunks (or records) of one document.",
+    )
+    part_tokens: int = Field(
+        default=400,
+        ge=32,
+        le=8_192,
+        description="Maximum tokens of one chunk; keep it below artifact_tokens.",
+    )
+    playbook_prompt_tokens: int = Field(
+        default=1_500,
+        ge=64,
+        le=200_000,
+        description="Maximum tokens of the playbook excerpt in a prompt.",
+    )
+    playbook_bullets: int = Field(
+        default=200, ge=1, le=100_000, description="Maximum bullets of a playbook."
+    )
+    playbook_tokens: int = Field(
+        default=10_000, ge=32, le=10_000_000, description="Maximum tokens of a playbook."
+    )
+    section_bullets: int = Field(
+        default=200, ge=1, le=100_000, description="Maximum bullets of one section."
+    )
+    section_tokens: int = Field(
+        default=5_000, ge=32, le=10_000_000, description="Maximum tokens of one section."
+    )
+    bullet_tokens: int = Field(
+        default=120, ge=8, le=4_096, description="Maximum tokens of one bullet."
+    )
+    delta_operations: int = Field(
+        default=16, ge=1, le=1_024, description="Maximum operations in one delta batch."
+    )
+    history_tokens: int = Field(
+        default=8_192,
+        ge=256,
+        le=1_000_000,
+        description="Context budget of the strategies window, summary and retrieval, in tokens.",
+    )
+    replay_tokens: int = Field(
+        default=200_000,
+        ge=256,
+        le=10_000_000,
+        description="Context budget of the strategy replay, in tokens; beyond it the turn fails.",
+    )
+    summary_tokens: int = Field(
+        default=800,
+        ge=32,
+        le=32_768,
+        description="Maximum tokens of the summary (strategy summary).",
+    )
+    tool_result_tokens: int = Field(
+        default=2_000,
+        ge=64,
+        le=200_000,
+        description="Maximum tokens of one tool result in a prompt.",
+    )
+    tool_calls: int = Field(default=8, ge=0, le=100, description="Maximum tool calls per turn.")
+    repairs: int = Field(
+        default=1,
+        ge=0,
+        le=5,
+        description="Extra calls to repair a reply that does not match the schema.",
+    )
+    turn_wait_s: float = Field(
+        default=30.0,
+        ge=0,
+        le=3_600,
+        description="Seconds to wait for a running turn of the session, then 409.",
+    )
+    receive_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3_600,
+        description="Seconds for a client to send a request's headers, then its body, then 408.",
+    )
+    shutdown_grace_s: float = Field(
+        default=20.0,
+        ge=0,
+        le=600,
+        description="Seconds that running turns get to finish at shutdown.",
+    )

@@ -1,0 +1,30 @@
+"""Keys of session.state, each with the type of its value."""
+
+from typing import Final
+
+CCS: Final = "ccs"
+"""dict: `CommittedState.to_state()`. Persisted."""
+
+PLAYBOOK: Final = "app:playbook"
+"""dict: `{version, digest, **Playbook.to_dict()}`. Persisted projection of the PlaybookStore."""
+
+PERSISTED: Final = frozenset({CCS, PLAYBOOK})
+"""The only persisted keys; clients may not write them."""
+
+USER_QUERY: Final = "temp:user_query"
+"""dict: TurnInput, x_t."""
+
+INPUT_AUTHORITY: Final = "temp:input_authority"
+"""str: 'user' (default), 'tool' or 'retrieved'; set by the caller, never above user."""
+
+MEMORY: Final = "temp:memory"
+"""str: name of the memory strategy of this turn; that of the settings when absent."""
+
+GENERATOR_OUTPUT: Final = "temp:generator_output"
+"""dict: GeneratorOutput."""
+
+REFLECTOR_OUTPUT: Final = "temp:reflector_output"
+"""dict: Reflection."""
+
+CURATOR_OUTPUT: Final = "temp:curator_output"
+"""dict: DeltaBatch."""

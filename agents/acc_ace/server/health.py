@@ -1,0 +1,68 @@
+"""Probes: is the process alive, and can it take a turn."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.responses import JSONResponse, Response
+
+from acc_ace.adk.sessions.session_services import NO_EVENTS
+from acc_ace.conversation import APP_NAME
+from acc_ace.errors import AccAceError
+from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.server.problems import documented, problem, problem_of, problem_response
+from acc_ace.server.server_context import Context, ServerContext
+
+router = APIRouter(tags=["health"])
+
+_PROBE: Final = SessionKey(APP_NAME, "readyz", "readyz")
+"""A session that never exists: asking for it makes the stores answer."""
+
+
+class Health(BaseModel):
+    """The answer of a probe that is well."""
+
+    status: str = "ok"
+
+
+@router.get("/healthz", summary="Check that the process is alive")
+async def alive() -> Health:
+    """Always 200 while the process answers."""
+    return Health()
+
+
+@router.get(
+    "/readyz",
+    summary="Check that the stores respond",
+    response_model=Health,
+    responses=documented(503),
+)
+async def ready(request: Request, context: Context) -> Response:
+    """200 when the stores answer; 503 with the reason when not, or when shutting down."""
+    path = request.url.path
+    if context.gate.closed:
+        return problem_response(
+            problem(503, "shutting_down", "the server is shutting down", instance=path)
+        )
+    try:
+        await ask_stores(context)
+    except AccAceError as error:
+        settings = context.container.settings
+        value = problem_of(error, instance=path, data_dir=settings.data_dir)
+        return problem_response(value.model_copy(update={"status": 503, "title": _UNREADY}))
+    return JSONResponse({"status": "ready"})
+
+
+_UNREADY: Final = "Service Unavailable"
+
+
+async def ask_stores(context: ServerContext) -> None:
+    """Make every store answer; raises StoreError that names the one that cannot, and the fix."""
+    container = context.container
+    await container.journal.head(_PROBE)
+    await container.evidence.last(_PROBE)
+    await container.artifacts.count(_PROBE.tenant)
+    await container.playbooks.load(PlaybookScope(APP_NAME))
+    await context.session_service.get_session(
+        app_name=_PROBE.app, user_id=_PROBE.user, session_id=_PROBE.session, config=NO_EVENTS
+    )

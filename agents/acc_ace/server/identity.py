@@ -1,0 +1,110 @@
+"""Who is asking: bearer tokens and the browser's cookie, each bound to one user."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from pydantic import SecretStr
+from starlette.types import Scope
+
+from acc_ace.errors import InputError
+
+USER: Final = "acc_ace.user"
+"""Key of the request scope under which the user that a token proves is found (str)."""
+
+COOKIE: Final = "acc_ace_login"
+
+DEFAULT_USER: Final = "user"
+"""The user when nobody says otherwise; ADK's web UI calls itself the same."""
+
+
+class Identities:
+    """The users with a token. Comparisons take the same time for every wrong token."""
+
+    def __init__(self, tokens: Mapping[str, SecretStr]) -> None:
+        secrets = {user: token.get_secret_value() for user, token in tokens.items()}
+        self._tokens = {user: _digest(token) for user, token in secrets.items()}
+        self._cookies = {user: _cookie_for(token) for user, token in secrets.items()}
+
+    @property
+    def required(self) -> bool:
+        """Whether requests need a token at all."""
+        return bool(self._tokens)
+
+    def of_token(self, token: str) -> str | None:
+        """The user of a bearer token, or None."""
+        offered = _digest(token)
+        found = None
+        for user, known in self._tokens.items():
+            if hmac.compare_digest(offered, known):
+                found = user
+        return found
+
+    def of_request(self, scope: Scope) -> str | None:
+        """The user of a request: its bearer token if it has one, else its cookie."""
+        authorization = header(scope, b"authorization")
+        if authorization is not None:
+            scheme, _, token = authorization.partition(" ")
+            return self.of_token(token.strip()) if scheme.lower() == "bearer" else None
+        return self._of_cookie(header(scope, b"cookie") or "")
+
+    def cookie(self, user: str) -> str:
+        """The cookie value of a user; it proves the token without containing it."""
+        return self._cookies[user]
+
+    def _of_cookie(self, cookies: str) -> str | None:
+        try:
+            morsel = SimpleCookie(cookies).get(COOKIE)
+        except CookieError:
+            return None
+        offered = morsel.value.encode() if morsel else b""
+        found = None
+        for user, known in self._cookies.items():
+            if hmac.compare_digest(offered, known.encode()):
+                found = user
+        return found
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of that (lower-case) name: UTF-8, as curl sends it, else Latin-1."""
+    value = _raw(scope, name)
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def user_named(scope: Scope) -> str | None:
+    """The user that the header X-User names. Raises InputError when it is not UTF-8."""
+    value = _raw(scope, b"x-user")
+    return None if value is None else name_of(value)
+
+
+def name_of(value: bytes) -> str:
+    """The name that a header holds.
+
+    Raises InputError when it is not UTF-8: read as anything else, it might be another's name.
+    """
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "the header X-User is not UTF-8; send the name as UTF-8, or leave the header out and "
+            "name the user in the query, percent-encoded: ?user=Jos%C3%A9"
+        ) from error
+
+
+def _raw(scope: Scope, name: bytes) -> bytes | None:
+    return next((bytes(value) for each, value in scope["headers"] if each == name), None)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _cookie_for(token: str) -> str:
+    return hmac.new(token.encode(), b"acc_ace browser login", hashlib.sha256).hexdigest()

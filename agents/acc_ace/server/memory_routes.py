@@ -1,0 +1,71 @@
+"""Routes that erase and export a user."""
+
+import json
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from acc_ace.adk.user_data_service import total
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context
+
+router = APIRouter(prefix="/v1", tags=["memory"])
+
+_NDJSON: Final = "application/x-ndjson"
+
+
+class Erased(BaseModel):
+    """How much was deleted of each store."""
+
+    deleted: dict[str, int] = Field(description="Totals over all apps.")
+    apps: dict[str, dict[str, int]] = Field(description="Counts by app, for apps with data.")
+
+
+_App = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Limit to one app (default: all).",
+    ),
+]
+
+
+@router.delete("/users/{user}", summary="Erase a user", responses=documented(401, 403, 409, 503))
+async def erase_user(
+    context: Context,
+    user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+    app: _App = None,
+) -> Erased:
+    """Delete everything kept about a user, in every app. This cannot be undone."""
+    # With tokens, the guard has made sure that the user of the path is the token's.
+    erased = await context.conversation.erase_user(user, app=app)
+    return Erased(deleted=total(erased), apps=erased)
+
+
+@router.get(
+    "/users/{user}/export",
+    summary="Export a user",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "One JSON record a line, each with its `kind`; the last is `end`.",
+            "content": {_NDJSON: {"schema": {"type": "string"}}},
+        },
+        **documented(401, 403, 503),
+    },
+)
+async def export_user(
+    context: Context,
+    user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
+    app: _App = None,
+) -> StreamingResponse:
+    """Everything kept about a user, in every app. Without a last record `end` it is incomplete."""
+    records = context.conversation.export_user(user, app=app)
+    return StreamingResponse(
+        (f"{json.dumps(record, ensure_ascii=True)}\n" async for record in records),
+        media_type=_NDJSON,
+    )

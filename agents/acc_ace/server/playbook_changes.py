@@ -1,0 +1,225 @@
+"""Routes that change the playbook. Each is one commit, and can be rolled back."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from acc_ace.errors import InputError
+from acc_ace.playbook.delta_batches import read_batch
+from acc_ace.playbook.formats.file_form import Form
+from acc_ace.playbook.formats.playbook_reader import read
+from acc_ace.playbook.playbook_service import Governed
+from acc_ace.playbook.refine.refinement import Refinery
+from acc_ace.server.playbook_access import Editor, Expected, required_branch, tell_version
+from acc_ace.server.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
+from acc_ace.server.playbook_views import BranchView, ChangeView, RefineView
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import Context
+
+__all__ = ["router"]
+
+_CHANGES: Final = documented(400, 401, 403, 404, 409, 413, 422, 503)
+
+Seq = Annotated[int, Path(ge=1, le=MOST_SEQ, description="`seq` of a held operation.")]
+
+
+class EditRequest(BaseModel):
+    """What a bullet is to say, where it is to stand, whether it is pinned."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: str | None = Field(default=None, min_length=1, description="New text, on one line.")
+    section: str | None = Field(default=None, min_length=1, description="New section.")
+    pinned: bool | None = Field(
+        default=None, description="Whether to protect the bullet from automatic changes."
+    )
+
+
+class RollbackRequest(BaseModel):
+    """Where to go back to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int = Field(ge=0, le=MOST_VERSIONS)
+
+
+class BranchRequest(BaseModel):
+    """A branch to begin."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=64)
+    version: int | None = Field(
+        default=None, ge=0, le=MOST_VERSIONS, description="Version to start from."
+    )
+
+
+def _body(description: str, *media_types: str) -> dict[str, Any]:
+    content = {name: {"schema": {"type": "string"}} for name in media_types}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+@router.post(
+    "/apply",
+    summary="Apply a delta batch",
+    responses=_CHANGES,
+    openapi_extra=_body("A DeltaBatch, or one operation.", "application/json"),
+)
+async def apply(
+    governor: Editor, request: Request, response: Response, expected: Expected
+) -> ChangeView:
+    """Apply operations as the Curator's are: each ends applied, held or rejected."""
+    batch = read_batch(await _text(request))
+    return _told(await governor.apply(batch, expected_version=expected), response)
+
+
+@router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=_CHANGES)
+async def edit(
+    governor: Editor,
+    response: Response,
+    expected: Expected,
+    bullet_id: BulletId,
+    body: EditRequest,
+) -> ChangeView:
+    """Reword, move, pin or unpin a bullet; 404 says what became of one that left."""
+    if body.content is None and body.section is None and body.pinned is None:
+        raise InputError("give content, section or pinned")
+    done = await governor.edit(
+        bullet_id,
+        content=body.content,
+        section=body.section,
+        pinned=body.pinned,
+        expected_version=expected,
+    )
+    return _told(done, response)
+
+
+@router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=_CHANGES)
+async def restore(governor: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
+    """Bring back a bullet that was archived, removed or merged."""
+    return _told(await governor.restore(bullet_id), response)
+
+
+@router.post("/rollback", summary="Roll back", responses=_CHANGES)
+async def rollback(
+    governor: Editor, response: Response, expected: Expected, body: RollbackRequest
+) -> ChangeView:
+    """Go back to the content of a version, as a new version."""
+    return _told(await governor.rollback(body.version, expected_version=expected), response)
+
+
+@router.post("/refine", summary="Refine the playbook", responses=_CHANGES)
+async def refine(
+    context: Context,
+    governor: Editor,
+    response: Response,
+    *,
+    dry_run: Annotated[
+        bool, Query(description="Show what would change without changing it.")
+    ] = False,
+) -> RefineView:
+    """Merge duplicates, archive stale and harmful bullets, keep the budgets."""
+    container = context.container
+    refinery = Refinery(
+        governor.store,
+        interval=0,
+        stale_days=container.settings.stale_days,
+        embedder=container.embedder,
+    )
+    done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
+    tell_version(response, done.stored)
+    return RefineView(
+        version=done.stored.version,
+        dry_run=dry_run,
+        steps=done.refined.steps,
+        unmet=list(done.refined.unmet),
+        warnings=list(done.warnings),
+    )
+
+
+@router.post(
+    "/import",
+    summary="Import a playbook",
+    responses=_CHANGES,
+    openapi_extra=_body(
+        "The file: Markdown, JSON, JSONL, ACE text or a skillbook.",
+        "text/markdown",
+        "application/json",
+        "application/x-ndjson",
+        "text/plain",
+    ),
+)
+async def import_file(
+    governor: Editor,
+    request: Request,
+    response: Response,
+    expected: Expected,
+    form: Annotated[
+        Form | None, Query(alias="format", description="File format (default: detect).")
+    ] = None,
+) -> ChangeView:
+    """Take in the lessons of a file, each screened; a broken file changes nothing."""
+    incoming = read(await _text(request), form)
+    return _told(await governor.take_in(incoming, expected_version=expected), response)
+
+
+@router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
+async def approve(governor: Editor, response: Response, seq: Seq) -> ChangeView:
+    """Apply what was held, as your own; it stays held when it cannot be applied."""
+    return _told(await governor.approve(seq), response)
+
+
+@router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=_CHANGES)
+async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
+    """Turn a held operation down."""
+    return _told(await governor.dismiss(seq), response)
+
+
+@router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
+async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
+    """Begin a branch with a version of the playbook that `branch` names."""
+    stored = await governor.store.fork(
+        governor.scope, body.name, by=governor.author, version=body.version
+    )
+    found = await governor.store.branches(governor.scope._replace(branch=""))
+    parent = next(item for item in found if item.scope.branch == body.name)
+    return BranchView(
+        name=body.name,
+        version=stored.version,
+        digest=stored.digest,
+        bullets=len(stored.playbook.bullets),
+        parent=parent.parent,
+        parent_version=parent.parent_version,
+    )
+
+
+@router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)
+async def promote(governor: Editor, response: Response, expected: Expected) -> ChangeView:
+    """Make the bullets of `branch` those of the main playbook."""
+    required_branch(governor)
+    stored = await governor.store.promote(
+        governor.scope, by=governor.author, expected_version=expected
+    )
+    return _told(Governed(stored, []), response)
+
+
+@router.delete("/branches", summary="Delete a branch", status_code=204, responses=_CHANGES)
+async def drop_branch(governor: Editor) -> None:
+    """Delete `branch` with its log."""
+    required_branch(governor)
+    await governor.store.load(governor.scope)
+    await governor.store.drop(governor.scope)
+
+
+def _told(done: Governed, response: Response) -> ChangeView:
+    tell_version(response, done.stored)
+    return ChangeView(version=done.stored.version, digest=done.stored.digest, results=done.results)
+
+
+async def _text(request: Request) -> str:
+    """The body as text. Raises InputError when it is none."""
+    try:
+        return (await request.body()).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"the body is not UTF-8 text: byte {error.start}") from error

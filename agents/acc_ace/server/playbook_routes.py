@@ -1,0 +1,164 @@
+"""Routes that read the playbook, its versions and its log."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Response
+
+from acc_ace.playbook.formats.file_form import Form
+from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.server.playbook_access import Editor, Reader, tell_version
+from acc_ace.server.playbook_views import (
+    BranchView,
+    Delta,
+    DeltaPage,
+    DiffView,
+    HeldPage,
+    HitView,
+    PlaybookView,
+    StoryView,
+    VersionPage,
+    held_of,
+    playbook_seen_by,
+    seen_by,
+)
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import User
+from acc_ace.server.session_routes import Limit
+
+router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
+
+MOST_VERSIONS: Final = 2**31 - 1
+MOST_SEQ: Final = 2**53 - 1
+
+Version = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
+Before = Annotated[int | None, Query(ge=1, le=MOST_SEQ, description="Only older items.")]
+BulletId = Annotated[str, Path(min_length=1, max_length=64, examples=["b-00007"])]
+
+_MEDIA_TYPES: Final = {
+    Form.MARKDOWN: "text/markdown",
+    Form.JSON: "application/json",
+    Form.JSONL: "application/x-ndjson",
+    Form.ACE: "text/plain",
+}
+
+
+@router.get("", summary="Read the playbook", responses=documented(401, 403, 404, 422, 503))
+async def read_playbook(
+    user: User, governor: Reader, response: Response, version: Version | None = None
+) -> PlaybookView:
+    """The lessons with their counters, now or in an earlier version."""
+    stored = await governor.store.load(governor.scope, version=version)
+    tell_version(response, stored)
+    return PlaybookView.of(stored, user=user)
+
+
+@router.get("/deltas", summary="Read the log", responses=documented(401, 403, 404, 422, 503))
+async def read_deltas(
+    user: User, governor: Reader, *, limit: Limit = 50, before: Before = None
+) -> DeltaPage:
+    """Every operation that was proposed, applied or not, newest first."""
+    records = await governor.store.deltas(governor.scope, limit=limit, before=before)
+    items = [Delta.of(record, user=user) for record in records]
+    return DeltaPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
+
+
+@router.get("/versions", summary="List versions", responses=documented(401, 403, 404, 422, 503))
+async def read_versions(
+    governor: Reader, *, limit: Limit = 50, before: Before = None
+) -> VersionPage:
+    """The versions, newest first, with what led to each."""
+    items = list(await governor.store.versions(governor.scope, limit=limit, before=before))
+    return VersionPage(items=items, next_before=items[-1].version if len(items) == limit else None)
+
+
+@router.get("/diff", summary="Compare versions", responses=documented(401, 403, 404, 422, 503))
+async def read_diff(user: User, governor: Reader, first: Version, second: Version) -> DiffView:
+    """What changed from the first version to the second."""
+    diff = await governor.diff(first, second)
+    changes = [
+        {
+            "before": change.before and seen_by(user, change.before),
+            "after": change.after and seen_by(user, change.after),
+        }
+        for change in diff.changes
+    ]
+    return DiffView(first=first, second=second, changes=changes, text="\n".join(diff.lines()))
+
+
+@router.get("/search", summary="Search bullets", responses=documented(401, 403, 404, 422, 503))
+async def search(
+    user: User,
+    governor: Reader,
+    q: Annotated[str, Query(min_length=1, max_length=2_000, description="Words or a bullet id.")],
+    limit: Limit = 10,
+) -> list[HitView]:
+    """The bullets that fit best."""
+    hits = await governor.search(q, limit=limit)
+    return [HitView(score=hit.score, bullet=seen_by(user, hit.bullet)) for hit in hits]
+
+
+@router.get(
+    "/bullets/{bullet_id}",
+    summary="Read a bullet's origin and history",
+    responses=documented(401, 403, 404, 422, 503),
+)
+async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> StoryView:
+    """All that the log knows of a bullet, also of one that left."""
+    story = await governor.story(bullet_id)
+    return StoryView(
+        bullet_id=story.bullet_id,
+        live=story.live and seen_by(user, story.live),
+        records=[Delta.of(record, user=user) for record in story.records],
+        complete=story.complete,
+    )
+
+
+@router.get("/held", summary="List pending changes", responses=documented(401, 403, 404, 422, 503))
+async def read_held(
+    user: User, governor: Editor, *, limit: Limit = 50, before: Before = None
+) -> HeldPage:
+    """The operations that wait for a person to decide, newest first; for those who may decide."""
+    records = await governor.held(limit=limit, before=before)
+    items = [held_of(record, user=user) for record in records]
+    return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
+
+
+@router.get("/branches", summary="List branches", responses=documented(401, 403, 404, 422, 503))
+async def read_branches(governor: Reader) -> list[BranchView]:
+    """The branches besides the main one."""
+    return [
+        BranchView(
+            name=branch.scope.branch,
+            version=branch.version,
+            digest=branch.digest,
+            bullets=branch.bullets,
+            parent=branch.parent,
+            parent_version=branch.parent_version,
+        )
+        for branch in await governor.store.branches(governor.scope._replace(branch=""))
+    ]
+
+
+@router.get(
+    "/export",
+    summary="Export the playbook",
+    response_class=Response,
+    responses=documented(401, 403, 404, 422, 503),
+)
+async def export(
+    user: User,
+    governor: Reader,
+    form: Annotated[
+        Form, Query(alias="format", description="markdown, json, jsonl or ace.")
+    ] = Form.MARKDOWN,
+) -> Response:
+    """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
+    stored = await governor.store.load(governor.scope)
+    text = write(playbook_seen_by(user, stored.playbook), form)
+    response = Response(
+        text,
+        media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="playbook.{form}"'},
+    )
+    tell_version(response, stored)
+    return response

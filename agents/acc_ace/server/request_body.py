@@ -1,0 +1,140 @@
+"""Read a request's body once, bounded in size and time, before anything parses it."""
+
+import asyncio
+from typing import Final, NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from acc_ace.schemas.limits import Limits
+from acc_ace.server.problems import Problem, problem, problem_response
+
+BODY: Final = "acc_ace.body"
+"""Key of the request scope under which the guards find the whole body (bytes); not of uploads."""
+
+MIN_LIMIT: Final = 2 * 1024 * 1024
+"""Bytes that a body may always have."""
+
+BYTES_PER_TOKEN: Final = 16
+"""More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""
+
+_BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+def body_limit(limits: Limits) -> int:
+    """Bytes of the largest body: room for the largest x_t, and never below 2 MiB."""
+    return max(MIN_LIMIT, BYTES_PER_TOKEN * limits.input_tokens)
+
+
+class Upload(NamedTuple):
+    """A path whose bodies have a limit of their own, in bytes, and the setting that raises it."""
+
+    path: str
+    limit: int
+    setting: str
+
+
+class BodyLimit:
+    """ASGI middleware: 413 for a body over the limit, 408 for one that does not arrive."""
+
+    def __init__(
+        self, app: ASGIApp, *, limit: int, seconds: float, upload: Upload | None = None
+    ) -> None:
+        """Bodies have at most `limit` bytes, those of uploads what `upload` allows.
+
+        Each has `seconds` to arrive.
+        """
+        self._app = app
+        self._seconds = seconds
+        self._limit = limit
+        self._upload = upload
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection, as ASGI asks."""
+        if scope["type"] != "http" or scope["method"] in _BODILESS:
+            await self._app(scope, receive, send)
+            return
+        limit, setting = self._bound(scope)
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await _read(scope, receive, limit)
+        except TimeoutError:
+            late = problem(
+                408,
+                "body_timeout",
+                f"the body did not arrive within {self._seconds:g} seconds; send it faster, "
+                "or raise ACC_ACE_LIMITS__RECEIVE_S",
+                instance=scope["path"],
+            )
+            await _refuse(late, scope, receive, send)
+            return
+        if body is None:
+            await _refuse(_too_large(scope, limit, setting), scope, receive, send)
+            return
+        # What is uploaded is a document: what it says is no field of the request.
+        fields = b"" if self._is_upload(scope) else body
+        await self._app({**scope, BODY: fields}, _replay(body, receive), send)
+
+    def _bound(self, scope: Scope) -> tuple[int, str]:
+        """The limit of a request's body, and the setting that raises it."""
+        if self._upload is not None and self._is_upload(scope):
+            return self._upload.limit, self._upload.setting
+        return self._limit, "ACC_ACE_LIMITS__INPUT_TOKENS"
+
+    def _is_upload(self, scope: Scope) -> bool:
+        return self._upload is not None and scope["path"] == self._upload.path
+
+
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """The body, or None when it is over the limit."""
+    if _declared_length(scope) > limit:
+        return None
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            break
+    return b"".join(chunks)
+
+
+def _too_large(scope: Scope, limit: int, setting: str) -> Problem:
+    return problem(
+        413,
+        "input_too_large",
+        f"the body is over {limit} bytes; send less, or raise {setting}",
+        instance=scope["path"],
+    )
+
+
+def _declared_length(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return 0
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the body once, then whatever the client does next (that is, its disconnect)."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+async def _refuse(value: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    # The rest of the body is never read, so the connection cannot be used again.
+    response = problem_response(value, headers={"Connection": "close"})
+    await response(scope, receive, send)

@@ -1,0 +1,259 @@
+"""Routes that read a session's state and take it back."""
+
+from datetime import datetime
+from typing import Annotated, Final, Self
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from acc_ace.errors import NotFoundError
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    GoalPin,
+    JournalEntry,
+)
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
+from acc_ace.text.ccs_text import ccs_tokens
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+PAGE_LIMIT = 200
+
+MOST_VERSIONS: Final = 2_147_483_647
+"""What every database can count to."""
+
+Limit = Annotated[int, Query(ge=1, le=PAGE_LIMIT, description="Items per page.")]
+
+
+class State(BaseModel):
+    """A version of a session's state: the nine fields, and what the commit gate keeps by them."""
+
+    session: str
+    version: int
+    turn: int
+    ccs: CompressedCognitiveState
+    constraints: list[ConstraintPin] = Field(description="Origin of each active constraint.")
+    goal: GoalPin | None
+    tokens: int = Field(description="Tokens of the nine fields.")
+    digest: str = Field(description="SHA-256 of the version.")
+
+    @classmethod
+    def of(cls, session: str, state: CommittedState) -> Self:
+        """The public view of a committed state."""
+        return cls(
+            session=session,
+            version=state.version,
+            turn=state.turn,
+            ccs=state.ccs,
+            constraints=state.pins,
+            goal=state.goal_pin,
+            tokens=ccs_tokens(state.ccs),
+            digest=state.digest,
+        )
+
+
+class Version(BaseModel):
+    """A journal entry: what a commit changed, and the state after it."""
+
+    version: int
+    turn: int
+    kind: CommitKind
+    created_at: datetime
+    ccs: CompressedCognitiveState
+    diff: CcsDiff
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, entry: JournalEntry) -> Self:
+        """The public view of a journal entry."""
+        return cls(
+            version=entry.state.version,
+            turn=entry.state.turn,
+            kind=entry.kind,
+            created_at=entry.created_at,
+            ccs=entry.state.ccs,
+            diff=entry.diff,
+            warnings=entry.warnings,
+        )
+
+
+class VersionPage(BaseModel):
+    """A page of versions, newest first."""
+
+    items: list[Version]
+    next_before: int | None = Field(description="`before` of the next page; null on the last one.")
+
+
+class SessionSummary(BaseModel):
+    """A session in a list."""
+
+    session: str
+    turn: int
+    version: int
+    gist: str = Field(description="What the session is about now.")
+    updated_at: datetime
+
+
+class SessionPage(BaseModel):
+    """A page of sessions, most recently changed first."""
+
+    items: list[SessionSummary]
+    next_before: str | None = Field(description="`before` of the next page; null on the last one.")
+
+
+class RollbackRequest(BaseModel):
+    """The version to go back to."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 3}]})
+
+    version: int = Field(ge=1, le=MOST_VERSIONS, description="A version of the session's history.")
+
+
+@router.get("", summary="List sessions", responses=documented(401, 403, 422, 503))
+async def list_sessions(
+    context: Context,
+    tenant: CurrentTenant,
+    *,
+    limit: Limit = 50,
+    before: Annotated[str | None, Query(max_length=NAME_LENGTH)] = None,
+) -> SessionPage:
+    """Your sessions that have a state, most recently changed first."""
+    rows = await context.conversation.sessions(tenant, limit=limit, before=before)
+    items = [
+        SessionSummary(
+            session=session,
+            turn=entry.state.turn,
+            version=entry.state.version,
+            gist=entry.state.ccs.semantic_gist,
+            updated_at=entry.created_at,
+        )
+        for session, entry in rows
+    ]
+    return SessionPage(items=items, next_before=items[-1].session if len(items) == limit else None)
+
+
+@router.get("/{session}/ccs", summary="Read the state", responses=documented(401, 403, 404, 503))
+async def read_state(context: Context, key: Key) -> State:
+    """The Compressed Cognitive State after the last turn."""
+    return State.of(key.session, await _head(context, key))
+
+
+@router.get(
+    "/{session}/ccs/history", summary="Read the history", responses=documented(401, 403, 404, 503)
+)
+async def read_history(
+    context: Context,
+    key: Key,
+    *,
+    limit: Limit = 50,
+    before: Annotated[
+        int | None, Query(ge=1, le=MOST_VERSIONS, description="Only older versions.")
+    ] = None,
+) -> VersionPage:
+    """Every version of the state with what it changed, newest first."""
+    await _head(context, key)
+    entries = await context.conversation.history(key, limit=limit, before_version=before)
+    items = [Version.of(entry) for entry in entries]
+    more = len(items) == limit and items[-1].version > 1
+    return VersionPage(items=items, next_before=items[-1].version if more else None)
+
+
+@router.get(
+    "/{session}/ccs/versions/{version}",
+    summary="Read a version",
+    responses=documented(401, 403, 404, 503),
+)
+async def read_version(
+    context: Context, key: Key, version: Annotated[int, Path(ge=1, le=MOST_VERSIONS)]
+) -> Version:
+    """One version of the state with what it changed."""
+    entry = await context.container.journal.get(key, version)
+    if entry is None:
+        raise NotFoundError(f"session '{key.session}' has no version {version}")
+    return Version.of(entry)
+
+
+@router.post(
+    "/{session}/rollback", summary="Roll back", responses=documented(401, 403, 404, 409, 503)
+)
+async def roll_back(context: Context, key: Key, body: RollbackRequest) -> State:
+    """Go back to a version. It becomes a new version; nothing of the history is lost."""
+    return State.of(key.session, await context.conversation.rollback(key, body.version))
+
+
+@router.post(
+    "/{session}/undo", summary="Undo a turn", responses=documented(401, 403, 404, 409, 503)
+)
+async def undo(
+    context: Context,
+    key: Key,
+    *,
+    turn: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=MOST_VERSIONS,
+            description="Undo this turn only, which makes the request idempotent.",
+        ),
+    ] = None,
+) -> State:
+    """Take the last turn back. Name it to send the request again safely when its answer was lost.
+
+    `409` when `turn` is not the last one.
+    """
+    return State.of(key.session, await context.conversation.undo(key, turn=turn))
+
+
+@router.post(
+    "/{session}/reset",
+    summary="Reset the state",
+    status_code=204,
+    response_class=Response,
+    responses=documented(401, 403, 404, 409, 503),
+)
+async def reset(context: Context, key: Key) -> None:
+    """Empty the state, constraints included. History and evidence stay."""
+    await _head(context, key)
+    await context.conversation.reset(key)
+
+
+@router.delete(
+    "/{session}",
+    summary="Delete a session",
+    status_code=204,
+    response_class=Response,
+    responses=documented(401, 403, 404, 409, 503),
+)
+async def delete(
+    context: Context,
+    key: Key,
+    *,
+    keep_notes: Annotated[
+        bool,
+        Query(description="With consent, keep the session's entities, preferences and lessons."),
+    ] = False,
+) -> None:
+    """Delete the session with its state, history, evidence and artifacts.
+
+    If that fails half-way, sending it again deletes the rest.
+    """
+    if not await context.conversation.forget_session(key, keep_notes=keep_notes):
+        raise _no_session(key)
+
+
+async def _head(context: ServerContext, key: SessionKey) -> CommittedState:
+    state = await context.conversation.state(key)
+    if state is None:
+        raise _no_session(key)
+    return state
+
+
+def _no_session(key: SessionKey) -> NotFoundError:
+    return NotFoundError(f"no session '{key.session}' of this user; a first turn begins it")

@@ -1,0 +1,183 @@
+"""Routes that take a turn, as one JSON report or as a stream of events."""
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.report import TurnReport
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.turn_event import TurnEvent, TurnPaused
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import (
+    NAME_LENGTH,
+    NAME_PATTERN,
+    Context,
+    CurrentTenant,
+    Key,
+    ServerContext,
+)
+from acc_ace.server.turn_stream import (
+    MEDIA_TYPE,
+    Answering,
+    ClientGone,
+    EventStream,
+    EventStreamResponse,
+    result_of,
+    unless_disconnected,
+)
+from acc_ace.server.valid_text import Text
+
+router = APIRouter(prefix="/v1", tags=["turns"])
+
+_CLIENT_CLOSED: Final = 499
+
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The turn's report; or, for `Accept: text/event-stream` or `stream=true`, "
+        "its events as they happen: `stage_started`, `stage_finished`, `answer_chunk`, "
+        "`tool_started`, `tool_finished`, `answer`, and last `turn_done`, `turn_paused` or "
+        "`error`.",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+    },
+    202: {
+        "model": TurnPaused,
+        "description": "The turn waits for a person. It goes on when each of its `calls` is "
+        "answered with a function response of the call's id and name, by `POST /run` or in the "
+        "web UI. Sent again, its words would begin a second turn.",
+    },
+    **documented(400, 401, 403, 409, 413, 422, 502, 503),
+}
+
+
+class TurnRequest(BaseModel):
+    """What arrives before the agent acts: x_t."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"input": "db-01 is down. Never restart it by day."}]},
+    )
+
+    input: Text = Field(description="The input.")
+    source: Literal["user", "tool", "retrieved"] = Field(
+        default="user",
+        description="Who says it. Only a user's words can set or release constraints and goal.",
+    )
+    memory: MemoryName | None = Field(
+        default=None,
+        description="Memory of this turn: acc, the compressed state, or a classic strategy to "
+        "compare with. That of the settings when absent.",
+    )
+
+
+class ChatRequest(TurnRequest):
+    """A turn that may begin a new session."""
+
+    session: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Session to continue (default: a new one).",
+    )
+
+
+Stream = Annotated[bool, Query(description="Stream events, as `Accept: text/event-stream` does.")]
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        max_length=NAME_LENGTH,
+        description="Names the turn within its session: a repeat of a committed turn is reported "
+        "again and runs nothing. To repeat `/chat` safely, name its session too.",
+    ),
+]
+
+
+@router.post(
+    "/sessions/{session}/turns",
+    response_model=TurnReport,
+    responses=_ANSWERS,
+    summary="Take a turn",
+)
+async def take_turn(
+    request: Request,
+    context: Context,
+    key: Key,
+    body: TurnRequest,
+    *,
+    stream: Stream = False,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Run one turn of a session, which begins when it is new.
+
+    A session takes one turn at a time; a second one waits, then gets 409. When the client
+    goes away before the answer, nothing of the turn stays; after it, the turn stands and is
+    learned from. A client that got neither sends the turn again under the same
+    `Idempotency-Key`: a turn that was committed is reported again and nothing is run.
+    """
+    return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
+
+
+@router.post("/chat", response_model=TurnReport, responses=_ANSWERS, summary="Chat")
+async def chat(
+    request: Request,
+    context: Context,
+    tenant: CurrentTenant,
+    body: ChatRequest,
+    *,
+    stream: Stream = False,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Take a turn without naming a session first; the report says which one it was."""
+    session = body.session or f"s-{uuid.uuid4()}"
+    key = SessionKey(tenant.app, tenant.user, session)
+    return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
+
+
+async def _answer(
+    request: Request,
+    context: ServerContext,
+    key: SessionKey,
+    body: TurnRequest,
+    *,
+    stream: bool,
+    name: str,
+) -> Response:
+    turn = Answering(_events(context, key, body, name))
+    try:
+        if stream or MEDIA_TYPE in request.headers.get("accept", ""):
+            return await _streamed(request, context, turn)
+        result = await unless_disconnected(request, result_of(turn), turn)
+    except ClientGone:
+        return Response(status_code=_CLIENT_CLOSED)
+    status = 202 if isinstance(result, TurnPaused) else 200
+    return Response(result.model_dump_json(), status_code=status, media_type="application/json")
+
+
+def _events(
+    context: ServerContext, key: SessionKey, body: TurnRequest, name: str
+) -> AsyncIterator[TurnEvent]:
+    return context.conversation.stream(
+        key,
+        body.input,
+        authority=Authority(body.source),
+        memory=body.memory,
+        idempotency_key=name,
+    )
+
+
+async def _streamed(request: Request, context: ServerContext, turn: Answering) -> Response:
+    stream = EventStream(turn, path=request.url.path, data_dir=context.container.settings.data_dir)
+    try:
+        await unless_disconnected(request, stream.start(), turn)
+    except BaseException:
+        await stream.aclose()
+        raise
+    return EventStreamResponse(stream)

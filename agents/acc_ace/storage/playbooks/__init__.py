@@ -1,0 +1,1 @@
+"""Rows, caches and exported files of playbooks."""

@@ -1,0 +1,137 @@
+"""Take a user out of the playbooks of an app: their own go, from shared ones their provenance.
+
+What a shared playbook says stays, and with it every digest. When a live bullet loses its origin, a
+new version says so, so that nobody goes on with a copy that still has it.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from acc_ace.playbook.playbook_versions import without_origin, without_user
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.schemas.tenancy import Tenant
+from acc_ace.storage.json_codec import decode, encode
+from acc_ace.storage.playbooks.playbook_log_rows import append_log, records_of, write_version
+from acc_ace.storage.playbooks.playbook_rows import Head, head_of, read_snapshot, write_head
+from acc_ace.storage.sql_rows import Rows
+
+_PAGE = 500
+
+
+def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
+    """Erase a user at a time; how many rows of logs, bullets and snapshots were touched."""
+    touched = _erase_own(rows, tenant)
+    shared = rows.all(
+        "SELECT id FROM playbooks WHERE app = ? AND shared ORDER BY id", (tenant.app,)
+    )
+    for (playbook_id,) in shared:
+        head = head_of(rows, playbook_id, lock=True)
+        touched += _erase_log(rows, playbook_id, tenant.user)
+        touched += _erase_snapshots(rows, playbook_id, tenant.user)
+        bullets = _erase_bullets(rows, playbook_id, tenant.user)
+        if bullets:
+            _say_so(rows, head, at)
+        touched += bullets
+    return touched
+
+
+def _erase_own(rows: Rows, tenant: Tenant) -> int:
+    own = (tenant.app, tenant.user)
+    found = rows.all(
+        "SELECT count(*) FROM playbook_deltas WHERE playbook IN "
+        "(SELECT id FROM playbooks WHERE app = ? AND NOT shared AND user_id = ?)",
+        own,
+    )
+    rows.run("DELETE FROM playbooks WHERE app = ? AND NOT shared AND user_id = ?", own)
+    return int(found[0][0])
+
+
+def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
+    changed: list[tuple[object, ...]] = []
+    for seq, standing, body in _naming(rows, playbook_id, "playbook_deltas", "seq", user):
+        [record] = records_of([(seq, body)])
+        forgotten = without_user(record, user)
+        # An operation without its words can neither be applied nor judged.
+        decided = forgotten.status is DeltaStatus.HELD and record.user == user
+        if forgotten != record:
+            stands = bool(standing) and not decided
+            changed.append((forgotten.user, stands, encode(forgotten), playbook_id, seq))
+    rows.many(
+        "UPDATE playbook_deltas SET user_id = ?, standing = ?, body = ? "
+        "WHERE playbook = ? AND seq = ?",
+        changed,
+    )
+    return len(changed)
+
+
+def _erase_bullets(rows: Rows, playbook_id: int, user: str) -> int:
+    changed: list[tuple[object, ...]] = []
+    for position, bullet_id, body in _naming(
+        rows, playbook_id, "playbook_bullets", "position", user
+    ):
+        bullet = decode(Bullet, body, what=f"playbook bullet {bullet_id!r}")
+        forgotten = without_origin(bullet, user)
+        if forgotten != bullet:
+            changed.append((encode(forgotten), playbook_id, position))
+    rows.many("UPDATE playbook_bullets SET body = ? WHERE playbook = ? AND position = ?", changed)
+    return len(changed)
+
+
+def _erase_snapshots(rows: Rows, playbook_id: int, user: str) -> int:
+    touched = 0
+    for version, _, _ in _naming(rows, playbook_id, "playbook_snapshots", "version", user):
+        playbook = read_snapshot(rows, playbook_id, upto=version).playbook
+        bullets = tuple(without_origin(bullet, user) for bullet in playbook.bullets)
+        forgotten = playbook.model_copy(update={"bullets": bullets})
+        touched += rows.run(
+            "UPDATE playbook_snapshots SET body = ? WHERE playbook = ? AND version = ?",
+            (encode(forgotten), playbook_id, version),
+        )
+    return touched
+
+
+_SECOND = {"playbook_deltas": "standing", "playbook_bullets": "bullet_id"}
+
+
+def _naming(
+    rows: Rows, playbook_id: int, table: str, key: str, user: str
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table whose body names the user: key, one more column, body."""
+    statement = (
+        f"SELECT {key}, {_SECOND.get(table, key)}, body FROM {table} "  # noqa: S608 - our names
+        f"WHERE playbook = ? AND {key} > ? AND (body LIKE ? ESCAPE '!' OR body LIKE ? ESCAPE '!') "
+        f"ORDER BY {key} LIMIT {_PAGE}"
+    )
+    needles, last = [_needle(user, ascii_only=choice) for choice in (False, True)], -1
+    while found := rows.all(statement, (playbook_id, last, *needles)):
+        yield from found
+        last = found[-1][0]
+
+
+def _needle(user: str, *, ascii_only: bool) -> str:
+    """A pattern for the user's name as a body holds it."""
+    text = '"user":' + json.dumps(user, ensure_ascii=ascii_only)
+    for character in "!%_":
+        text = text.replace(character, f"!{character}")
+    return f"%{text}%"
+
+
+def _say_so(rows: Rows, head: Head, at: datetime) -> None:
+    """A new version with the same content: who holds an older one has to read again."""
+    new = head._replace(version=head.version + 1, last_seq=head.last_seq + 1)
+    record = DeltaRecord(
+        seq=new.last_seq,
+        version=new.version,
+        kind=DeltaKind.ERASE,
+        bullet_id=None,
+        status=DeltaStatus.APPLIED,
+        reason="ok",
+        created_at=at,
+    )
+    found = rows.all("SELECT count(*) FROM playbook_bullets WHERE playbook = ?", (head.id,))
+    write_head(rows, new)
+    append_log(rows, head.id, [record])
+    write_version(rows, new, [record], bullets=int(found[0][0]))

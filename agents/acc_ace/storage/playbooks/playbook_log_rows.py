@@ -1,0 +1,164 @@
+"""The rows of a playbook's delta log and of its versions, in SQLite and in PostgreSQL."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from acc_ace.errors import CorruptStoreError
+from acc_ace.playbook.delta_log import archives, counts_of, not_undecided
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.schemas.playbook_version import PlaybookVersion
+from acc_ace.storage.json_codec import decode, encode, problem_of
+from acc_ace.storage.playbooks.playbook_rows import NEWEST, Head, is_applied, page_size
+from acc_ace.storage.sql_rows import Rows
+
+
+def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> None:
+    """Append numbered records, and settle what they decide or bring back.
+
+    Raises NotFoundError or ConflictError for a decision on what is not held, or not any more.
+    """
+    last = {record.bullet_id: record.seq for record in records if is_applied(record)}
+    rows.many(
+        "INSERT INTO playbook_deltas (playbook, seq, version, user_id, kind, status, bullet_id, "
+        "merged_into, standing, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                playbook_id,
+                record.seq,
+                record.version,
+                record.user,
+                record.kind.value,
+                record.status.value,
+                record.bullet_id,
+                record.merged_into,
+                _stands(record, last),
+                encode(record),
+            )
+            for record in records
+        ],
+    )
+    for record in records:
+        if record.resolves is not None:
+            _decide(rows, playbook_id, record.resolves)
+
+
+def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str], upto: int) -> None:
+    """Bullets that came back are archived no more, as far as records up to `upto` say so."""
+    rows.many(
+        "UPDATE playbook_deltas SET standing = false WHERE playbook = ? AND bullet_id = ? "
+        "AND status = 'applied' AND standing AND seq <= ?",
+        [(playbook_id, bullet_id, upto) for bullet_id in bullet_ids],
+    )
+
+
+def read_log(rows: Rows, playbook_id: int, *, after: int, upto: int) -> list[DeltaRecord]:
+    """The records of the versions later than `after`, up to and with `upto`."""
+    found = rows.all(
+        "SELECT seq, body FROM playbook_deltas WHERE playbook = ? AND version > ? "
+        "AND version <= ? ORDER BY seq",
+        (playbook_id, after, upto),
+    )
+    return records_of(found)
+
+
+def read_page(
+    rows: Rows, where: str, values: Sequence[object], *, limit: int, before: int | None
+) -> list[DeltaRecord]:
+    """A page of the records for which `where` holds, newest first."""
+    found = rows.all(
+        f"SELECT seq, body FROM playbook_deltas WHERE {where} AND seq < ? "  # noqa: S608 - constants
+        "ORDER BY seq DESC LIMIT ?",
+        (*values, NEWEST if before is None else before, page_size(limit)),
+    )
+    return records_of(found)
+
+
+def read_history(
+    rows: Rows, playbook_id: int, bullet_id: str, *, limit: int, before: int | None
+) -> list[DeltaRecord]:
+    """A page of the records about a bullet, with those of bullets merged into it, newest first."""
+    about = (playbook_id, bullet_id)
+    pages = [
+        read_page(rows, f"playbook = ? AND {column} = ?", about, limit=limit, before=before)
+        for column in ("bullet_id", "merged_into")
+    ]
+    found = {record.seq: record for page in pages for record in page}
+    return [found[seq] for seq in sorted(found, reverse=True)][: page_size(limit)]
+
+
+def records_of(found: Iterable[tuple[Any, ...]]) -> list[DeltaRecord]:
+    """Rows of (seq, body) as records; raises CorruptStoreError that names the row."""
+    return [decode(DeltaRecord, body, what=f"playbook delta {seq}") for seq, body in found]
+
+
+def write_version(rows: Rows, head: Head, records: Sequence[DeltaRecord], *, bullets: int) -> None:
+    """Write down a new version: its digest, when, how many bullets, and what led to it."""
+    applied = [record for record in records if is_applied(record)]
+    rows.run(
+        "INSERT INTO playbook_versions (playbook, version, digest, created_at, bullets, counts) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            head.id,
+            head.version,
+            head.digest,
+            max(record.created_at for record in applied).isoformat(),
+            bullets,
+            json.dumps(counts_of(records)),
+        ),
+    )
+
+
+def read_versions(
+    rows: Rows, playbook_id: int, *, limit: int, before: int | None
+) -> list[PlaybookVersion]:
+    """A page of the versions, newest first; raises CorruptStoreError."""
+    found = rows.all(
+        "SELECT version, digest, created_at, bullets, counts FROM playbook_versions "
+        "WHERE playbook = ? AND version < ? ORDER BY version DESC LIMIT ?",
+        (playbook_id, NEWEST if before is None else before, page_size(limit)),
+    )
+    try:
+        return [
+            PlaybookVersion(
+                version=version, digest=digest, at=at, bullets=bullets, counts=json.loads(counts)
+            )
+            for version, digest, at, bullets, counts in found
+        ]
+    except ValueError as error:
+        raise CorruptStoreError(
+            f"playbook versions cannot be read: {problem_of(error)}"
+        ) from None  # Its trace would say what stands there.
+
+
+def digest_of_version(rows: Rows, playbook_id: int, version: int) -> str | None:
+    """The digest that a version was written down with, if it was."""
+    found = rows.all(
+        "SELECT digest FROM playbook_versions WHERE playbook = ? AND version = ?",
+        (playbook_id, version),
+    )
+    return found[0][0] if found else None
+
+
+def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
+    """Mark a held record as decided."""
+    changed = rows.run(
+        "UPDATE playbook_deltas SET standing = false WHERE playbook = ? AND seq = ? "
+        "AND status = 'held' AND standing",
+        (playbook_id, seq),
+    )
+    if changed:
+        return
+    held = rows.all(
+        "SELECT 1 FROM playbook_deltas WHERE playbook = ? AND seq = ? AND status = 'held'",
+        (playbook_id, seq),
+    )
+    raise not_undecided(seq, was_held=bool(held))
+
+
+def _stands(record: DeltaRecord, last: dict[str | None, int]) -> bool:
+    """Whether a person can still act on it: decide it, or restore what it archived."""
+    if record.status is DeltaStatus.HELD:
+        return True
+    return archives(record) and last.get(record.bullet_id) == record.seq

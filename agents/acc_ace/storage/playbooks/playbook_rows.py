@@ -1,0 +1,209 @@
+"""The rows of a playbook, as SQLite and PostgreSQL both keep them."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from acc_ace.errors import CorruptStoreError, PlaybookError
+from acc_ace.playbook.playbook_content import Pieces
+from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook
+from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.storage.json_codec import decode, encode
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.tenant_rows import tenant_number
+
+NEWEST = 2**62
+"""Above every seq and version."""
+
+_HEAD = (
+    "id, version, next_id, digest, last_seq, last_position, parent, parent_version FROM playbooks"
+)
+_INSERT_BULLET = (
+    "INSERT INTO playbook_bullets (playbook, bullet_id, position, body) VALUES (?, ?, ?, ?)"
+)
+
+
+class Head(NamedTuple):
+    """The row of a playbook; `id` is 0 before the first commit."""
+
+    id: int = 0
+    version: int = 0
+    next_id: int = 1
+    digest: str = ""
+    last_seq: int = 0
+    last_position: int = 0
+    parent: int | None = None
+    parent_version: int | None = None
+
+
+class Snapshot(NamedTuple):
+    """A whole playbook as it stood at a version."""
+
+    version: int
+    playbook: Playbook
+
+
+def columns(scope: PlaybookScope) -> tuple[str, bool, str, str]:
+    """The scope as columns app, shared, user_id and branch."""
+    return scope.app, scope.user is None, scope.user or "", scope.branch
+
+
+def find_head(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
+    """The row of the playbook, or the head of one that has no commit yet."""
+    found = rows.all(
+        f"SELECT {_HEAD} WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?"
+        + (rows.lock if lock else ""),
+        columns(scope),
+    )
+    return Head(*found[0]) if found else Head()
+
+
+def head_of(rows: Rows, playbook_id: int, *, lock: bool = False) -> Head:
+    """The row with this id, or the head of one that has no commit yet."""
+    statement = f"SELECT {_HEAD} WHERE id = ?"
+    found = rows.all(statement + (rows.lock if lock else ""), (playbook_id,))
+    return Head(*found[0]) if found else Head()
+
+
+def create_head(rows: Rows, scope: PlaybookScope, parent: Head | None) -> Head:
+    """Begin an empty playbook, forked from `parent` if there is one."""
+    rows.run(
+        "INSERT INTO playbooks (tenant, app, shared, user_id, branch, version, next_id, digest, "
+        "last_seq, last_position, parent, parent_version) "
+        "VALUES (?, ?, ?, ?, ?, 0, 1, '', 0, 0, ?, ?)",
+        (
+            None if scope.user is None else tenant_number(rows, Tenant(scope.app, scope.user)),
+            *columns(scope),
+            parent.id if parent else None,
+            parent.version if parent else None,
+        ),
+    )
+    return find_head(rows, scope)
+
+
+def write_head(rows: Rows, head: Head) -> None:
+    """Store what a commit moved."""
+    rows.run(
+        "UPDATE playbooks SET version = ?, next_id = ?, digest = ?, last_seq = ?, "
+        "last_position = ? WHERE id = ?",
+        (head.version, head.next_id, head.digest, head.last_seq, head.last_position, head.id),
+    )
+
+
+def write_bullets(
+    rows: Rows, head: Head, before: Pieces, after: Pieces, records: Sequence[DeltaRecord]
+) -> int:
+    """Bring the rows from one playbook to the next; the last position in use.
+
+    What differs is what the applied records name. A bullet keeps its position while it stays, a
+    new one comes last; after a change of order all rows are written.
+    """
+    applied = [record for record in records if is_applied(record)]
+    if any(record.order is not None for record in applied):
+        rows.run("DELETE FROM playbook_bullets WHERE playbook = ?", (head.id,))
+        return _insert_bullets(rows, head.id, [piece.bullet for piece in after.values()], 0)
+    # One that left and came back within these records stands last.
+    left = {record.bullet_id for record in applied if record.after is None}
+    named = dict.fromkeys(record.bullet_id for record in applied if record.bullet_id is not None)
+    moved = {name for name in named if name in left or name not in after or name not in before}
+    rows.many(
+        "DELETE FROM playbook_bullets WHERE playbook = ? AND bullet_id = ?",
+        [(head.id, name) for name in named if name in moved and name in before],
+    )
+    rows.many(
+        "UPDATE playbook_bullets SET body = ? WHERE playbook = ? AND bullet_id = ?",
+        [(encode(after[name].bullet), head.id, name) for name in named if name not in moved],
+    )
+    added = [piece.bullet for name, piece in after.items() if name in moved]
+    return _insert_bullets(rows, head.id, added, head.last_position)
+
+
+def is_live(rows: Rows, playbook_id: int, bullet_id: str) -> bool:
+    """Whether a bullet is in the current playbook."""
+    return bool(
+        rows.all(
+            "SELECT 1 FROM playbook_bullets WHERE playbook = ? AND bullet_id = ?",
+            (playbook_id, bullet_id),
+        )
+    )
+
+
+def read_bullets(rows: Rows, playbook_id: int) -> tuple[Bullet, ...]:
+    """The current bullets, in order; raises CorruptStoreError."""
+    found = rows.all(
+        "SELECT bullet_id, body FROM playbook_bullets WHERE playbook = ? ORDER BY position",
+        (playbook_id,),
+    )
+    return tuple(
+        [decode(Bullet, body, what=f"playbook bullet {bullet_id!r}") for bullet_id, body in found]
+    )
+
+
+def write_snapshot(rows: Rows, playbook_id: int, version: int, playbook: Playbook) -> None:
+    """Keep a whole version, so that reading an old one need not start from empty."""
+    rows.run(
+        "INSERT INTO playbook_snapshots (playbook, version, body) VALUES (?, ?, ?)",
+        (playbook_id, version, encode(playbook)),
+    )
+
+
+def read_snapshot(rows: Rows, playbook_id: int, *, upto: int) -> Snapshot:
+    """The newest snapshot not later than `upto`; the empty playbook if there is none."""
+    found = rows.all(
+        "SELECT version, body FROM playbook_snapshots WHERE playbook = ? AND version <= ? "
+        "ORDER BY version DESC LIMIT 1",
+        (playbook_id, upto),
+    )
+    if not found:
+        return Snapshot(0, Playbook())
+    version, body = found[0]
+    try:
+        return Snapshot(version, Playbook.loads(body))
+    except PlaybookError as error:
+        raise CorruptStoreError(f"playbook snapshot of version {version}: {error}") from error
+
+
+def commit_key(commit_id: str) -> str:
+    """A commit's name as it is kept: it may name a user, and outlives them."""
+    return hashlib.sha256(commit_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def write_commit(rows: Rows, playbook_id: int, key: str, version: int) -> None:
+    """Remember that a commit took place."""
+    rows.run(
+        "INSERT INTO playbook_commits (playbook, commit_id, version) VALUES (?, ?, ?)",
+        (playbook_id, key, version),
+    )
+
+
+def committed_version(rows: Rows, playbook_id: int, key: str) -> int | None:
+    """The version that a commit led to, if it took place."""
+    found = rows.all(
+        "SELECT version FROM playbook_commits WHERE playbook = ? AND commit_id = ?",
+        (playbook_id, key),
+    )
+    return found[0][0] if found else None
+
+
+def page_size(limit: int) -> int:
+    """A limit that both databases take, whatever the caller asked for."""
+    return min(max(limit, 0), 2**31 - 1)
+
+
+def _insert_bullets(
+    rows: Rows, playbook_id: int, bullets: Sequence[Bullet], last_position: int
+) -> int:
+    rows.many(
+        _INSERT_BULLET,
+        [
+            (playbook_id, bullet.id, position, encode(bullet))
+            for position, bullet in enumerate(bullets, start=last_position + 1)
+        ],
+    )
+    return last_position + len(bullets)
+
+
+def is_applied(record: DeltaRecord) -> bool:
+    """Whether a record changed its playbook."""
+    return record.status is DeltaStatus.APPLIED

@@ -1,0 +1,323 @@
+"""Artifacts in a SQL database: one flow of recall over the indexes of SQLite and PostgreSQL.
+
+The index picks a bounded pool of matches, `acc_ace.memory.ranking` orders them, and only the chosen
+ones are loaded. All that can be done before an embedder has answered is done first.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from acc_ace.memory.query_terms import Reading
+from acc_ace.memory.ranking import (
+    DEFAULT_WEIGHTS,
+    MOST_RANKED,
+    CorpusStatistics,
+    Document,
+    Ranked,
+    SearchQuery,
+    fitted,
+    rank,
+    readings,
+    search_query,
+    shortlist,
+)
+from acc_ace.memory.validity import is_valid, valid_first
+from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.artifact_values import ArtifactRow
+from acc_ace.storage.dense_query import Asked, DensePool, Prepared, asking
+from acc_ace.storage.json_codec import decode
+from acc_ace.storage.sql_artifact_pool import ArtifactRows, lexical_pool
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_dense import SqlDense
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.tenant_rows import find_tenant, locked_tenant
+from acc_ace.storage.tenant_totals import TenantTotals
+from acc_ace.storage.term_frequencies import TermFrequencies
+from acc_ace.storage.time_bounds import Times
+from acc_ace.unit_of_work import Write
+
+_ANY_TOKENS = 2**31
+"""For a list that is cut to its tokens later."""
+
+T = TypeVar("T")
+R = TypeVar("R", bound=ArtifactRows)
+R_co = TypeVar("R_co", bound=ArtifactRows, covariant=True)
+
+
+class _Found(NamedTuple):
+    """What the words found, and all that can be done before the vector of x_t is there."""
+
+    tenant: TenantTotals
+    statistics: CorpusStatistics
+    previous: Document | None
+    """The newest turn of the session, which is always a candidate."""
+    documents: Mapping[str, Document]
+    early: Mapping[str, Reading]
+    prepared: Prepared | None
+
+
+class _Chosen(NamedTuple):
+    ranked: list[Ranked]
+    bodies: Mapping[str, str]
+    warnings: list[str]
+
+
+class ArtifactIndex(Protocol[R_co]):
+    """What is written per database: artifacts with their search terms.
+
+    Every writing method works in a transaction that holds the tenant's row.
+    """
+
+    def reading(self, connection: Any) -> R_co:  # noqa: ANN401 - sqlite3's or psycopg's
+        """What a search reads over this connection."""
+        ...
+
+    def insert(self, rows: Rows, tenant: int, items: Sequence[ArtifactRow]) -> None:
+        """Write rows of different ids, in place of those of the same ids."""
+        ...
+
+    def retire(self, rows: Rows, tenant: int, session: str, after_turn: int) -> int:
+        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        ...
+
+    def remove(self, rows: Rows, tenant: int, artifact_id: str) -> int:
+        """Delete one artifact of the tenant; how many there were."""
+        ...
+
+    def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
+        """Delete the tenant's artifacts (of one session); how many."""
+        ...
+
+
+class SqlArtifactStore(Generic[R]):
+    """An ArtifactStore in a database."""
+
+    def __init__(
+        self,
+        database: Database,
+        index: ArtifactIndex[R],
+        *,
+        weights: RecallWeights = DEFAULT_WEIGHTS,
+        dense: SqlDense[R] | None = None,
+    ) -> None:
+        """Search by words, and by meaning too where there is `dense`."""
+        self._database, self._index = database, index
+        self._weights = weights
+        self._dense = dense if weights.dense else None
+        self._frequencies = TermFrequencies()
+
+    async def add(self, artifacts: Sequence[Artifact]) -> None:
+        """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
+        if artifacts:
+            await self._database.write(self.add_write(artifacts))
+            self.wake()
+
+    def add_write(self, artifacts: Sequence[Artifact]) -> Write:
+        """`add` as a part of a unit of work, after which `wake` is called."""
+        by_tenant: dict[Tenant, dict[str, ArtifactRow]] = {}
+        for artifact in artifacts:
+            items = by_tenant.setdefault(artifact.tenant, {})
+            # The last of the same id counts, and as the newest.
+            items.pop(artifact.artifact_id, None)
+            items[artifact.artifact_id] = ArtifactRow.of(artifact)
+
+        def write(rows: Rows) -> None:
+            # In one order for every writer, so that no two wait for each other.
+            for tenant in sorted(by_tenant):
+                number = locked_tenant(rows, tenant)
+                self._index.insert(rows, number, list(by_tenant[tenant].values()))
+
+        return write
+
+    async def retire(self, key: SessionKey, after_turn: int) -> int:
+        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        return await self._database.write(lambda rows: self._retire(rows, key, after_turn))
+
+    def retire_write(self, key: SessionKey, after_turn: int) -> Write:
+        """`retire` as a part of a unit of work."""
+
+        def write(rows: Rows) -> None:
+            self._retire(rows, key, after_turn)
+
+        return write
+
+    async def remove(self, tenant: Tenant, artifact_id: str) -> bool:
+        """Delete one artifact; whether there was one."""
+
+        def work(rows: Rows) -> int:
+            number = find_tenant(rows, tenant)
+            if number is None:
+                return 0
+            if self._dense is not None:
+                self._dense.forget(number)
+            return self._index.remove(rows, number, artifact_id)
+
+        removed = await self._database.write(work)
+        await self._database.scrub()
+        return removed > 0
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the tenant's artifacts (of one session); how many."""
+        erased = await self._database.write(lambda rows: self.erase_rows(rows, tenant, session))
+        await self._database.scrub()
+        return erased
+
+    def erase_rows(self, rows: Rows, tenant: Tenant, session: str | None = None) -> int:
+        """`erase` in a transaction."""
+        number = find_tenant(rows, tenant)
+        if number is None:
+            return 0
+        if self._dense is not None:
+            self._dense.forget(number)
+        return self._index.delete(rows, number, session)
+
+    def wake(self) -> None:
+        """Begin to embed in the background what has no vectors yet."""
+        if self._dense is not None:
+            self._dense.filler.wake()
+
+    async def close(self) -> None:
+        """End the work in the background; the database stays open."""
+        if self._dense is not None:
+            await self._dense.filler.close()
+
+    async def fill(self) -> int:
+        """Embed now what has no vectors yet; how many artifacts. Raises EmbedderError."""
+        return await self._dense.filler.fill() if self._dense is not None else 0
+
+    async def get(self, tenant: Tenant, artifact_id: str) -> Artifact | None:
+        """The artifact, or None."""
+
+        def work(rows: R) -> Mapping[str, str]:
+            totals = rows.totals(tenant)
+            return rows.bodies(totals, [artifact_id]) if totals else {}
+
+        bodies = await self._read(work)
+        return _artifact(artifact_id, bodies[artifact_id]) if bodies else None
+
+    async def page(
+        self, tenant: Tenant, *, limit: int = 100, after: str | None = None
+    ) -> Sequence[Artifact]:
+        """A page of artifacts by id, retired ones included; `after` ended the previous page."""
+
+        def work(rows: R) -> Sequence[tuple[str, str]]:
+            totals = rows.totals(tenant)
+            return rows.page(totals, after=after or "", limit=max(limit, 0)) if totals else []
+
+        return [_artifact(name, body) for name, body in await self._read(work)]
+
+    async def count(self, tenant: Tenant) -> int:
+        """How many artifacts the tenant has, retired ones included."""
+
+        def work(rows: R) -> int:
+            totals = rows.totals(tenant)
+            return rows.count(totals) if totals else 0
+
+        return await self._read(work)
+
+    async def recall(self, query: RecallQuery) -> Recall:
+        """At most `query.limit` candidates within `query.max_tokens`, best first."""
+        terms = search_query(query)
+        self.wake()
+        async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
+            found = await self._read(lambda rows: self._find(rows, query, terms))
+            if found is None:
+                return Recall()
+            asked = await vector
+        chosen = await self._read(
+            lambda rows: self._choose(
+                rows, query, terms, found, asked, limit=query.limit, max_tokens=query.max_tokens
+            )
+        )
+        artifacts = _artifacts(chosen.bodies)
+        ranked = chosen.ranked
+        if not all(is_valid(artifact, query.asked_at) for artifact in artifacts.values()):
+            # They are few as a rule, so that what they stand before is read only now.
+            chosen = await self._read(
+                lambda rows: self._choose(
+                    rows, query, terms, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                )
+            )
+            artifacts = _artifacts(chosen.bodies)
+            ranked = shortlist(
+                valid_first(chosen.ranked, artifacts, query.asked_at),
+                found.previous,
+                limit=query.limit,
+                max_tokens=query.max_tokens,
+            )
+        return Recall(
+            candidates=fitted(ranked, artifacts, query, terms),
+            warnings=[text for text in (asked.warning, *chosen.warnings) if text],
+        )
+
+    def _retire(self, rows: Rows, key: SessionKey, after_turn: int) -> int:
+        number = find_tenant(rows, key.tenant)
+        return 0 if number is None else self._index.retire(rows, number, key.session, after_turn)
+
+    async def _read(self, work: Callable[[R], T]) -> T:
+        return await self._database.read(lambda rows: work(self._index.reading(rows.connection)))
+
+    def _find(self, rows: R, query: RecallQuery, terms: SearchQuery) -> _Found | None:
+        """What the words find. An embedder may be at work meanwhile."""
+        tenant = rows.totals(query.key.tenant)
+        if tenant is None:
+            return None
+        frequencies = self._frequencies.of(tenant, terms.terms, rows.count_terms)
+        documents = lexical_pool(rows, tenant, query, terms, frequencies)
+        previous = rows.previous_turn(tenant, query.key.session, before=Times.of(query.before).end)
+        if previous is not None:
+            documents[previous.artifact_id] = previous
+        statistics = tenant.statistics(frequencies)
+        early = readings(documents.values(), terms, statistics, weights=self._weights)
+        prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
+        return _Found(tenant, statistics, previous, documents, early, prepared)
+
+    def _near(self, rows: R, query: RecallQuery, found: _Found, asked: Asked) -> DensePool:
+        if self._dense is None or asked.vector is None:
+            return DensePool({}, {}, [])
+        return self._dense.pool(
+            rows,
+            found.tenant,
+            asked.vector,
+            found.documents,
+            before=query.before,
+            prepared=found.prepared,
+        )
+
+    def _choose(
+        self,
+        rows: R,
+        query: RecallQuery,
+        terms: SearchQuery,
+        found: _Found,
+        asked: Asked,
+        *,
+        limit: int,
+        max_tokens: int,
+    ) -> _Chosen:
+        """The best `limit` of the pool within `max_tokens`, with the previous turn."""
+        near = self._near(rows, query, found, asked)
+        ranked = rank(
+            {**found.documents, **near.documents}.values(),
+            terms,
+            found.statistics,
+            weights=self._weights,
+            limit=limit,
+            also=found.previous.artifact_id if found.previous else None,
+            cosines=near.cosines,
+            early=found.early,
+        )
+        chosen = shortlist(ranked, found.previous, limit=limit, max_tokens=max_tokens)
+        bodies = rows.bodies(found.tenant, [item.artifact_id for item in chosen])
+        return _Chosen(chosen, bodies, near.warnings)
+
+
+def _artifacts(bodies: Mapping[str, str]) -> dict[str, Artifact]:
+    return {name: _artifact(name, body) for name, body in bodies.items()}
+
+
+def _artifact(artifact_id: str, body: str) -> Artifact:
+    """An artifact from its JSON; raises CorruptStoreError."""
+    return decode(Artifact, body, what=f"artifact {artifact_id!r}")

@@ -1,0 +1,299 @@
+"""The session directory in a SQL database."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from acc_ace.errors import CorruptStoreError
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.json_codec import decode, encode
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows, page_size, raw
+from acc_ace.storage.tenant_rows import ensure_tenant
+from acc_ace.turn import session_record as rules
+from acc_ace.unit_of_work import Write
+
+logger = logging.getLogger(__name__)
+
+MOST_UNREADABLE: Final = 100
+"""Rows that one page of idle sessions passes over before it ends."""
+
+_MORE_ROWS: Final = 100
+"""Rows that are read at a time behind those that could not be read."""
+
+Idle = tuple[SessionKey, SessionRecord]
+Change = Callable[[SessionRecord], SessionRecord]
+_Row = tuple[str, str | bytes]
+"""Session and body."""
+
+_KEY = "app = ? AND user_id = ? AND session = ?"
+_INSERT = """
+    INSERT INTO session_directory (app, user_id, session, active_at, to_offload, body)
+    VALUES (?, ?, ?, ?, ?, ?)
+"""
+_REPLACE = (
+    _INSERT
+    + """ ON CONFLICT (app, user_id, session) DO UPDATE
+    SET active_at = excluded.active_at, to_offload = excluded.to_offload, body = excluded.body,
+        leased_until = 0
+"""
+)
+_PAGE = "SELECT session, {body} FROM session_directory WHERE app = ? AND user_id = ?"
+_BEFORE = """
+    AND (active_at, session) < (SELECT active_at, session FROM session_directory
+         WHERE app = ? AND user_id = ? AND session = ?)
+"""
+_NEWEST_FIRST = " ORDER BY active_at DESC, session DESC LIMIT ? OFFSET ?"
+_IDLE = """
+    SELECT user_id, session, {body} FROM session_directory
+     WHERE app = ? AND to_offload AND active_at < ? AND (active_at, user_id, session) > (?, ?, ?)
+     ORDER BY active_at, user_id, session LIMIT ?
+"""
+_CLAIM = f"""
+    UPDATE session_directory SET leased_until = ?
+     WHERE {_KEY} AND to_offload AND active_at = ? AND leased_until <= ? RETURNING session
+"""  # noqa: S608 - a constant
+
+
+class SqlSessionDirectory:
+    """A SessionDirectory in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+        """Find or create the session and note that it is active."""
+        return await self._database.write(lambda rows: _open(rows, key, at, memory))
+
+    def open_write(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> Write:
+        """`open` as a part of a unit of work."""
+
+        def write(rows: Rows) -> None:
+            _open(rows, key, at, memory)
+
+        return write
+
+    async def find(self, key: SessionKey) -> SessionRecord | None:
+        """The session, or None."""
+        record = await self._database.read(lambda rows: _read(rows, key))
+        return None if record is None or record.deleted_at is not None else record
+
+    async def list(
+        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[SessionRecord]:
+        """A page of sessions, most recently active first."""
+        return await self._database.read(
+            lambda rows: _page(rows, tenant, limit=page_size(limit), before=before)
+        )
+
+    async def idle(
+        self, app: str, *, since: datetime, limit: int = 50, after: Idle | None = None
+    ) -> Sequence[Idle]:
+        """Sessions not active since then, whose history has not been offloaded."""
+
+        def work(rows: Rows) -> Sequence[Idle]:
+            found = rows.all(
+                _IDLE.format(body=raw(rows, "body")),
+                (app, since.timestamp(), *_place_of(after), page_size(limit + MOST_UNREADABLE)),
+            )
+            return _idle_of(app, found, limit=limit)
+
+        return await self._database.read(work)
+
+    async def claim(
+        self, key: SessionKey, record: SessionRecord, *, now: datetime, lease_s: float
+    ) -> bool:
+        """Lease an idle session by compare-and-swap, to offload it."""
+
+        def work(rows: Rows) -> bool:
+            at, until = now.timestamp(), now.timestamp() + lease_s
+            values = (until, *key, record.active_at.timestamp(), at)
+            return rows.one(_CLAIM, values) is not None
+
+        return await self._database.write(work)
+
+    async def reset(self, key: SessionKey, *, turn: int) -> None:
+        """Let the messages begin after `turn`."""
+        await self._change(key, lambda record: rules.reset(record, turn))
+
+    async def restored(
+        self, key: SessionKey, *, turn: int, history_from: int | None = None
+    ) -> None:
+        """Note that the session left its turns later than `turn`."""
+        await self._change(key, lambda record: rules.restored(record, turn, history_from))
+
+    def restored_write(
+        self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
+    ) -> Write:
+        """`restored` and `forget_notes` as a part of a unit of work."""
+        return self.change_write(
+            key,
+            lambda record: rules.without_notes(rules.restored(record, turn, history_from), notes),
+        )
+
+    def reset_write(self, key: SessionKey, *, turn: int) -> Write:
+        """`reset` as a part of a unit of work."""
+        return self.change_write(key, lambda record: rules.reset(record, turn))
+
+    async def summarise(self, key: SessionKey, summary: Summary) -> None:
+        """Keep a finished summary."""
+        await self._change(key, lambda record: rules.summarised(record, summary))
+
+    async def offloaded(
+        self,
+        key: SessionKey,
+        *,
+        at: datetime,
+        notes: Sequence[str],
+        through: ReadThrough | None = None,
+    ) -> None:
+        """Note that the history went to long-term memory up to a turn."""
+        await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
+
+    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
+        """No longer know some of the session's notes."""
+        await self._change(key, lambda record: rules.without_notes(record, notes))
+
+    def change_write(self, key: SessionKey, change: Change) -> Write:
+        """Replace a session's record by what `change` makes of it; nothing where none is."""
+
+        def write(rows: Rows) -> None:
+            record = _read(rows, key, lock=True)
+            if record is not None:
+                rows.run(_REPLACE, _values(key, change(record)))
+
+        return write
+
+    async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
+        """Delete the record, or all of it but the ids of notes that outlive the session."""
+
+        def work(rows: Rows) -> None:
+            record = _read(rows, key, lock=True)
+            left = rules.deleted(record, at, keep_notes=keep_notes) if record is not None else None
+            if left is not None:
+                rows.run(_REPLACE, _values(key, left))
+            else:
+                rows.run(f"DELETE FROM session_directory WHERE {_KEY}", key)  # noqa: S608 - a constant
+
+        await self._database.write(work)
+        await self._database.scrub()
+
+    async def names(self, tenant: Tenant) -> Sequence[str]:
+        """All sessions of a user that have a record, also one that cannot be read."""
+        found = await self._database.read(
+            lambda rows: rows.all(
+                "SELECT session FROM session_directory WHERE app = ? AND user_id = ?", tenant
+            )
+        )
+        return [name for (name,) in found]
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the user's records (of one session); how many."""
+        erased = await self._database.write(
+            lambda rows: rows.run(
+                "DELETE FROM session_directory "
+                "WHERE app = ? AND user_id = ? AND session = coalesce(?, session)",
+                (*tenant, session),
+            )
+        )
+        await self._database.scrub()
+        return erased
+
+    async def _change(self, key: SessionKey, change: Change) -> None:
+        await self._database.write(self.change_write(key, change))
+
+
+def end_record(rows: Rows, key: SessionKey, left: SessionRecord | None) -> int:
+    """Delete a session's record, or put what is left of it in its place; 1 if there was one.
+
+    What an earlier session of its name left stays as it is.
+    """
+    try:
+        known = _read(rows, key, lock=True)
+    except CorruptStoreError:
+        known = None
+    if known is not None and known.deleted_at is not None:
+        return 0
+    if left is not None:
+        ensure_tenant(rows, key.tenant)
+        return rows.run(_REPLACE, _values(key, left))
+    return rows.run(f"DELETE FROM session_directory WHERE {_KEY}", key)  # noqa: S608 - a constant
+
+
+def _open(rows: Rows, key: SessionKey, at: datetime, memory: MemoryName) -> SessionRecord:
+    known = _read(rows, key, lock=True)
+    record = rules.opened(known, key.session, at=at, memory=memory)
+    if known is None:
+        ensure_tenant(rows, key.tenant)
+        # One that somebody else has just made is a race, which is run again.
+        rows.run(_INSERT, _values(key, record))
+    else:
+        rows.run(_REPLACE, _values(key, record))
+    return record
+
+
+def _read(rows: Rows, key: SessionKey, *, lock: bool = False) -> SessionRecord | None:
+    row = rows.one(
+        f"SELECT {raw(rows, 'body')} FROM session_directory WHERE {_KEY}"  # noqa: S608 - constants
+        + (rows.lock if lock else ""),
+        key,
+    )
+    return None if row is None else _record(key.session, row[0])
+
+
+def _values(key: SessionKey, record: SessionRecord) -> tuple[object, ...]:
+    at, to_offload = record.active_at.timestamp(), rules.must_be_offloaded(record)
+    return (*key, at, to_offload, encode(record))
+
+
+def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequence[SessionRecord]:
+    """The first `limit` readable sessions; others are logged.
+
+    Only where rows end is a page shorter than `limit`: one of damaged rows alone would look like
+    the last.
+    """
+    statement = _PAGE.format(body=raw(rows, "body")) + (_BEFORE if before is not None else "")
+    values = (*tenant, *((*tenant, before) if before is not None else ()))
+    found: list[SessionRecord] = []
+    passed, size = 0, limit
+    while len(found) < limit:
+        some: list[_Row] = rows.all(statement + _NEWEST_FIRST, (*values, size, passed))
+        keyed = ((SessionKey(*tenant, session), body) for session, body in some)
+        found += filter(None, (_readable(key, body) for key, body in keyed))
+        if len(some) < size:
+            break
+        passed, size = passed + size, _MORE_ROWS
+    return found[:limit]
+
+
+def _idle_of(app: str, rows: Iterable[tuple[str, str, str | bytes]], *, limit: int) -> list[Idle]:
+    """The first `limit` readable sessions of rows (user, session, body); others are logged."""
+    keyed = ((SessionKey(app, user, session), body) for user, session, body in rows)
+    read = ((key, _readable(key, body)) for key, body in keyed)
+    return list(islice(((key, record) for key, record in read if record), max(limit, 0)))
+
+
+def _place_of(after: Idle | None) -> tuple[float, str, str]:
+    """Where the page behind a session begins, in the order of rows: time, user, session."""
+    if after is None:
+        return (-1.0, "", "")
+    key, record = after
+    return (record.active_at.timestamp(), key.user, key.session)
+
+
+def _record(session: str, body: str | bytes) -> SessionRecord:
+    """The record of a row; raises CorruptStoreError that names the session."""
+    return decode(SessionRecord, body, what=f"record of session {session!r}")
+
+
+def _readable(key: SessionKey, body: str | bytes) -> SessionRecord | None:
+    try:
+        return _record(key.session, body)
+    except CorruptStoreError as error:
+        logger.error("session_unreadable user=%r session=%r: %s", key.user, key.session, error)
+        return None

@@ -1,0 +1,143 @@
+"""Evidence in a SQL database."""
+
+from collections.abc import Sequence
+
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.storage.json_codec import decode, encode
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows, page_size
+from acc_ace.storage.tenant_rows import ensure_tenant
+from acc_ace.unit_of_work import Write
+
+_MOST = 2**31 - 1
+"""Above every turn."""
+
+_INSERT = """
+    INSERT INTO interactions (app, user_id, session, invocation_id, turn, outcome, request, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (app, user_id, session, invocation_id) DO UPDATE
+       SET turn = excluded.turn, outcome = excluded.outcome, request = excluded.request,
+           body = excluded.body
+"""
+_UNLESS_COMMITTED = " WHERE interactions.outcome = ?"
+"""What failed never takes the place of what was committed under its name."""
+_SELECT = "SELECT outcome, body FROM interactions WHERE app = ? AND user_id = ? AND session = ?"
+_NEWEST_FIRST = " ORDER BY turn DESC, seq DESC LIMIT ?"
+_BEFORE = (
+    " AND (turn, seq) < (SELECT turn, seq FROM interactions "
+    "WHERE app = ? AND user_id = ? AND session = ? AND invocation_id = ?)"
+)
+_UNDO = """
+    UPDATE interactions SET outcome = ?, request = NULL
+     WHERE app = ? AND user_id = ? AND session = ? AND turn > ? AND outcome IN (?, ?)
+"""
+_DELETE = """
+    DELETE FROM interactions WHERE app = ? AND user_id = ? AND session = coalesce(?, session)
+"""
+
+
+class SqlEvidenceStore:
+    """An EvidenceStore in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def record(self, key: SessionKey, interaction: Interaction) -> None:
+        """Store an interaction; the same (session, invocation_id) again replaces it."""
+        await self._database.write(self.record_write(key, interaction))
+
+    def record_write(self, key: SessionKey, interaction: Interaction) -> Write:
+        """`record` as a part of a unit of work."""
+        failed = interaction.outcome is Outcome.FAILED
+        statement = _INSERT + (_UNLESS_COMMITTED if failed else "")
+        row = (
+            *key,
+            interaction.invocation_id,
+            interaction.turn,
+            interaction.outcome.value,
+            interaction.idempotency_key or None,
+            encode(interaction),
+            *([Outcome.FAILED.value] if failed else []),
+        )
+
+        def write(rows: Rows) -> None:
+            ensure_tenant(rows, key.tenant)
+            rows.run(statement, row)
+
+        return write
+
+    async def last(self, key: SessionKey) -> Interaction | None:
+        """The newest interaction that was answered and not undone, or None."""
+        found = await self._newest(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
+        return found[0] if found else None
+
+    async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
+        """The interaction of an invocation, or None."""
+        found = await self._newest(key, " AND invocation_id = ?", (invocation_id,), limit=1)
+        return found[0] if found else None
+
+    async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
+        """The committed turn that was sent under an idempotency key, or None."""
+        found = await self._newest(key, " AND request = ?", (idempotency_key,), limit=1)
+        return found[0] if found else None
+
+    async def list(
+        self,
+        key: SessionKey,
+        *,
+        limit: int = 50,
+        before_turn: int | None = None,
+        before: str | None = None,
+    ) -> Sequence[Interaction]:
+        """A page of interactions, newest first, at most `limit`."""
+        earlier = _MOST if before_turn is None else min(before_turn, _MOST)
+        where, values = " AND turn < ?", (earlier,)
+        if before is None:
+            return await self._newest(key, where, values, limit=limit)
+        return await self._newest(key, where + _BEFORE, (*values, *key, before), limit=limit)
+
+    async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
+        """Mark the committed interactions of turns later than `after_turn` UNDONE; how many."""
+        return await self._database.write(lambda rows: _undo(rows, key, after_turn))
+
+    def undone_write(self, key: SessionKey, after_turn: int) -> Write:
+        """`mark_undone` as a part of a unit of work."""
+
+        def write(rows: Rows) -> None:
+            _undo(rows, key, after_turn)
+
+        return write
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Delete the tenant's interactions (of one session); how many."""
+        erased = await self._database.write(lambda rows: erase_evidence(rows, tenant, session))
+        await self._database.scrub()
+        return erased
+
+    async def _newest(
+        self, key: SessionKey, where: str, values: Sequence[object], *, limit: int
+    ) -> Sequence[Interaction]:
+        found = await self._database.read(
+            lambda rows: rows.all(
+                _SELECT + where + _NEWEST_FIRST, (*key, *values, page_size(limit))
+            )
+        )
+        return [_interaction(key, *row) for row in found]
+
+
+def _undo(rows: Rows, key: SessionKey, after_turn: int) -> int:
+    committed = (Outcome.ANSWERED.value, Outcome.PAUSED.value)
+    return rows.run(_UNDO, (Outcome.UNDONE.value, *key, after_turn, *committed))
+
+
+def erase_evidence(rows: Rows, tenant: Tenant, session: str | None = None) -> int:
+    """Delete the tenant's interactions (of one session); how many."""
+    return rows.run(_DELETE, (*tenant, session))
+
+
+def _interaction(key: SessionKey, outcome: str, body: str) -> Interaction:
+    interaction = decode(Interaction, body, what=f"evidence of session {key.session!r}")
+    if interaction.outcome.value == outcome:
+        return interaction
+    # The column is the truth: undoing changes it and leaves the body as it was recorded.
+    return interaction.model_copy(update={"outcome": Outcome(outcome)})

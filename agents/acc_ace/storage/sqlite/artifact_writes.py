@@ -1,0 +1,64 @@
+"""Write the rows of artifacts in SQLite. Triggers keep the totals and the index in step."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from acc_ace.storage.artifact_values import ArtifactRow
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
+from acc_ace.storage.tenant_totals import prefixed
+
+_INSERT = """
+    INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
+                           asks, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+"""
+
+_REMOVE = "DELETE FROM artifacts WHERE tenant = ? AND artifact_id = ?"
+# FTS5 only marks deleted terms; merging its segments drops them for good.
+_OPTIMIZE = "INSERT INTO artifact_terms (artifact_terms) VALUES ('optimize')"
+
+
+class SqliteArtifactIndex:
+    """The ArtifactIndex of SQLite."""
+
+    def reading(self, connection: sqlite3.Connection) -> SqliteArtifactRows:
+        """What a search reads over this connection."""
+        return SqliteArtifactRows(connection)
+
+    def insert(self, rows: Rows, tenant: int, items: Sequence[ArtifactRow]) -> None:
+        """Write rows in place of those of the same ids, with their terms in the index."""
+        prefix = prefixed(tenant, "")
+        for item in items:
+            rows.run(_REMOVE, (tenant, item.artifact.artifact_id))
+            row = rows.one(_INSERT, (tenant, *item.columns, item.body))
+            terms = " ".join(f"{prefix}{term}" for term in item.terms.split())
+            rows.run(
+                "INSERT INTO artifact_terms (rowid, terms) VALUES (?, ?)",
+                (row[0] if row else None, terms),
+            )
+
+    def retire(self, rows: Rows, tenant: int, session: str, after_turn: int) -> int:
+        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        return rows.run(
+            "UPDATE artifacts SET retired = 1 "
+            "WHERE tenant = ? AND session = ? AND turn > ? AND NOT retired",
+            (tenant, session, after_turn),
+        )
+
+    def remove(self, rows: Rows, tenant: int, artifact_id: str) -> int:
+        """Delete one artifact of the tenant; how many there were."""
+        removed = rows.run(_REMOVE, (tenant, artifact_id))
+        rows.run(_OPTIMIZE)
+        return removed
+
+    def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
+        """Delete the tenant's artifacts (of one session); how many."""
+        erased = rows.run(
+            "DELETE FROM artifacts WHERE tenant = ? AND (? IS NULL OR session = ?)",
+            (tenant, session, session),
+        )
+        if session is None:
+            rows.run("DELETE FROM tenant_vectors WHERE tenant = ?", (tenant,))
+        rows.run(_OPTIMIZE)
+        return erased

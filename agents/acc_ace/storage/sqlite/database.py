@@ -1,0 +1,241 @@
+"""One SQLite database, in a file or in memory: its connection, its schema, its errors.
+
+All work runs on one thread of its own, so that the event loop never waits for the disk and
+transactions cannot interleave. A commit survives a crash of the process at any instruction
+(write-ahead log), and a loss of power too (`synchronous=FULL`): a turn is one commit, so that it
+costs one flush of the disk.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from acc_ace.errors import InputError, StoreError
+from acc_ace.storage.sql_rows import Rows, on_connection
+from acc_ace.storage.sql_schema import VERSION, baseline, check_version
+from acc_ace.storage.sqlite.error_messages import store_error
+from acc_ace.storage.sqlite.rows import SqliteRows
+from acc_ace.storage.sqlite.wal_checkpoint import (
+    BRIEFLY_S,
+    PATIENTLY_S,
+    scrubbed,
+    still_read,
+    try_scrub,
+)
+
+T = TypeVar("T")
+
+DATABASE_FILE = "memory.db"
+
+IN_MEMORY = Path(":memory:")
+"""In the place of a file: a database of one SqliteDatabase, which ends when it is closed."""
+
+_PAUSE_S = 0.02
+
+_CACHE_KB = 16_384
+"""Pages kept in memory. With SQLite's 2 MB recall reads the index again at each turn."""
+
+
+class SqliteDatabase:
+    """A database, opened at first use; an empty one gets its schema."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout_s: float = 5.0,
+        max_pages: int | None = None,
+    ) -> None:
+        """Open `path` lazily; wait `busy_timeout_s` for other processes; at most `max_pages`."""
+        self._connection: sqlite3.Connection | None = None
+        self.path = path
+        self._busy_timeout_s = busy_timeout_s
+        self._max_pages = max_pages
+        self._executor: ThreadPoolExecutor | None = None
+        self._mutex = threading.Lock()
+        self._closed = False
+
+    def __del__(self) -> None:
+        # For programs that end without closing; the thread ends with its executor.
+        if self._connection is not None:
+            self._connection.close()
+
+    async def read(self, work: Callable[[Rows], T]) -> T:
+        """Run `work` in a read transaction: one consistent view of the file."""
+        return await self._run(work, begin="BEGIN")
+
+    async def write(self, work: Callable[[Rows], T]) -> T:
+        """Run `work` in a write transaction: all of it is committed, or nothing.
+
+        Raises StoreError, naming the file and the fix; InputError for text that is not Unicode.
+        """
+        return await self._run(work, begin="BEGIN IMMEDIATE")
+
+    async def scrub(self, *, wait_s: float = BRIEFLY_S) -> bool:
+        """Fold the write-ahead log into the file and empty it, so that no erased text is left.
+
+        False when another program still reads the file after `wait_s` seconds.
+        """
+        return await scrubbed(
+            lambda: self._run(on_connection(try_scrub), begin=None), self.path, wait_s=wait_s
+        )
+
+    async def wipe(self) -> None:
+        """Scrub patiently; StoreError while another program still reads what was erased."""
+        if not await self.scrub(wait_s=PATIENTLY_S):
+            raise still_read(self.path)
+
+    async def check(self) -> None:
+        """Open the file and look for damage; raises StoreError."""
+        await self._run(on_connection(_quick_check), begin=None)
+
+    async def close(self) -> None:
+        """Finish running work and close the file; using the database again raises StoreError."""
+        with self._mutex:
+            executor, self._executor, self._closed = self._executor, None, True
+        if executor is not None:
+            await asyncio.get_running_loop().run_in_executor(executor, self._disconnect)
+            executor.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[Rows], T], *, begin: str | None) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker(), self._transact, work, begin)
+
+    def _worker(self) -> ThreadPoolExecutor:
+        with self._mutex:
+            if self._closed:
+                raise StoreError(f"database {self.path} is closed")
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
+            return self._executor
+
+    def _transact(self, work: Callable[[Rows], T], begin: str | None) -> T:
+        try:
+            connection = self._connection or self._connect()
+            if begin is None:
+                return work(SqliteRows(connection))
+            return _in_transaction(connection, work, begin)
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
+        except UnicodeEncodeError as error:
+            raise InputError(f"text that is not valid Unicode cannot be stored: {error}") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path != IN_MEMORY:
+            make_directory(self.path.parent)
+        connection = sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        if self._max_pages is not None:
+            connection.execute(f"PRAGMA max_page_count = {int(self._max_pages)}")
+        self._enter_wal(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        # Overwrite what is deleted, so that an erased user leaves no bytes in free pages.
+        connection.execute("PRAGMA secure_delete = ON")
+        migrate(connection, f"database {self.path}")
+
+    def _enter_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to the write-ahead log; SQLite does not wait here when others do it too."""
+        for left in reversed(range(max(1, round(self._busy_timeout_s / _PAUSE_S)))):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not left:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory that only its owner may enter; raises StoreError."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"directory {directory} cannot be made ({error.strerror}); "
+            "set ACC_ACE_DATA_DIR to a directory that you may write to"
+        ) from error
+
+
+def migrate(connection: sqlite3.Connection, database: str) -> None:
+    """Make the schema in an empty database; StoreError for one of another version."""
+    if _version(connection) == VERSION:
+        return
+
+    def create(rows: Rows) -> None:
+        # Read again inside the transaction: another process may have been faster.
+        found = _version(connection)
+        if found or _is_of_others(rows):
+            check_version(found, database, "ACC_ACE_DATA_DIR")
+            return
+        for statement in _statements(baseline("sqlite")):
+            rows.run(statement)
+        rows.run(f"PRAGMA user_version = {VERSION}")
+
+    _in_transaction(connection, create, "BEGIN IMMEDIATE")
+
+
+def _is_of_others(rows: Rows) -> bool:
+    """Whether somebody made tables who gives the file no version."""
+    return rows.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
+
+
+def _in_transaction(connection: sqlite3.Connection, work: Callable[[Rows], T], begin: str) -> T:
+    connection.execute(begin)
+    try:
+        result = work(SqliteRows(connection))
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has rolled back by itself after some errors, such as a full disk.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script; triggers hold semicolons of their own."""
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements
+
+
+def _quick_check(connection: sqlite3.Connection) -> None:
+    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
+        raise sqlite3.DatabaseError(result)

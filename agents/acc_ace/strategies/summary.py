@@ -1,0 +1,73 @@
+"""Summary: old turns are replaced by one system message, the newest are kept as they are."""
+
+from collections.abc import Sequence
+from math import ceil
+
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
+from acc_ace.strategies.context_window import context_of, room_for
+from acc_ace.strategies.message_units import turns, units
+from acc_ace.strategies.standing_messages import standing
+from acc_ace.strategies.window import newest
+from acc_ace.text.tokens import clip_tokens, estimate_tokens
+
+SUMMARY = "summary"
+"""Name of the block that holds the summary."""
+
+_BEGIN_AT = 0.5
+_KEEP = 0.25
+
+
+class Summarised:
+    """One summary and a window over what came after it.
+
+    The summary is the last one that was finished: a turn never waits for a newer one. While one
+    is in the making, the window drops the oldest turns if it must.
+    """
+
+    def context(self, inputs: MemoryInputs) -> MemoryContext:
+        """Raises InputTooLargeError when the system prompt and x_t alone are over the budget."""
+        summary = inputs.summary
+        if summary is None:
+            return context_of(inputs, newest(inputs.messages, room_for(inputs)))
+        later = [item for item in inputs.messages if item.message.turn > summary.through_turn]
+        block = _block(summary, room_for(inputs))
+        if block is None:
+            return context_of(inputs, newest(later, room_for(inputs)))
+        return context_of(inputs, newest(later, room_for(inputs, block)), block)
+
+
+def turns_to_summarise(
+    messages: Sequence[CountedMessage], summary: Summary | None, *, budget: int
+) -> int | None:
+    """The turn up to which old turns should be summarised now, or None while there is room.
+
+    Begins when the messages after the last summary take half of `budget`; keeps the newest turns
+    that take a quarter of it, and always the last one.
+    """
+    done = summary.through_turn if summary else 0
+    left = turns(units([item for item in messages if item.message.turn > done]))
+    costs = [sum(unit.tokens for unit in turn) for turn in left]
+    if sum(costs) < ceil(_BEGIN_AT * budget):
+        return None
+    kept = 0
+    for position in reversed(range(len(left) - 1)):
+        kept += costs[position + 1]
+        if kept + costs[position] > _KEEP * budget:
+            return left[position][0].turn
+    return None
+
+
+def _block(summary: Summary, room: int) -> CountedMessage | None:
+    """The summary as a system message within the room; None when there is none for it."""
+    text = summary.content
+    while text:
+        counted = standing(
+            SUMMARY,
+            {"turns": f"{summary.from_turn}-{summary.through_turn}", "text": text},
+            at=summary.created_at,
+        )
+        if counted.tokens <= room:
+            return counted
+        over = counted.tokens - room
+        text = clip_tokens(text, max(0, estimate_tokens(text) - over - 1))
+    return None

@@ -1,0 +1,49 @@
+"""Sliding window: the newest messages that fit, the oldest are dropped."""
+
+from collections.abc import Sequence
+
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs
+from acc_ace.strategies.context_window import context_of, room_for
+from acc_ace.strategies.message_units import Unit, flat, turns, units
+
+
+class Window:
+    """Drops the oldest turns; never the system prompt, never x_t, never half of a call."""
+
+    def context(self, inputs: MemoryInputs) -> MemoryContext:
+        """Raises InputTooLargeError when the system prompt and x_t alone are over the budget."""
+        kept = newest(inputs.messages, room_for(inputs))
+        return context_of(inputs, kept)
+
+
+def newest(messages: Sequence[CountedMessage], room: int) -> list[CountedMessage]:
+    """The newest messages within `room` tokens, in order: whole turns, as many as fit.
+
+    Of a newest turn that is too long by itself, calls with their results are left out, oldest
+    first, then what the user said; so the window never opens with a result.
+    """
+    kept: list[Unit] = []
+    for turn in reversed(turns(units(messages))):
+        cost = sum(unit.tokens for unit in turn)
+        if cost > room:
+            if not kept:
+                kept = _rest_of_turn(turn, room)
+            break
+        kept = [*turn, *kept]
+        room -= cost
+    return flat(kept)
+
+
+def _rest_of_turn(turn: list[Unit], room: int) -> list[Unit]:
+    """As much of one turn as fits."""
+    left = list(turn)
+    for unit in [*filter(_has_calls, turn), *turn]:
+        if sum(item.tokens for item in left) <= room:
+            break
+        if unit in left:
+            left.remove(unit)
+    return left
+
+
+def _has_calls(unit: Unit) -> bool:
+    return unit.has_calls

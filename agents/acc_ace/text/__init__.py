@@ -1,0 +1,1 @@
+"""Functions of text alone: language, words, dates, duplicates, redaction, tokens."""

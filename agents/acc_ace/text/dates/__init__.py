@@ -1,0 +1,1 @@
+"""Dates and periods that English and Japanese texts name."""

@@ -1,0 +1,96 @@
+"""The periods that a text names: 'What did we decide on 7 May?', 「先週の金曜に何を決めた?」.
+
+A sign of relevance for recall, so a date that is missed costs little and one that is invented
+misleads: numbers, durations and names that only look like times are passed over. English and
+Japanese, by rule, seen from the day on which the text was said.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from typing import NamedTuple
+
+from acc_ace.text.dates import dates_en, dates_ja, relative_dates_en, relative_dates_ja
+from acc_ace.text.dates.calendar_days import Days, Mention, Rule, resolved
+from acc_ace.text.dates.date_ranges import joined
+from acc_ace.text.normalize import normalise_cased
+from acc_ace.text.patterns import lazy_pattern
+
+MAX_PERIODS = 4
+"""Periods that are taken from one text; the first ones."""
+
+MAX_CHARS = 4_000
+"""Characters of a text that are looked at."""
+
+_CUE = lazy_pattern(
+    r"[0-9年月日週曜昨夜晩朝]|ago\b|day\b|night\b|last\b|weekend|this |きのう|おとと|ゆうべ"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+"""What some part of every named time looks like; without it no rule is tried."""
+
+_JAPANESE = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
+"""Kana and kanji; the wordings of Japanese are tried only beside them."""
+
+_ITEM = lazy_pattern(r"[\r\n][ \t]*[-*•–][ \t]")
+"""The head of a list's item, which must not read as the dash between two dates."""
+
+
+class Period(NamedTuple):
+    """A stretch of time, `end` exclusive; both aware."""
+
+    start: datetime
+    end: datetime
+
+
+def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
+    """The periods of the past that a text names, in its order, at most MAX_PERIODS.
+
+    `now` (aware) says when it was said, and in whose zone a day begins. A period that has begun
+    keeps its calendar end; one that lies wholly in the future is left out. Never raises.
+    """
+    seen = normalise_cased(_ITEM.sub("; ", text[:MAX_CHARS]))[:MAX_CHARS]
+    if not _CUE.search(seen):
+        return ()
+    today = now.toordinal()
+    found: dict[Period, None] = {}
+    for mention in joined(_apart(_mentions(seen, today)), seen, today):
+        if len(found) == MAX_PERIODS:
+            break
+        named = resolved(mention.named, today)
+        if named and not mention.weak:
+            found[_period(named, now)] = None
+    return tuple(found)
+
+
+def _rules(text: str) -> Iterator[Rule]:
+    yield from dates_en.rules()
+    yield from relative_dates_en.rules()
+    if _JAPANESE.search(text):
+        yield from dates_ja.rules()
+        yield from relative_dates_ja.rules()
+
+
+def _mentions(text: str, today: int) -> Iterator[Mention]:
+    for rule in _rules(text):
+        for match in rule.pattern.finditer(text):
+            weak = bool(rule.weak and rule.weak(match))
+            yield Mention(match.start(), match.end(), rule.read(match, today), weak)
+
+
+def _apart(mentions: Iterator[Mention]) -> list[Mention]:
+    """The mentions in their order; of those that overlap the first, and of these the longest."""
+    kept: list[Mention] = []
+    for mention in sorted(mentions, key=lambda mention: (mention.begin, -mention.end)):
+        if not kept or mention.begin >= kept[-1].end:
+            kept.append(mention)
+    return kept
+
+
+def _period(named: Days, now: datetime) -> Period:
+    return Period(_midnight(named.first, now), _midnight(named.after, now))
+
+
+def _midnight(day: int, now: datetime) -> datetime:
+    # From the date and not by adding hours: a day of a change of clocks has 23 or 25.
+    return datetime.combine(date.fromordinal(day), time(), now.tzinfo)

@@ -1,0 +1,1 @@
+"""Take a lesson apart for comparison: terms, numbers, names, denials, order."""

@@ -1,0 +1,1 @@
+"""What a sentence says about rules, releases, goals and orders."""

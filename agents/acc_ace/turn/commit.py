@@ -1,0 +1,75 @@
+"""Step 4, Commit: CCS_t is prepared here, and written once, with all that its turn leaves."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from acc_ace.container import Container
+from acc_ace.gates.commit_gate import GateResult
+from acc_ace.memory.turn_artifacts import turn_artifacts
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.commit import CommitKind, JournalEntry
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.unit_of_work import Write
+
+
+def prepared_entry(
+    gate: GateResult, *, invocation_id: str, at: datetime, warnings: Sequence[str]
+) -> JournalEntry:
+    """The journal entry of CCS_t, for the turn's commit."""
+    return JournalEntry(
+        kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
+        state=gate.state,
+        diff=gate.diff,
+        invocation_id=invocation_id,
+        created_at=at,
+        warnings=list(warnings),
+    )
+
+
+@dataclass(frozen=True)
+class TurnCommit:
+    """All that a turn leaves, at its answer or at a pause that waits for a person."""
+
+    key: SessionKey
+    entry: JournalEntry
+    interaction: Interaction
+    is_new: bool = True
+    """False for a later segment of the turn, whose CCS_t is in the journal already."""
+    settled: Collection[str] = ()
+    """Tool calls whose outcome is known by the interactions of this commit."""
+    lost: Sequence[Interaction] = ()
+    """What turns that died have left: tool calls of unknown outcome."""
+    lost_calls: Sequence[Artifact] = ()
+    """The same as recall finds it."""
+    events: Write | None = None
+    """The turn's events, where the session service holds them back."""
+
+
+async def commit_turn(container: Container, commit: TurnCommit) -> None:
+    """Write a turn in one transaction, the journal's compare-and-swap first.
+
+    Done again with the same commit it changes nothing. Raises ConflictError when another turn
+    committed first, or StoreError; then nothing of the turn is written.
+    """
+    key, entry = commit.key, commit.entry
+    work = container.unit_of_work()
+    if commit.is_new:
+        version = entry.state.version - 1
+        work.add(container.journal.append_write(key, entry, expected_version=version))
+    for interaction in (*commit.lost, commit.interaction):
+        work.add(container.evidence.record_write(key, interaction))
+    artifacts = list(commit.lost_calls)
+    if commit.interaction.outcome is Outcome.ANSWERED:
+        limit = container.settings.limits.tool_result_tokens
+        artifacts += turn_artifacts(key, commit.interaction, max_tokens=limit)
+    if artifacts:
+        work.add(container.artifacts.add_write(artifacts))
+    at, memory = container.clock.now(), commit.interaction.memory
+    work.add(container.directory.open_write(key, at=at, memory=memory))
+    if commit.settled:
+        work.add(container.tool_starts.settle_write(key, commit.settled))
+    if commit.events is not None:
+        work.add(commit.events)
+    await work.commit()

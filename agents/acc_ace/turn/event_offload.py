@@ -1,0 +1,102 @@
+"""The words of old events go to long-term memory before the events are deleted."""
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+
+from acc_ace.container import Container
+from acc_ace.memory.event_artifacts import past_turn_artifacts
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.past_turn import PastTurn
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.invocation_turns import ends_with_answer, later_turn, own_words
+
+_PAGE = 50
+
+
+async def offload_events(
+    container: Container, key: SessionKey, turns: Sequence[PastTurn]
+) -> Sequence[Artifact]:
+    """Write turns to the artifact store; the same turns again give the same artifacts.
+
+    A turn that is known as evidence has left its artifacts when it was answered, so only what
+    those had to cut is written again, whole; so is one that waited for a person, since its
+    evidence has the person's answer in the place of the words that began it. Where an invocation
+    has several answered turns, each has its own words; a failed one has none. A turn that was
+    undone stays out of memory; its evidence is kept. Raises StoreError.
+    """
+    artifacts: list[Artifact] = []
+    limit = container.settings.limits.tool_result_tokens
+    for turn, known in await _known(container, key, turns):
+        if not known:
+            artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
+        told = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
+        words = own_words(turn, told) if len(known) > 1 else [turn] * len(told)
+        for own, evidence in zip(words, told, strict=True):
+            artifacts += _artifacts(key, own, evidence, limit)
+    if artifacts:
+        await container.artifacts.add(artifacts)
+    return artifacts
+
+
+async def _known(
+    container: Container, key: SessionKey, turns: Sequence[PastTurn]
+) -> list[tuple[PastTurn, list[Interaction]]]:
+    """Each invocation with the evidence of its turns, oldest first; none where it is unknown."""
+    found = [await container.evidence.find(key, turn.invocation_id) for turn in turns]
+    # One that waited and was never answered has left no artifact.
+    first = [None if each and each.outcome is Outcome.PAUSED else each for each in found]
+    resumed = {
+        known.invocation_id: known.turn
+        for turn, known in zip(turns, first, strict=True)
+        if known is not None and _may_have_gone_on(known, turn)
+    }
+    later = await _later(container, key, resumed) if resumed else {}
+    return [
+        (turn, [known, *later.get(known.invocation_id, ())] if known is not None else [])
+        for turn, known in zip(turns, first, strict=True)
+    ]
+
+
+def _may_have_gone_on(known: Interaction, turn: PastTurn) -> bool:
+    """Whether a person may have answered a call of it after its first turn, or that one failed."""
+    return not ends_with_answer(turn, known)
+
+
+async def _later(
+    container: Container, key: SessionKey, begun: Mapping[str, int]
+) -> dict[str, list[Interaction]]:
+    """The turns of invocations behind the first one, whose number is known; oldest first."""
+    found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in begun}
+    oldest = min(begun.values())
+    before: str | None = None
+    while page := await container.evidence.list(key, limit=_PAGE, before=before):
+        for evidence in page:
+            later = later_turn(evidence.invocation_id)
+            if later is not None and later[0] in found:
+                found[later[0]].append((later[1], evidence))
+        if page[-1].turn < oldest:
+            break
+        before = page[-1].invocation_id
+    return {
+        name: [evidence for _, evidence in sorted(each, key=itemgetter(0))]
+        for name, each in found.items()
+    }
+
+
+def _artifacts(
+    key: SessionKey, turn: PastTurn, known: Interaction, limit: int
+) -> Sequence[Artifact]:
+    if known.outcome is not Outcome.ANSWERED:
+        return ()
+    if _holds_request(known, turn) and all(
+        estimate_tokens(part.text) < limit // 2 for part in turn.said
+    ):
+        return ()
+    return past_turn_artifacts(key, turn, max_tokens=limit, number=known.turn)
+
+
+def _holds_request(known: Interaction, turn: PastTurn) -> bool:
+    """Whether the evidence has what the user said; that of a resumed turn has only the answer."""
+    return all(part.text in known.input.text for part in turn.said if part.speaker == "user")

@@ -1,0 +1,153 @@
+"""Feedback on a turn that is over: keep it with the turn's evidence, then learn from it."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acc_ace.container import Container
+from acc_ace.errors import InputError, NotFoundError
+from acc_ace.playbook.idempotent_commit import Once
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.feedback import MAX_FEEDBACK, Feedback, Judgement
+from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.learning_job import LearningJob, LearningKind
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
+from acc_ace.turn.turn_outcome import outcome_of, with_feedback
+
+_TRIES_OF_A_TURN = 50
+"""Interactions looked through for the answered one: a turn may have failed or been undone."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Feedback as it is stored, and whether it was new."""
+
+    interaction: Interaction
+    feedback: Feedback
+    fresh: bool
+
+
+def feedback_id(judgement: Judgement) -> str:
+    """The id of feedback whose sender gave none: the same judgement has the same one."""
+    text = json.dumps(judgement.judgement(), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+async def keep_feedback(
+    container: Container, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
+) -> Kept:
+    """Store feedback with the evidence of an answered turn, each id once.
+
+    Raises NotFoundError when no such turn was answered, InputError for an id that stands for
+    another judgement or a turn that has MAX_FEEDBACK pieces, SessionBusyError or StoreError.
+    """
+    wait_s = container.settings.limits.turn_wait_s
+    async with container.lock.hold(key, wait_s=wait_s):
+        interaction = await answered_turn(container, key, turn)
+        name = given_id or feedback_id(judgement)
+        known = _find(interaction.feedback, name)
+        if known is not None:
+            if known.judgement() != judgement.judgement():
+                raise InputError(f"feedback '{name}' of turn {turn} says something else; use a new")
+            return Kept(interaction, known, fresh=False)
+        if len(interaction.feedback) >= MAX_FEEDBACK:
+            raise InputError(f"turn {turn} has {MAX_FEEDBACK} pieces of feedback, the maximum")
+        feedback = Feedback(**judgement.judgement(), id=name, created_at=container.clock.now())
+        kept = interaction.model_copy(update={"feedback": (*interaction.feedback, feedback)})
+        await container.evidence.record(key, kept)
+    return Kept(kept, feedback, fresh=True)
+
+
+async def learn_from_feedback(
+    container: Container, key: SessionKey, turn: int, given_id: str, *, roles: Roles
+) -> Lesson | None:
+    """Reflect on a turn once more, with feedback that is kept; None when that is done already.
+
+    The feedback counts as learnt when the Reflector has answered. Raises NotFoundError, also when
+    the turn was taken back or erased meanwhile, ConflictError or StoreError; it can then be asked
+    for again.
+    """
+    interaction = await answered_turn(container, key, turn)
+    feedback = _find(interaction.feedback, given_id)
+    if feedback is None:
+        raise NotFoundError(f"turn {turn} of session '{key.session}' has no feedback '{given_id}'")
+    entry = await container.journal.get(key, interaction.ccs_version)
+    state = entry.state if entry else CommittedState(turn=turn)
+    outcome = outcome_of(interaction, state)
+    if feedback.learned or outcome is None:
+        return None
+    settings = container.settings
+    told = with_feedback(outcome, feedback)
+    scope = container.playbook_scope(key.app, key.user)
+    lesson = await learn(
+        told,
+        store=container.playbooks,
+        scope=scope,
+        roles=roles,
+        context=curation_context(
+            told,
+            settings.limits,
+            at=container.clock.now(),
+            user=key.user,
+            session=key.session,
+            shared=scope.user is None,
+        ),
+        max_rounds=settings.reflector_max_rounds,
+        once=Once(
+            feedback_job(key, interaction, feedback).id,
+            gone=lambda: _is_gone(container, key, interaction),
+        ),
+    )
+    if lesson.reflected.value is not None:
+        await mark_learned(container, key, turn, given_id)
+    return lesson
+
+
+def feedback_job(key: SessionKey, interaction: Interaction, feedback: Feedback) -> LearningJob:
+    """The work of learning from a piece of feedback, by the name under which it is done once."""
+    return LearningJob(
+        kind=LearningKind.FEEDBACK,
+        app=key.app,
+        user=key.user,
+        session=key.session,
+        turn=interaction.turn,
+        invocation_id=interaction.invocation_id,
+        base_version=interaction.playbook_version,
+        detail=feedback.id,
+    )
+
+
+async def answered_turn(container: Container, key: SessionKey, turn: int) -> Interaction:
+    """The evidence of an answered turn. Raises NotFoundError or StoreError."""
+    page = await container.evidence.list(key, limit=_TRIES_OF_A_TURN, before_turn=turn + 1)
+    for interaction in page:
+        if interaction.turn == turn and interaction.outcome is Outcome.ANSWERED:
+            return interaction
+    raise NotFoundError(f"session '{key.session}' has no answered turn {turn}")
+
+
+async def mark_learned(container: Container, key: SessionKey, turn: int, given_id: str) -> None:
+    """Note that feedback is learnt from. Raises SessionBusyError, NotFoundError or StoreError."""
+    # Read again under the lock: other feedback may have come while the models were asked.
+    async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
+        interaction = await answered_turn(container, key, turn)
+        marked = tuple(
+            item.model_copy(update={"learned": True}) if item.id == given_id else item
+            for item in interaction.feedback
+        )
+        await container.evidence.record(key, interaction.model_copy(update={"feedback": marked}))
+
+
+async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -> bool:
+    """Whether a turn stands no more, while the models were asked about it."""
+    try:
+        interaction = await answered_turn(container, key, judged.turn)
+    except NotFoundError:
+        return True
+    return interaction.invocation_id != judged.invocation_id
+
+
+def _find(feedback: Sequence[Feedback], name: str) -> Feedback | None:
+    return next((item for item in feedback if item.id == name), None)

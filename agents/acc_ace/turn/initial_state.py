@@ -1,0 +1,67 @@
+"""CCS_0 of a known user: notes of earlier sessions that pass the qualification gate's rules."""
+
+from dataclasses import dataclass
+
+from acc_ace.container import Container
+from acc_ace.gates.qualification_gate import screen
+from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.qualification import QualificationReason, QualificationVerdict
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.initial_ccs import known_state
+
+KNOWN_SESSIONS = 4
+KNOWN_NOTES = 8
+"""Sessions, and notes of each, that open a new session."""
+
+KNOWN = "known of the user"
+"""Why a note is a candidate at the begin of a session."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """The state that a session begins with, and the gate's word on each note."""
+
+    state: CommittedState
+    verdicts: tuple[QualificationVerdict, ...] = ()
+
+
+async def bootstrap(container: Container, key: SessionKey) -> Bootstrap:
+    """Fill CCS_0 with what is known. Raises StoreError.
+
+    The deterministic rules decide: scope, authority, staleness, duplicates, impersonation,
+    instruction-like content. No model is asked, since relevance to the first input, often a
+    greeting, is not what matters of a user's preferences; the commit gate bounds what stays.
+    """
+    notes = await _notes(container, key)
+    if not notes:
+        return Bootstrap(CommittedState())
+    limits = container.settings.limits
+    screening = screen(
+        Recall(candidates=notes),
+        key=key,
+        state=CommittedState(),
+        now=container.clock.now(),
+        limits=limits,
+    )
+    passed = [*screening.passed, *screening.to_judge]
+    verdicts = [*screening.verdicts, *map(_known, passed)]
+    return Bootstrap(known_state(CommittedState(), passed, limits=limits), tuple(verdicts))
+
+
+async def _notes(container: Container, key: SessionKey) -> list[RecalledArtifact]:
+    """Notes of the user's last sessions, newest session and newest note first."""
+    records = await container.directory.list(key.tenant, limit=KNOWN_SESSIONS + 1)
+    candidates: list[RecalledArtifact] = []
+    for record in records:
+        for note_id in reversed(record.notes[-KNOWN_NOTES:]):
+            note = await container.artifacts.get(key.tenant, note_id)
+            if note is not None:
+                candidates.append(RecalledArtifact(artifact=note, score=0.0, why=[KNOWN]))
+    return candidates
+
+
+def _known(note: Artifact) -> QualificationVerdict:
+    return QualificationVerdict(
+        artifact_id=note.artifact_id, ok=True, reason=QualificationReason.RELEVANT, detail=KNOWN
+    )

@@ -1,0 +1,251 @@
+"""One lifecycle of a turn, whatever drives it: open, prepare, act, and commit once or fail.
+
+The driver holds the session meanwhile, and runs the steps between `open` and `commit`. Until the
+commit nothing of the turn is written but the tool calls that it begins, so a turn that ends before
+it, however it does, leaves CCS_{t-1}.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any
+
+from acc_ace.container import Container
+from acc_ace.errors import InputError, StoreError
+from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.commit import CommitKind, JournalEntry
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
+from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.tool_start import ToolStart
+from acc_ace.turn.commit import TurnCommit, commit_turn
+from acc_ace.turn.database import Database
+from acc_ace.turn.event_buffer import HeldEvents
+from acc_ace.turn.initial_state import bootstrap
+from acc_ace.turn.requirements import needed
+from acc_ace.turn.tool_starts import lost_calls
+from acc_ace.turn.turn_record import TurnRecord
+
+logger = logging.getLogger(__name__)
+
+
+class TurnLifecycle:
+    """What the pipeline, the plugin and the controller share."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def is_over(self, database: Database) -> bool:
+        """Whether the stores are in this database, so that one transaction can hold it all."""
+        return self._container.database is database
+
+    def hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
+        """Hold a session for a turn. Raises SessionBusyError when another one runs too long."""
+        return self._container.lock.hold(key, wait_s=self._container.settings.limits.turn_wait_s)
+
+    async def repeated(
+        self, key: SessionKey, name: str, text: str, authority: Authority
+    ) -> Interaction | None:
+        """The committed turn of an idempotency key, if there is one.
+
+        Raises InputError when that had other words, or StoreError.
+        """
+        if not name:
+            return None
+        kept = await self._container.evidence.of_request(key, name)
+        # One that went on after a pause has the result that it waited for as its input.
+        if kept is not None and kept.input.authority is authority and kept.input.text != text:
+            raise InputError(
+                f"the idempotency key '{name[:80]}' was used for another input of session "
+                f"'{key.session}'; give each turn a key of its own"
+            )
+        return kept
+
+    async def open(
+        self, record: TurnRecord, turn_input: TurnInput, *, begin_known: bool = True
+    ) -> None:
+        """Take x_t; load CCS_{t-1}, the playbook, and what turns that died have left.
+
+        A session that begins starts from what is known of its user, unless `begin_known` is False.
+        Raises StoreError.
+        """
+        container, key = self._container, record.key
+        head = await container.journal.head(key)
+        if head is not None:
+            record.previous = head.state
+        await self.name(record, record.invocation_id)
+        # From here on a turn that fails is evidence, under a name that no other turn has.
+        record.turn_input = turn_input
+        record.session = await self._session(record)
+        record.lost, record.lost_calls = [], []
+        for lost in await lost_calls(container, key):
+            record.warn(lost.warning)
+            record.begun_before[lost.id] = lost.warning
+            record.started.add(lost.id)
+            record.lost_calls.append(lost.artifact)
+            record.lost.extend([lost.evidence] if lost.evidence else [])
+        if begin_known and container.settings.bootstrap and await self._begins(key, head):
+            # After an undo of its first turn too, the session begins with what is known then.
+            begun = await bootstrap(container, key)
+            numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
+            record.previous = begun.state.model_copy(update=numbers)
+            record.known = begun.verdicts
+        record.previous_turn = await container.evidence.last(key)
+        scope = container.playbook_scope(key.app, key.user)
+        record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope
+
+    async def start_tool(
+        self, record: TurnRecord, call_id: str, name: str, args: Mapping[str, Any]
+    ) -> str | None:
+        """Note, durably, that a tool that acts is about to run.
+
+        Gives back why it must not: a person may confirm a call once more whose run has died, and
+        it is not made twice. Raises StoreError.
+        """
+        if (known := record.begun_before.get(call_id)) is not None:
+            return f"not run again: {known}"
+        record.started.add(call_id)
+        turn = record.entry.state.turn if record.entry else record.previous.turn + 1
+        start = ToolStart(
+            call_id=call_id,
+            name=name,
+            args=dict(args),
+            turn=turn,
+            started_at=self._container.clock.now(),
+        )
+        await self._container.tool_starts.start(record.key, start)
+        return None
+
+    async def commit(
+        self,
+        record: TurnRecord,
+        output: GeneratorOutput | None,
+        *,
+        prompt_hashes: Mapping[str, str],
+        ahead: Any = None,  # noqa: ANN401 - an event of a framework
+    ) -> None:
+        """Commit the turn at its answer, or without an output at a pause.
+
+        Once more, it updates what it has committed. `ahead` is the event by which the user will
+        see it, where events are held back. A cancellation does not cut the commit in two: it
+        takes place or not, and `record.is_committed` tells. Raises ConflictError or StoreError.
+        """
+        interaction = self._interaction(record, output, prompt_hashes)
+        doing = asyncio.create_task(self._commit(record, interaction, ahead))
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            # However often: the session is not given free while its turn may still be written.
+            while not doing.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([doing])
+            raise
+
+    async def keep_events(self, held: HeldEvents) -> None:
+        """Store the events of a run that was no turn, such as one that a plugin has answered."""
+        work = self._container.unit_of_work()
+        work.add(held.write())
+        await work.commit()
+        held.written()
+
+    async def fail(self, record: TurnRecord) -> None:
+        """Keep what was tried as evidence, if it can be; there is nothing to undo."""
+        if record.is_committed:
+            return
+        if record.held is not None:
+            record.held.discard()
+        if record.turn_input is None:
+            return
+        failed = Interaction(
+            turn=record.previous.turn + 1,
+            invocation_id=record.failure_id or record.invocation_id,
+            input=record.turn_input,
+            tool_calls=record.tool_calls,
+            tool_results=record.tool_results,
+            outcome=Outcome.FAILED,
+            created_at=self._container.clock.now(),
+        )
+        try:
+            await self._container.evidence.record(record.key, failed)
+        except StoreError:
+            # The error that ended the turn is what the caller must see; this one is logged.
+            logger.exception("failure_not_kept session=%s", record.key.session)
+
+    async def _commit(self, record: TurnRecord, interaction: Interaction, ahead: Any) -> None:  # noqa: ANN401
+        held = record.held
+        events = [ahead] if ahead is not None else []
+        commit = TurnCommit(
+            key=record.key,
+            entry=needed(record.entry, "entry", "commit"),
+            interaction=interaction,
+            is_new=not record.is_written,
+            settled=frozenset(record.started),
+            lost=tuple(record.lost),
+            lost_calls=tuple(record.lost_calls),
+            events=held.write(*events) if held is not None else None,
+        )
+        await commit_turn(self._container, commit)
+        record.is_written = record.is_committed = True
+        record.paused = interaction.outcome is Outcome.PAUSED
+        if held is not None:
+            held.written()
+
+    def _interaction(
+        self,
+        record: TurnRecord,
+        output: GeneratorOutput | None,
+        prompt_hashes: Mapping[str, str],
+    ) -> Interaction:
+        state = needed(record.entry, "entry", "commit").state
+        return Interaction(
+            turn=state.turn,
+            invocation_id=record.invocation_id,
+            input=needed(record.turn_input, "turn_input", "commit"),
+            tool_calls=record.tool_calls,
+            tool_results=record.tool_results,
+            decision=output,
+            outcome=Outcome.PAUSED if output is None else Outcome.ANSWERED,
+            ccs_version=state.version,
+            playbook_version=record.playbook.version if record.playbook else 0,
+            memory=record.memory,
+            models={stage: use.model for stage, use in record.stages.items() if use.model},
+            prompt_hashes=dict(prompt_hashes),
+            idempotency_key=record.idempotency_key,
+            created_at=self._container.clock.now(),
+        )
+
+    async def name(self, record: TurnRecord, name: str) -> None:
+        """Name the evidence of a turn after its invocation, once CCS_{t-1} is known.
+
+        An invocation that is run again has evidence of its own already; this is another turn,
+        whose name has the version of CCS_t as well. One that goes on after a pause takes the place
+        of what was kept then. Raises StoreError.
+        """
+        record.invocation_id = name
+        kept = await self._container.evidence.find(record.key, name)
+        record.failure_id = ""
+        if kept is not None and kept.outcome is Outcome.PAUSED:
+            record.failure_id = f"{name}/{record.previous.version + 1}"
+            record.idempotency_key = record.idempotency_key or kept.idempotency_key
+            return
+        is_another = kept is not None and (
+            kept.outcome is not Outcome.FAILED or bool(kept.tool_results)
+        )
+        record.invocation_id = f"{name}/{record.previous.version + 1}" if is_another else name
+
+    async def _session(self, record: TurnRecord) -> SessionRecord:
+        """The session's record. A new session is made known, so that an erasure waits for it."""
+        directory, key = self._container.directory, record.key
+        known = await directory.find(key)
+        if known is not None and not known.ended:
+            return known
+        return await directory.open(key, at=self._container.clock.now(), memory=record.memory)
+
+    async def _begins(self, key: SessionKey, head: JournalEntry | None) -> bool:
+        """Whether a session has no turn yet, or none since all were undone; not after a reset."""
+        while head is not None and head.kind is CommitKind.ROLLBACK and not head.state.turn:
+            # Undone more than once, it stands on the undo before.
+            head = await self._container.journal.get(key, head.follows) if head.follows else None
+        return head is None

@@ -1,0 +1,144 @@
+"""Rollback, undo and reset: each appends a version, in one transaction, and rewrites nothing.
+
+History is linear, as with `git revert`: turns later than the version that a session goes back to
+are retired from recall. Going forward again is a rollback to the later version; what was retired
+stays so.
+"""
+
+from collections.abc import AsyncIterator
+
+from acc_ace.container import Container
+from acc_ace.errors import ConflictError, NotFoundError
+from acc_ace.gates.ccs_diff import diff_states
+from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn.journal import Journal
+from acc_ace.turn.session_deletion import notes_after
+from acc_ace.unit_of_work import Write
+
+
+class Rollback:
+    """Writes an older state as the newest version of a session that its caller holds."""
+
+    def __init__(self, container: Container) -> None:
+        self._container, self._journal = container, container.journal
+
+    async def to_version(self, key: SessionKey, version: int) -> CommittedState:
+        """Go back to a version's content. Raises NotFoundError."""
+        head, target = await self._journal.head(key), await self._journal.get(key, version)
+        if head is None or target is None:
+            raise NotFoundError(f"session '{key.session}' has no version {version}")
+        return await self._restore(key, head.state, target.state)
+
+    async def before_last_turn(self, key: SessionKey, turn: int | None = None) -> CommittedState:
+        """Take the last turn back. Raises NotFoundError when there is none.
+
+        With `turn` that one is taken back and no other: once it is, asking again changes nothing.
+        Raises ConflictError when another turn is the last.
+        """
+        head = await self._journal.head(key)
+        if head is not None and turn is not None and head.state.turn != turn:
+            if await self._took_back(key, head, turn):
+                return head.state
+            raise ConflictError(
+                f"the last turn of session '{key.session}' is {head.state.turn}, not {turn}; "
+                "nothing was undone"
+            )
+        if head is None or head.state.turn == 0:
+            raise NotFoundError(f"session '{key.session}' has no turn to undo")
+        return await self._restore(key, head.state, await self._before_turn(key, head.state))
+
+    async def to_start(self, key: SessionKey) -> int | None:
+        """Go on from CCS_0; the last turn before it, None where there is no turn at all.
+
+        Evidence stays searchable; the messages of a classic memory begin anew.
+        """
+        head = await self._journal.head(key)
+        if head is None:
+            return None
+        turn = head.state.turn
+        work = self._container.unit_of_work()
+        _, write = self._appended(key, head.state, CommittedState(turn=turn), CommitKind.RESET)
+        work.add(write)
+        work.add(self._container.directory.reset_write(key, turn=turn))
+        await work.commit()
+        return turn
+
+    async def _restore(
+        self, key: SessionKey, current: CommittedState, target: CommittedState
+    ) -> CommittedState:
+        container, turn = self._container, target.turn
+        notes = await notes_after(container, key, turn)
+        history_from = await self._history_from(key, current.version, target.version)
+        work = container.unit_of_work()
+        restored, write = self._appended(key, current, target, CommitKind.ROLLBACK)
+        work.add(write)
+        work.add(container.artifacts.retire_write(key, turn))
+        work.add(container.evidence.undone_write(key, turn))
+        work.add(
+            container.directory.restored_write(
+                key, turn=turn, history_from=history_from, notes=notes
+            )
+        )
+        await work.commit()
+        return restored
+
+    def _appended(
+        self, key: SessionKey, current: CommittedState, target: CommittedState, kind: CommitKind
+    ) -> tuple[CommittedState, Write]:
+        """The next version, with the content of `target`; no constraint id is given twice."""
+        next_pin = max(current.next_pin, target.next_pin)
+        changes = {"version": current.version + 1, "next_pin": next_pin}
+        restored = target.model_copy(update=changes)
+        entry = JournalEntry(
+            kind=kind,
+            state=restored,
+            diff=diff_states(current, restored),
+            invocation_id="",
+            created_at=self._container.clock.now(),
+            follows=target.version if kind is CommitKind.ROLLBACK else None,
+        )
+        return restored, self._journal.append_write(key, entry, expected_version=current.version)
+
+    async def _took_back(self, key: SessionKey, head: JournalEntry, turn: int) -> bool:
+        """Whether the head is a rollback from that turn, or a later one, to before it."""
+        left = await self._journal.get(key, head.state.version - 1)
+        if head.kind is not CommitKind.ROLLBACK or left is None:
+            return False
+        return head.state.turn < turn <= left.state.turn
+
+    async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
+        """The newest state of an earlier turn; CCS_0 before the first one."""
+        async for entry in line(self._journal, key, current.version):
+            if entry.state.turn < current.turn:
+                return entry.state
+        return CommittedState()
+
+    async def _history_from(self, key: SessionKey, here: int, there: int) -> int | None:
+        """The turn after which messages begin at `there`; None where no reset lies between."""
+        target, crossed = there, False
+        # The later of the two goes back, until both stand on the same version.
+        while here != there and (entry := await self._journal.get(key, max(here, there))):
+            crossed = crossed or entry.kind is CommitKind.RESET
+            if here > there:
+                here = _before(entry)
+            else:
+                there = _before(entry)
+        if not crossed:
+            return None
+        async for entry in line(self._journal, key, target):
+            if entry.kind is CommitKind.RESET:
+                return entry.state.turn
+        return 0
+
+
+async def line(journal: Journal, key: SessionKey, version: int) -> AsyncIterator[JournalEntry]:
+    """What led to a version, newest first, its own entry included. Raises StoreError."""
+    while version and (entry := await journal.get(key, version)) is not None:
+        yield entry
+        version = _before(entry)
+
+
+def _before(entry: JournalEntry) -> int:
+    """The version that an entry went on from, or whose content it has again."""
+    return entry.state.version - 1 if entry.follows is None else entry.follows

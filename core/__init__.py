@@ -1,1 +1,0 @@
-"""ACC and ACE without an agent framework: domain rules, ports, adapters and wiring."""

@@ -1,1 +1,0 @@
-"""Pure functions and rules: no I/O, no clock, no agent framework."""

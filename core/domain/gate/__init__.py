@@ -1,1 +1,0 @@
-"""The rules behind the commit gate and the qualification gate, one idea per file."""

@@ -1,1 +1,0 @@
-"""Rules of language: what a sentence says about rules, releases, goals and orders (EN and JA)."""

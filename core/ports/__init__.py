@@ -1,1 +1,0 @@
-"""Protocols that the turn needs from the outside world."""

@@ -1,0 +1,101 @@
+"""The doors of a checkout name what the package defines: nothing is missing, nothing is another."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import acc_ace
+import config
+import main
+from acc_ace.server import main as server
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = (
+    "artifact",
+    "ccs",
+    "commit",
+    "delta",
+    "generation",
+    "interaction",
+    "limits",
+    "playbook",
+    "qualification",
+    "reflection",
+    "report",
+)
+DOORS = sorted(path.stem for path in (ROOT / "schemas").glob("[!_]*.py"))
+
+
+def _defined(path: Path) -> set[str]:
+    """The public names that a module defines itself."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_every_public_contract_has_a_door() -> None:
+    assert set(CONTRACTS) <= set(DOORS)
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_the_door_of_a_contract_is_complete(name: str) -> None:
+    door = importlib.import_module(f"schemas.{name}")
+    inside = importlib.import_module(f"acc_ace.schemas.{name}")
+    assert set(door.__all__) == _defined(ROOT / "agents/acc_ace/schemas" / f"{name}.py")
+    assert all(getattr(door, each) is getattr(inside, each) for each in door.__all__)
+
+
+def test_the_door_of_the_settings_is_complete() -> None:
+    inside = importlib.import_module("acc_ace.config")
+    assert set(config.__all__) == _defined(ROOT / "agents/acc_ace/config.py")
+    assert all(getattr(config, each) is getattr(inside, each) for each in config.__all__)
+
+
+def test_the_door_of_the_server_is_the_server() -> None:
+    assert main.main is server.main
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = main.nothing
+
+
+def test_every_public_name_of_the_package_is_there() -> None:
+    loaded = {name: getattr(acc_ace, name) for name in acc_ace.__all__}
+    assert loaded["root_agent"] is loaded["app"].root_agent
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = acc_ace.nothing
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    code = (
+        "import sys, acc_ace; print([name for name in sys.modules if name.startswith('acc_ace.')])"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_code_and_tests_do_not_go_through_the_doors() -> None:
+    doors = {"config", "main", "schemas"}
+    for folder in ("agents", "tests", "bench", "examples"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path != Path(__file__):
+                assert not _roots(path) & doors, path
+
+
+def _roots(path: Path) -> set[str]:
+    roots: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            roots.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            roots |= {alias.name.split(".")[0] for alias in node.names}
+    return roots

@@ -1,0 +1,45 @@
+"""The language analyses of a turn: once for each text, however many steps ask."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.conversation import Conversation
+from acc_ace.text.own_words import own_sentences
+from acc_ace.text.rules import rule_detection
+from tests.pipeline.talk import KEY
+
+LONG = " ".join(f"Batch {number} of the night went well." for number in range(400))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Never restart db-07 during business hours, and help me plan the 14th failover.",
+        f"{LONG} Never restart db-08 during business hours.",
+    ],
+    ids=["short", "long"],
+)
+async def test_rules_are_looked_for_once_in_each_text_of_a_turn(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Counter[str] = Counter()
+
+    def counted(text: str) -> Iterator[str]:
+        read[text] += 1
+        return own_sentences(text)
+
+    monkeypatch.setattr(rule_detection, "own_sentences", counted)
+    container = build_container(Settings(data_dir=tmp_path / "data"))
+    talk = Conversation(container)
+
+    await talk.turn(KEY, said)
+    await talk.close()
+    await container.close()
+
+    assert read[said] == 1
+    assert [text for text, times in read.items() if times > 1] == []

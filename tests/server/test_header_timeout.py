@@ -1,0 +1,77 @@
+"""A client that does not send its headers, or only byte by byte, is cut with 408."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+
+from acc_ace.server.header_timeout import header_timeout
+from tests.server.asgi import Echo
+
+SHORT_S = 0.3
+PATIENCE_S = 20
+REQUEST = b"POST /x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nok"
+
+
+@asynccontextmanager
+async def served(
+    seconds: float,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server that gives so much time for headers."""
+    config = uvicorn.Config(
+        Echo(), port=0, http=header_timeout(seconds), log_level="critical", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    config.load()
+    server.lifespan = config.lifespan_class(config)
+    await server.startup()
+    port = server.servers[0].sockets[0].getsockname()[1]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        await server.shutdown()
+
+
+async def answer(reader: asyncio.StreamReader) -> bytes:
+    """Everything until the server closes the connection."""
+    return await asyncio.wait_for(reader.read(), PATIENCE_S)
+
+
+async def test_a_silent_client_is_cut() -> None:
+    async with served(SHORT_S) as (reader, _):
+        assert (await answer(reader)).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_client_that_sends_a_byte_at_a_time_is_cut() -> None:
+    async with served(SHORT_S) as (reader, writer):
+
+        async def drip() -> None:
+            for byte in b"GET / HTTP/1.1\r\nhost: " + b"a" * 10_000:
+                writer.write(bytes([byte]))
+                await asyncio.sleep(SHORT_S / 10)
+
+        dripping = asyncio.create_task(drip())
+        got = await answer(reader)
+        dripping.cancel()
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"content-length: %d" % len(body) in head
+
+
+async def test_the_head_of_a_second_request_is_bounded_too() -> None:
+    async with served(SHORT_S) as (reader, writer):
+        writer.write(REQUEST)
+        await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE_S)
+        writer.write(b"GET /")
+        assert (await answer(reader)).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_the_clock_stops_when_the_head_is_there() -> None:
+    async with served(SHORT_S) as (reader, writer):
+        writer.write(REQUEST[:-2])
+        await asyncio.sleep(SHORT_S * 3)
+        writer.write(REQUEST[-2:])
+        assert (await asyncio.wait_for(reader.readline(), PATIENCE_S)).startswith(b"HTTP/1.1 200 ")
