@@ -22,17 +22,23 @@ async def life(place: Place) -> AsyncIterator[Life]:
 
 @asynccontextmanager
 async def offloading(life: Life) -> AsyncIterator[None]:
-    """An idle session's offload whose model thinks while the context is open; then it ends."""
+    """An idle session's offload whose model thinks while the context is open; then it ends.
+
+    Another offload that starts meanwhile, as a reset does, is answered at once.
+    """
     asked, answer = asyncio.Event(), asyncio.Event()
 
     async def think() -> None:
-        asked.set()
-        await answer.wait()
+        if not asked.is_set():
+            asked.set()
+            await answer.wait()
 
     life.background.before = think
     life.clock.advance(hours=2)
     work = asyncio.create_task(life.conversation.housekeep())
-    await asked.wait()
+    first = asyncio.create_task(asked.wait())
+    await asyncio.wait([work, first], return_when=asyncio.FIRST_COMPLETED)
+    assert asked.is_set(), "no offload was due"
     yield
     answer.set()
     await work
