@@ -36,7 +36,7 @@ async def test_no_trace_of_a_session_is_served(tmp_path: Path) -> None:
 
 def test_the_server_records_no_span_of_a_turn(tmp_path: Path) -> None:
     # In a process of its own: the tracer of a process is set once, whoever comes first.
-    run = subprocess.run(
+    run = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-c", RECORDS],
         cwd=tmp_path,
         capture_output=True,

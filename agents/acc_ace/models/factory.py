@@ -1,6 +1,7 @@
 """Build the model of each agent from the settings, and say which one it is.
 
-Nothing here opens a connection, reads a key or loads weights: that happens at the first call.
+Nothing here opens a connection, reads a key or loads weights: that happens at the first call. Each
+engine is imported when a model of its kind is built.
 """
 
 import re
@@ -22,10 +23,7 @@ from acc_ace.config import (
 )
 from acc_ace.errors import ConfigError
 from acc_ace.models.labels import EMBEDDED_NOTE
-from acc_ace.models.llama_cpp import LlamaCppLlm
-from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.text.redaction import redact
 
 Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
@@ -100,6 +98,10 @@ def register_models() -> None:
     May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
     replaced.
     """
+    from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
+    from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
+    from acc_ace.rules_model.model import EmbeddedLlm  # noqa: PLC0415
+
     for llm in (EmbeddedLlm, LlamaCppLlm, OpenAICompatibleLlm):
         LLMRegistry.register(llm)
 
@@ -123,16 +125,20 @@ def _resolved(name: str) -> str:
 
 
 def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    from acc_ace.rules_model.model import EmbeddedLlm  # noqa: PLC0415
+
     return EmbeddedLlm(model=name)
 
 
 def _gemini(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from acc_ace.models.gemini import gemini  # noqa: PLC0415 - google-genai's client is slow to load
+    from acc_ace.models.gemini import gemini  # noqa: PLC0415
 
     return gemini(name, timeout_s=block.timeout_s)
 
 
 def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
+
     return OpenAICompatibleLlm(
         model=name,
         base_url=settings.openai_base_url,
@@ -142,6 +148,8 @@ def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> B
 
 
 def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
+
     return LlamaCppLlm(
         model=name,
         context_tokens=settings.llama_cpp_context_tokens,

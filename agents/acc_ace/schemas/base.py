@@ -11,7 +11,8 @@ SCHEMA_VERSION = 1
 class Value(BaseModel):
     """An immutable value; change it by copy. Unknown fields of newer writers are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # Built when first validated: an import of the plugin needs a few of some ninety classes.
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 V = TypeVar("V", bound=Value)

@@ -35,7 +35,6 @@ from acc_ace.adk.reply_facts import reply_facts
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.call_ids import keep_calls_apart
 from acc_ace.adk.stages.tool_loop import is_failure, note_result, result_text, tool_result
-from acc_ace.bootstrap import process_container
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
@@ -70,7 +69,7 @@ class BoundedMemoryPlugin(BasePlugin):
         report, or TurnPaused with the calls that wait. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
-        self._container = container or process_container()
+        self._container = container or _process_container()
         self._prompt = load_prompt(_PROMPT)
         self._memory = TurnMemory(self._container, models or {})
         self._upkeep = Upkeep(self._container, self._memory.models)
@@ -283,3 +282,10 @@ def _refuse_live(ctx: InvocationContext) -> None:
             "live sessions keep their transcript at the model, where memory cannot bound it: "
             "use Runner.run_async without support_cfc"
         )
+
+
+def _process_container() -> Container:
+    """The container of the process, whose stores and models are imported when it is built."""
+    from acc_ace.bootstrap import process_container  # noqa: PLC0415
+
+    return process_container()
