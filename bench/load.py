@@ -5,7 +5,7 @@
 
 Both stores, one after the other, without `--store`. Starts the given number of processes; each
 runs its share of the sessions at the same time. PostgreSQL is the one of `--url`, or the test
-suite's own server. At the end every journal is read and checked (`acc_ace.turn.journal_check`), and
+suite's own server. At the end every journal is read and checked (`acc_ace.turn.journal`), and
 every turn must stand in it exactly once: what does not is a broken promise.
 """
 
@@ -29,7 +29,7 @@ from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import AccAceError
 from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.turn.journal_check import journal_problems
+from acc_ace.turn.journal import journal_problems
 from bench.workload import InstantLlm, inputs
 
 

@@ -26,7 +26,7 @@ from acc_ace.schemas.artifact import Artifact, RecallQuery
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.turn.recall import recall_query
+from acc_ace.turn.steps import recall_query
 
 _SUBJECTS = 24
 _SESSIONS = 12

@@ -11,15 +11,17 @@ from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.memory.embedder import Embedder
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
-from acc_ace.turn.database import Database
-from acc_ace.turn.evidence_store import EvidenceStore
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.load_monitor import Pressure
+from acc_ace.turn.ports import (
+    Database,
+    EvidenceStore,
+    SessionLock,
+    ToolStarts,
+    UserErasure,
+    UserFiles,
+)
 from acc_ace.turn.session_directory import SessionDirectory
-from acc_ace.turn.session_lock import SessionLock
-from acc_ace.turn.tool_start_store import ToolStarts
-from acc_ace.turn.user_erasure import UserErasure
-from acc_ace.turn.user_files import UserFiles
 from acc_ace.unit_of_work import UnitOfWork
 
 

@@ -32,15 +32,11 @@ from acc_ace.schemas.interaction import Interaction, ToolResult, TurnInput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.turn.commit import prepared_entry
-from acc_ace.turn.compression import compress
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.prompts import load_prompts
-from acc_ace.turn.qualification import qualify
-from acc_ace.turn.recall import recall
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.rollback import line
-from acc_ace.turn.turn_record import TurnRecord
-from acc_ace.turn.user_input import check_request_id, take_input
+from acc_ace.turn.session_changes import line
+from acc_ace.turn.steps import check_request_id, compress, qualify, recall, take_input
+from acc_ace.turn.structured_call import load_prompts
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 
 class AccController:

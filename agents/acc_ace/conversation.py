@@ -40,9 +40,9 @@ from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.report import FeedbackReport, TurnReport
 from acc_ace.schemas.tenancy import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.turn_event import TurnDone, TurnEvent
-from acc_ace.turn.rollback import Rollback
+from acc_ace.turn.session_changes import Rollback
+from acc_ace.turn.steps import check_key, check_request_id, take_input
 from acc_ace.turn.turn_record import TurnRequest
-from acc_ace.turn.user_input import check_key, check_request_id, take_input
 
 logger = logging.getLogger(__name__)
 

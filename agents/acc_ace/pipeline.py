@@ -36,9 +36,8 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.tenancy import OWN_APP
-from acc_ace.turn.prompts import Prompts, load_prompts
-from acc_ace.turn.stage_order import check_order
-from acc_ace.turn.turn_record import TurnRecords
+from acc_ace.turn.structured_call import Prompts, load_prompts
+from acc_ace.turn.turn_record import TurnRecords, check_order
 
 APP_NAME = OWN_APP
 

@@ -21,9 +21,8 @@ from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.system_clock import SystemClock
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Reply
 from acc_ace.turn.learning_step import Roles
-from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.structured_call import Reply, load_prompts
 from tests.fakes.default_replies import read_tagged
 
 _THINKS_S = 0.02

@@ -7,7 +7,7 @@ from acc_ace.schemas.generation import GeneratorOutput
 from acc_ace.schemas.interaction import Interaction, TurnInput
 from acc_ace.schemas.past_turn import PastTurn, Utterance
 from acc_ace.turn.event_offload import offload_events
-from acc_ace.turn.evidence_store import EvidenceStore
+from acc_ace.turn.ports import EvidenceStore
 from tests.fakes.clock import START
 from tests.fakes.place import Place
 from tests.pipeline.talk import KEY

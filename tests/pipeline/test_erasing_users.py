@@ -19,8 +19,8 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ConflictError, SessionBusyError
 from acc_ace.pipeline import build_app
 from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.turn.session_deletion import delete_session
-from acc_ace.turn.session_lock import SessionLock
+from acc_ace.turn.ports import SessionLock
+from acc_ace.turn.session_changes import delete_session
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.residue import residue

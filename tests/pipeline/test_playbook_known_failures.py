@@ -26,8 +26,7 @@ from acc_ace.schemas.tenancy import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.text.dense_vectors import Vector
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Reply
-from acc_ace.turn.reply_parsing import parser
+from acc_ace.turn.structured_call import Reply, parser
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk
 

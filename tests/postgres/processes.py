@@ -11,7 +11,7 @@ from acc_ace.schemas.commit import JournalEntry
 from acc_ace.schemas.interaction import Interaction
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.storage.create_stores import Stores
-from acc_ace.turn.journal_check import journal_problems
+from acc_ace.turn.journal import journal_problems
 from tests.e2e.processes import ROOT, environment
 
 END_S = 120.0

@@ -16,7 +16,7 @@ from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.server.identity import DEFAULT_USER
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.turn.journal_check import journal_problems
+from acc_ace.turn.journal import journal_problems
 from tests.e2e.processes import Server, our_server
 from tests.fakes.default_replies import default_reply
 from tests.fakes.fake_openai import fake_openai, says

@@ -6,7 +6,7 @@ import pytest
 
 from acc_ace.errors import PromptError
 from acc_ace.text.prompt import load_prompt
-from acc_ace.turn.prompts import PROMPT_DIR, load_prompts
+from acc_ace.turn.structured_call import PROMPT_DIR, load_prompts
 
 INPUTS = {
     "qualifier": ("current_input", "previous_state", "candidates"),

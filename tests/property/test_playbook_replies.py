@@ -18,7 +18,7 @@ from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.redaction import find_sensitive
 from acc_ace.text.tokens import estimate_tokens
-from acc_ace.turn.reply_parsing import parser
+from acc_ace.turn.structured_call import parser
 from tests.fakes.examples import examples
 
 REPLIES_IN_AN_EXAMPLE: Final = 20

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acc_ace.gates.ccs_diff import diff_states
+from acc_ace.gates.commit_gate import diff_states
 from acc_ace.schemas.authority import Authority
 from acc_ace.schemas.commit import (
     CommitKind,
@@ -13,7 +13,7 @@ from acc_ace.schemas.commit import (
     JournalEntry,
     Release,
 )
-from acc_ace.turn.journal_check import journal_problems
+from acc_ace.turn.journal import journal_problems
 from tests.fakes.clock import START
 
 

@@ -18,7 +18,7 @@ from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.turn.reply_parsing import parser
+from acc_ace.turn.structured_call import parser
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -14,7 +14,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_pipeline
-from acc_ace.turn.stage_order import check_order
+from acc_ace.turn.turn_record import check_order
 from tests.fakes.scripted_llm import ScriptedLlm
 
 FIVE: list[Any] = [StateInitializer, Recaller, Qualifier, Compressor, Generator]

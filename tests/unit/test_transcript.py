@@ -12,8 +12,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.memory import CountedMessage, MemoryContext, Summary
 from acc_ace.schemas.memory_name import MemoryName
 from acc_ace.schemas.message import Message, MessageRole
-from acc_ace.strategies.message_token_counter import TokenCounter
-from acc_ace.strategies.message_tokens import EstimatedTokens
+from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import messages_of
 from acc_ace.turn.history import Past, remember
 from tests.contract.values import KEY, interaction

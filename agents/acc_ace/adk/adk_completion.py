@@ -18,7 +18,7 @@ from acc_ace.adk.reply_facts import reply_facts
 from acc_ace.config import AgentSettings
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import estimate_tokens
-from acc_ace.turn.completion import Reply
+from acc_ace.turn.structured_call import Reply
 
 
 class StructuredAgent:
@@ -72,7 +72,7 @@ class StructuredAgent:
 
 
 class BoundCompletion:
-    """Implements `acc_ace.turn.completion.Completion` for one invocation."""
+    """Implements `acc_ace.turn.structured_call.Completion` for one invocation."""
 
     def __init__(self, agent: StructuredAgent, ctx: InvocationContext) -> None:
         self._agent = agent

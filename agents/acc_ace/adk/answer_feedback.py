@@ -17,7 +17,7 @@ from acc_ace.schemas.report import FeedbackReport, ReportedDelta
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.turn.feedback_record import feedback_job, keep_feedback, learn_from_feedback
 from acc_ace.turn.learning_step import Lesson, Roles
-from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.structured_call import load_prompts
 
 
 class FeedbackLearner:

@@ -10,7 +10,7 @@ from acc_ace.adk.memory_service import ArtifactMemoryService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
-from acc_ace.turn.user_files import UserFiles
+from acc_ace.turn.ports import UserFiles
 
 _ARTIFACTS: Final = "adk_artifacts"
 """The directory of users' own files in the data directory."""

@@ -17,8 +17,7 @@ from acc_ace.learning.learning_queue import LearningQueue, LearningWorker
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 logger = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from acc_ace.adk.reply_facts import reply_facts
 from acc_ace.config import AgentSettings
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import estimate_tokens
-from acc_ace.turn.completion import Reply
+from acc_ace.turn.structured_call import Reply
 
 
 class DirectCompletion:
-    """Implements `acc_ace.turn.completion.Completion` over a model alone."""
+    """Implements `acc_ace.turn.structured_call.Completion` over a model alone."""
 
     def __init__(self, model: BaseLlm, schema: type[BaseModel], settings: AgentSettings) -> None:
         self._model, self._schema, self._settings = model, schema, settings

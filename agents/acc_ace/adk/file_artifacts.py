@@ -24,7 +24,7 @@ from acc_ace.errors import StoreError
 from acc_ace.schemas.tenancy import Tenant
 from acc_ace.storage.playbooks.playbook_file_names import part
 from acc_ace.storage.sqlite.database import make_directory
-from acc_ace.turn.user_files import UserFile
+from acc_ace.turn.ports import UserFile
 
 _LONGEST_NAME = 256
 _LONGEST_PATH = 3_072

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from google.adk.artifacts import InMemoryArtifactService
 
 from acc_ace.schemas.tenancy import Tenant
-from acc_ace.turn.user_files import UserFile
+from acc_ace.turn.ports import UserFile
 
 
 class InMemoryFiles(InMemoryArtifactService):

@@ -21,11 +21,10 @@ from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.schemas.session_memory import ConversationSummary, SessionMemory
 from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.turn.history import Past
+from acc_ace.turn.history import Past, summarise
 from acc_ace.turn.offload import offload, outliving_notes
-from acc_ace.turn.prompts import load_prompts
-from acc_ace.turn.session_deletion import delete_session
-from acc_ace.turn.summarization import summarise
+from acc_ace.turn.session_changes import delete_session
+from acc_ace.turn.structured_call import load_prompts
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,7 @@ from acc_ace.schemas.report import (
     TurnReport,
 )
 from acc_ace.text.ccs_text import ccs_tokens
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import StageUse, TurnRecord
+from acc_ace.turn.turn_record import StageUse, TurnRecord, needed
 
 
 def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:

@@ -10,7 +10,7 @@ from acc_ace.container import Container
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.memory.artifact_listing import ArtifactListing
 from acc_ace.schemas.tenancy import PlaybookScope, Tenant
-from acc_ace.turn.user_files import UserFile
+from acc_ace.turn.ports import UserFile
 
 __all__ = ["Record", "export_user"]
 

@@ -1,8 +1,8 @@
 """The commit gate: from any CCM output to a CCS that keeps the five commit rules.
 
-Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of
-CCS_t). The CCM proposes; constraints, goal, entities and references are merged here, so a weak
-or hostile model can only add or propose. What each rule does stands in the modules beside.
+Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of CCS_t).
+The CCM proposes; constraints, goal, entities and references are merged here, so a weak or hostile
+model can only add or propose. What each rule does stands in the modules beside.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,15 +15,57 @@ from acc_ace.gates.ccs_budget import (
     fit_text,
     fit_whole,
 )
-from acc_ace.gates.ccs_diff import diff_states
 from acc_ace.gates.constraints import settle_constraints
-from acc_ace.gates.entities import merge_entities
 from acc_ace.gates.goal import settle_goal
-from acc_ace.gates.references import merge_references
+from acc_ace.gates.references import merge_entities, merge_references
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.commit import CcsDiff, CommittedState, Repair
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommittedState,
+    ConstraintPin,
+    FieldChange,
+    Release,
+    Repair,
+)
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
+
+MAX_REPAIRS = 64
+"""Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
+
+
+def diff_states(
+    before: CommittedState,
+    after: CommittedState,
+    *,
+    added: Sequence[ConstraintPin] = (),
+    released: Sequence[Release] = (),
+    repairs: Sequence[Repair] = (),
+) -> CcsDiff:
+    """The typed difference of two states of a session; goals are given only if they differ."""
+    changes = [
+        FieldChange(field=name, before=getattr(before.ccs, name), after=getattr(after.ccs, name))
+        for name in CCS_FIELDS
+        if getattr(before.ccs, name) != getattr(after.ccs, name)
+    ]
+    goal_changed = before.ccs.goal_orientation != after.ccs.goal_orientation
+    return CcsDiff(
+        changes=changes,
+        constraints_added=list(added),
+        constraints_released=list(released),
+        goal_before=before.ccs.goal_orientation if goal_changed else None,
+        goal_after=after.ccs.goal_orientation if goal_changed else None,
+        repairs=_bounded(repairs),
+    )
+
+
+def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
+    if len(repairs) <= MAX_REPAIRS:
+        return list(repairs)
+    more = len(repairs) - MAX_REPAIRS + 1
+    tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
+    return [*repairs[: MAX_REPAIRS - 1], tail]
+
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Begins the uncertainty signal of a state whose content was kept."""

@@ -1,4 +1,8 @@
-"""The deterministic rules of the qualification gate, in their order, each with a reason code."""
+"""The deterministic rules of the qualification gate, in their order, each with a reason code.
+
+One of them finds recalled text that poses as part of our prompts, as a role or as one of our
+schemas.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,16 +10,69 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from acc_ace.gates.contradiction import contradiction
-from acc_ace.gates.impersonation import impersonates
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.authority import Authority
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.qualification import QualificationReason
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.normalize import skeleton
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.similarity import Fingerprint, fingerprint, near_duplicate
 from acc_ace.text.tokens import clip_tokens
+
+_DELIMITER = lazy_pattern(
+    r"[<＜]\s*[/／]?\s*(system|assistant|tool_call|tool_result|function_calls?|instructions?)\b"
+    r"[^<>\n]{0,200}[>＞]"
+    r"|[<＜]\s*artifact\s+id\s*=|[<＜]\s*[/／]\s*(artifact|input)\s*[>＞]"
+    r"|[<＜]\s*input\s+name\s*=\s*\W?(current_input|previous_state|state|artifacts|candidates"
+    r"|playbook|warnings|reflection|generation)\b"
+    r"|[<＜][|｜]\s*(im_start|im_end|system|user|assistant|endoftext|eot_id)\b"
+    r"|\[/?INST\]|<<SYS>>",
+    re.IGNORECASE,
+)
+"""Tags of our prompts, and chat templates of models."""
+
+_SECTION = lazy_pattern(
+    r"^\s{0,3}[#＃]{1,4}\s*(constraints|system prompt|new instructions?)\s*[:：]?\s*$"
+    r"|^[^\S\n]{0,8}-?[^\S\n]{0,8}\[c[-‐‑–]\d{4,}\]\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A heading or a line as our rendering of a state writes them."""
+
+_ROLE = lazy_pattern(
+    r"^[\s>*_\"'\-]{0,8}(system|developer|assistant|システム)( (prompt|message|プロンプト))?"
+    r"[\s*_]{0,4}[:：]\s*\S",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCHEMA_KEY = lazy_pattern(
+    r"[\"'](episodic_trace|semantic_gist|focal_entities|relational_map|goal_orientation|constraints"
+    r"|predictive_cue|uncertainty_signal|retrieved_artifacts|final_answer|bullet_ids|bullet_tags"
+    r"|operations|decisions|qualified|verdicts|superseded_by|artifact_id)[\"']\s*[:：]"
+)
+_SCHEMA_KEYS = 2
+"""So many different keys of our schemas make a text an imitation of one."""
+
+
+def impersonates(text: str, kind: ArtifactKind) -> str | None:
+    """What a text imitates, in a few words, or None.
+
+    A turn is this user's own exchange: it names speakers and cites constraints by right, so only
+    a forged delimiter counts there.
+    """
+    text = skeleton(text)
+    if _DELIMITER.search(text):
+        return "prompt delimiter"
+    if kind is ArtifactKind.TURN:
+        return None
+    if _SECTION.search(text):
+        return "section of the state"
+    if _ROLE.search(text):
+        return "role header"
+    if len({match[1] for match in _SCHEMA_KEY.finditer(text)}) >= _SCHEMA_KEYS:
+        return "schema of ours"
+    return None
+
 
 _CEILING: dict[ArtifactKind, Authority] = {
     ArtifactKind.TURN: Authority.USER,

@@ -39,7 +39,7 @@ from acc_ace.schemas.background import BackgroundLimits
 from acc_ace.schemas.learning_job import Attempt, LearningJob
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.turn.load_monitor import Pressure
-from acc_ace.turn.session_lock import SessionLock
+from acc_ace.turn.ports import SessionLock
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion, Reply
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
-from acc_ace.turn.turn_outcome import TurnOutcome, outcome_of
+from acc_ace.turn.reflection import TurnOutcome, outcome_of
+from acc_ace.turn.structured_call import Completion, Reply
 
 KNOWN = LearningOutcome(outcome="known")
 """An earlier run of the job committed already."""

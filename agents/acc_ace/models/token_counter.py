@@ -10,8 +10,7 @@ from google.adk.models.base_llm import BaseLlm
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.memory import CountedMessage
 from acc_ace.schemas.message import Message
-from acc_ace.strategies.message_token_counter import TokenCounter
-from acc_ace.strategies.message_tokens import EstimatedTokens
+from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import estimate_message, message_text
 
 _log = logging.getLogger(__name__)

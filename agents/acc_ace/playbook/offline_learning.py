@@ -23,9 +23,8 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.tenancy import PlaybookScope
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
 from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_context, learn
-from acc_ace.turn.structured_call import Asked
+from acc_ace.turn.structured_call import Asked, Completion
 
 PATIENCE = 10
 """Samples in a row that may fail before the run stops, to be resumed when the model is back."""

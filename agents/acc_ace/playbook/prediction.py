@@ -15,11 +15,8 @@ from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
-from acc_ace.turn.prompt_values import input_value, state_value
-from acc_ace.turn.reply_parsing import parser
-from acc_ace.turn.structured_call import Asked, ask
-from acc_ace.turn.user_input import take_input
+from acc_ace.turn.steps import take_input
+from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
 ALONE = CommittedState(turn=2)
 """The state of a question that stands alone; of turn 2, so that no model greets a newcomer."""

@@ -2,7 +2,7 @@
 
 import re
 
-from acc_ace.gates.release_hints import tells_of_no_release
+from acc_ace.gates.rule_hints import tells_of_no_release
 from acc_ace.rules_model.compressor import amended_in, released_in
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict, intents
 from acc_ace.rules_model.entities import find_entities

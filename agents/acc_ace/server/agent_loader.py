@@ -18,7 +18,7 @@ _RELOADED = (
     "acc_ace.adk.stages",
     "acc_ace.adk.builtin_tools",
     "acc_ace.adk.tools",
-    "acc_ace.turn.prompts",
+    "acc_ace.turn.structured_call",
 )
 """What is read again when files of our app change; stores, settings and the server stay."""
 

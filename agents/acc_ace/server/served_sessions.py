@@ -11,7 +11,7 @@ from acc_ace.container import Container
 from acc_ace.schemas.past_turn import PastTurn
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.turn.event_offload import offload_events
-from acc_ace.turn.session_deletion import forget_session
+from acc_ace.turn.session_changes import forget_session
 
 _SCHEME: Final = "accace-served"
 

@@ -23,8 +23,8 @@ from acc_ace.schemas.generation import GeneratorOutput
 from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.schemas.playbook import Added, DeltaRecord, Playbook
 from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
-from acc_ace.turn.evidence_store import EvidenceStore
 from acc_ace.turn.journal import Journal
+from acc_ace.turn.ports import EvidenceStore
 from acc_ace.turn.session_directory import SessionDirectory
 from acc_ace.unit_of_work import UnitOfWork
 

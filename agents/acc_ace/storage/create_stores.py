@@ -14,7 +14,7 @@ from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, IN_MEMORY, SqliteDatabase
 from acc_ace.storage.stores import SqlStores, Stores
-from acc_ace.turn.user_files import UserFiles
+from acc_ace.turn.ports import UserFiles
 
 LOCKS = "locks"
 """The directory of the locks of sessions, in the data directory."""

@@ -15,7 +15,7 @@ from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size, raw
 from acc_ace.storage.tenant_rows import ensure_tenant
-from acc_ace.turn import session_record as rules
+from acc_ace.turn import session_directory as rules
 from acc_ace.unit_of_work import Write
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size
 from acc_ace.storage.sql_unit_of_work import AlreadyCommittedError, UnitOfWork
 from acc_ace.storage.tenant_rows import ensure_tenant
-from acc_ace.turn.journal_rules import check_expected_version, check_next_version
+from acc_ace.turn.journal import check_expected_version, check_next_version
 from acc_ace.unit_of_work import Write
 
 _NEWEST_VERSION = 2**31 - 1

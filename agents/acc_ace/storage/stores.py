@@ -19,12 +19,9 @@ from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_tool_starts import SqlToolStarts
 from acc_ace.storage.sql_unit_of_work import UnitOfWork
-from acc_ace.turn.evidence_store import EvidenceStore
 from acc_ace.turn.journal import Journal
+from acc_ace.turn.ports import EvidenceStore, SessionLock, ToolStarts, UserErasure
 from acc_ace.turn.session_directory import SessionDirectory
-from acc_ace.turn.session_lock import SessionLock
-from acc_ace.turn.tool_start_store import ToolStarts
-from acc_ace.turn.user_erasure import UserErasure
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs
-from acc_ace.strategies.context_window import context_of, room_for
+from acc_ace.strategies.memory_strategy import context_of, room_for, standing
 from acc_ace.strategies.message_units import Unit, flat, turns, units
-from acc_ace.strategies.standing_messages import standing
 from acc_ace.strategies.window import newest
 from acc_ace.text.quoted_artifact import quote_artifact
 

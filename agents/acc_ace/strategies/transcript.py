@@ -6,7 +6,7 @@ from itertools import groupby
 
 from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
 from acc_ace.schemas.message import Message, MessageRole
-from acc_ace.strategies.tool_pairs import answered_calls
+from acc_ace.strategies.message_units import answered_calls
 from acc_ace.text.tokens import estimate_tokens
 
 MESSAGE_TOKENS = 4

@@ -13,7 +13,7 @@ from acc_ace.schemas.playbook import Playbook
 from acc_ace.survival.senses import Moment, Stance
 from acc_ace.text.polarity import negated
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
+from acc_ace.turn.structured_call import Completion
 
 PATIENCE = 10
 """Questions, or lessons, in a row that a model may fail in before the survivor gives up on it."""

@@ -1,25 +1,77 @@
-"""What a classic memory strategy needs of a session, read from the stores within its budget."""
+"""What a classic memory strategy needs of a session, read from the stores within its budget.
 
+Old turns are replaced by a summary off the critical path: no turn waits for one.
+"""
+
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from math import ceil
 
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.memory.validity import only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
 from acc_ace.schemas.memory_name import MemoryName
 from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.session_memory import ConversationSummary
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.strategies import Replay, Retrieval, Summarised, Window
-from acc_ace.strategies.memory_strategy import MemoryStrategy
-from acc_ace.strategies.message_token_counter import TokenCounter
-from acc_ace.strategies.summary import turns_to_summarise
-from acc_ace.strategies.transcript import messages_of
-from acc_ace.turn.evidence_store import EvidenceStore
-from acc_ace.turn.recent_turns import NewestTurns
+from acc_ace.strategies.memory_strategy import MemoryStrategy, TokenCounter
+from acc_ace.strategies.summary import extract_summary, turns_to_summarise
+from acc_ace.strategies.transcript import estimate_message, message_text, messages_of
+from acc_ace.text.prompt import Prompt
+from acc_ace.text.tokens import clip_tokens
+from acc_ace.turn.ports import EvidenceStore
+from acc_ace.turn.structured_call import Completion, ask, parser
+
+_PAGE = 20
+
+
+class NewestTurns:
+    """The answered turns after one, newest first; goes on where the last reading ended."""
+
+    def __init__(self, evidence: EvidenceStore, key: SessionKey, *, after_turn: int) -> None:
+        self._evidence, self._key, self._after = evidence, key, after_turn
+        self._found: list[Interaction] = []
+        self._ahead: deque[Interaction] = deque()
+        self._before: str | None = None
+        self._last_page = False
+        self.tokens = 0
+        """Of what was read, by the estimate."""
+        self.all_read = False
+        """Whether there is nothing more."""
+
+    async def read(self, tokens: int) -> None:
+        """Read on until what is read now exceeds `tokens`: whole turns, at least one.
+
+        Raises StoreError.
+        """
+        limit = self.tokens + tokens
+        while self.tokens <= limit and (turn := await self._next()) is not None:
+            if turn.outcome is Outcome.ANSWERED:
+                self._found.append(turn)
+                self.tokens += sum(map(estimate_message, messages_of([turn])))
+
+    def messages(self) -> list[Message]:
+        """The messages of what was read, oldest first."""
+        return messages_of(reversed(self._found))
+
+    async def _next(self) -> Interaction | None:
+        if not self._ahead and not self._last_page:
+            page = await self._evidence.list(self._key, limit=_PAGE, before=self._before)
+            self._ahead.extend(page)
+            self._last_page = len(page) < _PAGE
+            self._before = page[-1].invocation_id if page else None
+        if not self._ahead or self._ahead[0].turn <= self._after:
+            self.all_read = True
+            return None
+        return self._ahead.popleft()
+
 
 STRATEGIES: dict[MemoryName, MemoryStrategy] = {
     "replay": Replay(),
@@ -167,3 +219,70 @@ def _message(
     return Message.model_validate(
         {"id": name, "timestamp": at, "role": role, "content": text, **authority}
     )
+
+
+EXTRACTIVE = "extractive"
+"""Named as the writer of a summary that no model wrote."""
+
+_SHOWN_TOKENS = 500
+"""Of one message, as the Summarizer sees it."""
+
+
+async def summarise(
+    past: Past, *, completion: Completion, prompt: Prompt, limits: Limits, now: datetime
+) -> Summary | None:
+    """A summary that goes further than the last one, or None while there is room for the turns.
+
+    Takes on at most `limits.history_tokens` of messages at once; call again until None. A model
+    that is down or says nothing is replaced by quotes, so that summaries always move on.
+    Raises StoreError.
+    """
+    previous = past.summary
+    done = max(past.after_turn, previous.through_turn if previous else 0)
+    messages = await recent_messages(past, after_turn=done, tokens=limits.replay_tokens)
+    counted = [CountedMessage(message, estimate_message(message)) for message in messages]
+    through = turns_to_summarise(counted, previous, budget=limits.history_tokens)
+    if through is None:
+        return None
+    old = _first(counted, through, limits.history_tokens)
+    known = previous.content if previous else ""
+    inputs = {
+        "previous_summary": known or None,
+        "messages": [_shown(message) for message in old],
+        "max_tokens": limits.summary_tokens,
+    }
+    asked = await ask(
+        completion, prompt, inputs, parser(ConversationSummary), repairs=limits.repairs
+    )
+    written = asked.value.summary.strip() if asked.value else ""
+    quoted = partial(extract_summary, known, old, max_tokens=limits.summary_tokens)
+    return Summary(
+        content=clip_tokens(written, limits.summary_tokens) or quoted(),
+        from_turn=previous.from_turn if previous else old[0].turn,
+        through_turn=old[-1].turn,
+        model=asked.model if written else EXTRACTIVE,
+        restores=past.restores,
+        session_began=past.began,
+        created_at=now,
+    )
+
+
+def _first(counted: Sequence[CountedMessage], through: int, tokens: int) -> list[Message]:
+    """The oldest messages up to a turn: whole turns, within `tokens`, at least one turn."""
+    old = [item for item in counted if item.message.turn <= through]
+    first, spent = old[0].message.turn, 0
+    chosen: list[Message] = []
+    for turn in dict.fromkeys(item.message.turn for item in old):
+        spent += sum(item.tokens for item in old if item.message.turn == turn)
+        if spent > tokens and turn != first:
+            break
+        chosen += [item.message for item in old if item.message.turn == turn]
+    return chosen
+
+
+def _shown(message: Message) -> dict[str, object]:
+    return {
+        "turn": message.turn,
+        "role": message.authority if message.role == "user" else message.role,
+        "text": clip_tokens(message_text(message), _SHOWN_TOKENS),
+    }

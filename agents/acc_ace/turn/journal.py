@@ -1,9 +1,15 @@
-"""The journal: every committed CCS of a session, with its diff. The authority on state."""
+"""The journal: every committed CCS of a session, with its diff. The authority on state.
 
-from collections.abc import Sequence
+Every store checks an entry by the same rules before it appends it; a whole journal is checked for
+the promises of the commit gate from its entries alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from acc_ace.schemas.commit import JournalEntry
+from acc_ace.errors import ConflictError, CorruptStoreError, StoreError
+from acc_ace.gates.commit_gate import diff_states
+from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.tenancy import SessionKey, Tenant
 from acc_ace.unit_of_work import Write
 
@@ -51,3 +57,110 @@ class Journal(Protocol):
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); return how many."""
         ...
+
+
+def check_next_version(key: SessionKey, entry: JournalEntry, expected_version: int) -> None:
+    """Raise StoreError unless the entry is the one that follows `expected_version`."""
+    if entry.state.version != expected_version + 1:
+        raise StoreError(
+            f"journal of session {key.session!r}: an entry of version {entry.state.version} cannot "
+            f"follow version {expected_version}; build the state from the head"
+        )
+
+
+def check_expected_version(
+    key: SessionKey, newest: int, expected_version: int, *, last_entry: Callable[[], int]
+) -> None:
+    """Raise unless the newest version is the expected one.
+
+    `last_entry` gives the version of the last entry itself (0 without one), which differs from the
+    newest version only when rows were lost or deleted by hand: CorruptStoreError. Otherwise another
+    turn committed first: ConflictError.
+    """
+    if newest == expected_version:
+        return
+    last = last_entry()
+    if last != newest:
+        raise CorruptStoreError(
+            f"journal of session {key.session!r} is damaged: its head is at version {newest}, its "
+            f"last entry is version {last}; repeating the turn will not help. Restore the database "
+            "from a copy, or delete the session and begin a new one"
+        )
+    raise ConflictError(
+        f"journal of session {key.session!r} is at version {newest}, not {expected_version}: "
+        "another turn committed first; reload the state and repeat the turn"
+    )
+
+
+_FORWARD = (CommitKind.COMMIT, CommitKind.KEPT)
+
+
+def journal_problems(entries: Sequence[JournalEntry]) -> list[str]:
+    """What is wrong with a whole journal, oldest entry first; empty when all is well."""
+    problems = [*_doubled(entries), *_reused_ids(entries)]
+    earlier = [CommittedState()]
+    for entry in entries:
+        problems += [f"version {entry.state.version}: {text}" for text in _broken(entry, earlier)]
+        earlier.append(entry.state)
+    return problems
+
+
+def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[str]:
+    """Broken promises of one entry; `earlier` are the states before it, CCS_0 first."""
+    previous, state = earlier[-1], entry.state
+    if state.version != previous.version + 1:
+        yield f"follows version {previous.version}"
+    if state.next_pin < previous.next_pin:
+        yield "gives constraint ids a second time"
+    if state.ccs.constraints != [pin.text for pin in state.pins]:
+        yield "its constraints are not those of its pins"
+    if entry.diff.changes != diff_states(previous, state).changes:
+        yield "its diff is not what changed"
+    if entry.kind in _FORWARD:
+        if state.turn != previous.turn + 1:
+            yield f"turn {state.turn} follows turn {previous.turn}"
+        yield from _lost_constraints(entry, previous)
+    elif not any(_same_content(state, other) for other in earlier):
+        yield "goes back to a state that never was"
+
+
+def _lost_constraints(entry: JournalEntry, previous: CommittedState) -> Iterator[str]:
+    kept = {pin.id: pin for pin in entry.state.pins}
+    released = {release.id for release in entry.diff.constraints_released}
+    for pin in previous.pins:
+        if pin.id in released:
+            if pin.id in kept:
+                yield f"constraint {pin.id} was released and is still there"
+        elif pin.id not in kept:
+            yield f"constraint {pin.id} left without a release"
+        elif kept[pin.id] != pin:
+            yield f"constraint {pin.id} was altered"
+
+
+def _doubled(entries: Sequence[JournalEntry]) -> Iterator[str]:
+    """Turns that were committed more than once."""
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.kind not in _FORWARD or not entry.invocation_id:
+            continue
+        if entry.invocation_id in seen:
+            yield f"version {entry.state.version}: its turn was committed before"
+        seen.add(entry.invocation_id)
+
+
+def _reused_ids(entries: Sequence[JournalEntry]) -> Iterator[str]:
+    """Constraint ids that mean one rule here and another one there."""
+    texts: dict[str, str] = {}
+    for entry in entries:
+        for pin in entry.state.pins:
+            if texts.setdefault(pin.id, pin.text) != pin.text:
+                yield f"version {entry.state.version}: constraint {pin.id} was another rule before"
+
+
+def _same_content(state: CommittedState, other: CommittedState) -> bool:
+    return (state.ccs, state.pins, state.goal_pin, state.turn) == (
+        other.ccs,
+        other.pins,
+        other.goal_pin,
+        other.turn,
+    )

@@ -22,13 +22,9 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.tenancy import PlaybookScope
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
-from acc_ace.turn.merged_ids import with_current_bullets
-from acc_ace.turn.prompt_values import input_value
-from acc_ace.turn.reflection import reflect
-from acc_ace.turn.reply_parsing import parser
-from acc_ace.turn.structured_call import Asked, ask
-from acc_ace.turn.turn_outcome import TurnOutcome, tool_values
+from acc_ace.turn.feedback_record import with_current_bullets
+from acc_ace.turn.reflection import TurnOutcome, reflect, tool_values
+from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [
     "Learned",

@@ -21,12 +21,10 @@ from acc_ace.schemas.session import SessionRecord
 from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.schemas.tool_start import ToolStart
 from acc_ace.turn.commit import TurnCommit, commit_turn
-from acc_ace.turn.database import Database
-from acc_ace.turn.event_buffer import HeldEvents
 from acc_ace.turn.initial_state import bootstrap
-from acc_ace.turn.requirements import needed
+from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.tool_starts import lost_calls
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,9 @@ from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.strategies.transcript import message_text, messages_of
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
-from acc_ace.turn.completion import Completion
-from acc_ace.turn.reply_parsing import parser
-from acc_ace.turn.rollback import line
-from acc_ace.turn.session_record import before_last_turn
-from acc_ace.turn.structured_call import ask
+from acc_ace.turn.session_changes import line
+from acc_ace.turn.session_directory import before_last_turn
+from acc_ace.turn.structured_call import Completion, ask, parser
 
 logger = logging.getLogger(__name__)
 

@@ -1,13 +1,107 @@
-"""Ask the Reflector, for as many rounds as it still changes its mind (ACE, section 3)."""
+"""Ask the Reflector about the finished turn (ACE, section 3).
 
+It is asked for as many rounds as it still changes its mind; Reflector and Curator are shown the
+same outcome of the turn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from acc_ace.schemas.bullet import clean_id
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import Interaction, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
-from acc_ace.turn.reply_parsing import parser
-from acc_ace.turn.structured_call import Asked, ask
-from acc_ace.turn.turn_outcome import TurnOutcome, reflector_inputs
+from acc_ace.text.tokens import clip_tokens
+from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """x_t, CCS_t, the answer, what the tools returned, and what was said of the answer."""
+
+    turn_input: TurnInput
+    state: CommittedState
+    generation: GeneratorOutput
+    tool_results: Sequence[ToolResult] = ()
+    previous: Interaction | None = None
+    """The turn before, which x_t may correct."""
+    warnings: Sequence[str] = ()
+    feedback: Sequence[Judgement] = ()
+
+    @property
+    def used_ids(self) -> tuple[str, ...]:
+        """Bullets that the answer used."""
+        return tuple(self.generation.bullet_ids)
+
+    @property
+    def previous_ids(self) -> tuple[str, ...]:
+        """Bullets that the answer before used."""
+        decision = self.previous.decision if self.previous else None
+        return tuple(decision.bullet_ids) if decision else ()
+
+
+def with_feedback(outcome: TurnOutcome, *feedback: Judgement) -> TurnOutcome:
+    """The outcome with what was said of it; the turn before is then out of question."""
+    return replace(outcome, feedback=(*outcome.feedback, *feedback), previous=None)
+
+
+def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome | None:
+    """The outcome of a turn from its evidence, or None when it was not answered."""
+    if interaction.decision is None:
+        return None
+    return TurnOutcome(
+        turn_input=interaction.input,
+        state=state,
+        generation=interaction.decision,
+        tool_results=tuple(interaction.tool_results),
+    )
+
+
+def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:
+    """The inputs of the Reflector's prompt but for the reflection of the round before."""
+    return {
+        "current_input": input_value(outcome.turn_input),
+        "state": state_value(outcome.state),
+        "generation": outcome.generation.model_dump(mode="json"),
+        "tool_results": tool_values(outcome.tool_results),
+        "used_bullets": _bullet_values(playbook, outcome.used_ids),
+        "previous_turn": _previous_value(outcome, playbook, limits),
+        "feedback": [item.judgement() for item in outcome.feedback],
+        "warnings": list(outcome.warnings),
+    }
+
+
+def tool_values(results: Sequence[ToolResult]) -> list[dict[str, object]]:
+    """Tool results as prompts show them."""
+    return [result.model_dump(mode="json", exclude={"whole"}) for result in results]
+
+
+def _bullet_values(playbook: Playbook, ids: Sequence[str]) -> list[dict[str, object]]:
+    used = {clean_id(bullet_id) for bullet_id in ids}
+    return [
+        {"id": bullet.id, "section": bullet.section, "content": bullet.content}
+        for bullet in playbook.bullets
+        if bullet.id in used
+    ]
+
+
+def _previous_value(
+    outcome: TurnOutcome, playbook: Playbook, limits: Limits
+) -> dict[str, object] | None:
+    """The turn before, each text cut to what an artifact may have."""
+    previous = outcome.previous
+    if previous is None or previous.decision is None:
+        return None
+    return {
+        "input": clip_tokens(previous.input.text, limits.artifact_tokens),
+        "answer": clip_tokens(previous.decision.final_answer, limits.artifact_tokens),
+        "used_bullets": _bullet_values(playbook, outcome.previous_ids),
+    }
 
 
 async def reflect(

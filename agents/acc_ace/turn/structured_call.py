@@ -1,12 +1,45 @@
-"""Ask a model for a value of a schema: validate, repair within bounds, or give up with a word."""
+"""Ask a model for a value of a schema: validate, repair within bounds, or give up with a word.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+The prompts of the stages are read from `prompts/*.md`; state and artifacts are shown in them
+bounded, and without what a decision never needs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from acc_ace.errors import ModelError, ModelOutputError
-from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
+from acc_ace.gates.ccs_output import parse_json_object
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.prompt import Prompt, load_prompt
+from acc_ace.text.tokens import clip_tokens
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's complete reply and its token use."""
+
+    text: str
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    warnings: tuple[str, ...] = field(default=())
+
+
+class Completion(Protocol):
+    """Call the model of one role with its output schema."""
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """Make one call. Raises ModelError if the model does not answer."""
+        ...
+
 
 T = TypeVar("T")
 
@@ -93,3 +126,79 @@ def _with(
         calls=asked.calls + calls,
         warnings=(*asked.warnings, *warnings),
     )
+
+
+V = TypeVar("V", bound=BaseModel)
+
+
+def parser(schema: type[V]) -> Callable[[str], V]:
+    """A parser of replies of one schema; it raises ModelOutputError that names the field."""
+
+    def parse(text: str) -> V:
+        value = parse_json_object(text)
+        try:
+            return schema.model_validate(value)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "reply"
+            raise ModelOutputError(f"{schema.__name__}.{where}: {first['msg']}") from error
+
+    return parse
+
+
+PROMPT_DIR = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """One prompt for each agent that calls a model."""
+
+    qualifier: Prompt
+    compressor: Prompt
+    generator: Prompt
+    generator_messages: Prompt
+    summarizer: Prompt
+    extractor: Prompt
+    reflector: Prompt
+    curator: Prompt
+
+    def digests(self) -> dict[str, str]:
+        """Content hash of each prompt, by agent."""
+        return {name: getattr(self, name).digest for name in self.__dataclass_fields__}
+
+
+@lru_cache(maxsize=4)
+def load_prompts(directory: Path = PROMPT_DIR) -> Prompts:
+    """Read all prompts; raises PromptError that names the file at fault."""
+    return Prompts(
+        **{name: load_prompt(directory / f"{name}.md") for name in Prompts.__dataclass_fields__}
+    )
+
+
+def state_value(state: CommittedState) -> dict[str, object]:
+    """The nine fields, and the ids of constraints so that they can be cited and released."""
+    pins = [
+        {"id": pin.id, "text": pin.text, "authority": pin.authority, "origin_turn": pin.origin_turn}
+        for pin in state.pins
+    ]
+    return {**state.ccs.model_dump(mode="json"), "meta": {"turn": state.turn, "pins": pins}}
+
+
+def input_value(turn_input: TurnInput) -> dict[str, object]:
+    """x_t with who said it."""
+    return turn_input.model_dump(mode="json")
+
+
+def artifact_values(artifacts: Sequence[Artifact], limits: Limits) -> list[dict[str, object]]:
+    """Artifacts as quoted data, each cut to its budget."""
+    return [
+        {
+            "artifact_id": artifact.artifact_id,
+            "source": artifact.source,
+            "authority": artifact.authority,
+            "kind": artifact.kind,
+            "created_at": artifact.created_at.isoformat(timespec="seconds"),
+            "content": clip_tokens(artifact.content, limits.artifact_tokens),
+        }
+        for artifact in artifacts
+    ]

@@ -1,12 +1,16 @@
-"""What a running turn has done so far: filled by the stages, read for the report."""
+"""What a running turn has done so far: filled by the stages, read for the report.
+
+Stages say which values they require and provide; a wrong order fails when the pipeline is built.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from acc_ace.errors import ConfigError
 from acc_ace.schemas.artifact import Artifact, Recall
 from acc_ace.schemas.authority import Authority
 from acc_ace.schemas.commit import CommittedState, JournalEntry
@@ -21,9 +25,9 @@ from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
 from acc_ace.schemas.turn_event import Stage, StageFinished, StageStarted, TurnEvent
-from acc_ace.turn.event_buffer import HeldEvents
+from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.reflection import TurnOutcome
 from acc_ace.turn.structured_call import Asked
-from acc_ace.turn.turn_outcome import TurnOutcome
 
 Listener = Callable[[TurnEvent], None]
 
@@ -201,3 +205,44 @@ class TurnRecords:
     def end(self, key: SessionKey) -> None:
         """Close the record of a turn."""
         self._running.pop(key, None)
+
+
+T = TypeVar("T")
+
+
+def needed(value: T | None, name: str, stage: str) -> T:
+    """The value; raises LookupError when no earlier stage has provided it."""
+    if value is None:
+        raise LookupError(f"stage '{stage}' needs '{name}', which no earlier stage has provided")
+    return value
+
+
+class Ordered(Protocol):
+    """A stage that says which values of the turn it requires and provides."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Values of the turn that earlier stages have provided."""
+        ...
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Values of the turn that are there after it."""
+        ...
+
+
+def check_order(stages: Iterable[Ordered]) -> None:
+    """Raise ConfigError unless each stage has what it requires from those before it."""
+    provided: frozenset[str] = frozenset()
+    for stage in stages:
+        if missing := sorted(stage.requires - provided):
+            raise ConfigError(
+                f"stage '{stage.name}' requires {', '.join(missing)}, which no stage before it "
+                "provides; put the stages into the order of the pipeline"
+            )
+        provided |= stage.provides

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.gates.impersonation import impersonates
+from acc_ace.gates.screening import impersonates
 from acc_ace.playbook.bullet_screening import objection
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.text.injection import instruction_like

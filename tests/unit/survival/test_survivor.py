@@ -27,8 +27,7 @@ from acc_ace.survival.touch_learning import Teacher
 from acc_ace.survival.world import Touch, World
 from acc_ace.survival.world_rules import KINDS, Nature, Rules, Sizes
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Reply
-from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.structured_call import Reply, load_prompts
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 MOMENT = Moment(10, 20, 40, Sizes(), {(-2, 0): "cone"}, frozenset())

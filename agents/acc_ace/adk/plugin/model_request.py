@@ -12,9 +12,8 @@ from acc_ace.adk.user_content import content_text
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.prompt_values import input_value
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.structured_call import input_value
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 
 def put_memory(

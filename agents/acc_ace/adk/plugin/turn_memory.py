@@ -31,9 +31,8 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import ToolResult
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.turn.completion import Completion
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.prompts import load_prompts
+from acc_ace.turn.structured_call import Completion, load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")

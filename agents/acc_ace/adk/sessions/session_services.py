@@ -7,7 +7,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.turn.database import Database
+from acc_ace.turn.ports import Database
 
 NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 """Asks for a session and its state alone."""

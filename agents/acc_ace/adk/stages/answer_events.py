@@ -14,10 +14,8 @@ from acc_ace.schemas.generation import GeneratorOutput
 from acc_ace.schemas.interaction import ToolCall
 from acc_ace.schemas.turn_event import AnswerChunk, ToolStarted
 from acc_ace.turn.answer_stream import AnswerStream
-from acc_ace.turn.reply_parsing import parser
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.structured_call import Asked
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.structured_call import Asked, parser
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 _parse = parser(GeneratorOutput)
 

@@ -10,9 +10,8 @@ from acc_ace.adk.stages.stage import ModelStage, StageModel, State
 from acc_ace.container import Container
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.commit import prepared_entry
-from acc_ace.turn.compression import compress
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.steps import compress
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
 class Compressor(ModelStage):

@@ -19,8 +19,7 @@ from acc_ace.playbook.curation.delta_guard import CurationContext
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import apply_batch, propose_deltas
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
 class CuratorModel(ModelStage):

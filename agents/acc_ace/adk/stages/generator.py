@@ -33,8 +33,7 @@ from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.schemas.turn_event import Answer
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 Tools = Sequence[Any]
 """Callables, ADK tools or ADK toolsets."""

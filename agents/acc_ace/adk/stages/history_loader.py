@@ -6,15 +6,14 @@ and switched to ACC and back in the same way whatever the memory.
 
 from acc_ace.container import Container
 from acc_ace.gates.commit_gate import GateResult
-from acc_ace.gates.unpinned_rules import warning_of_unpinned
+from acc_ace.gates.rule_hints import warning_of_unpinned
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.commit import CcsDiff
-from acc_ace.strategies.message_token_counter import TokenCounter
+from acc_ace.strategies.memory_strategy import TokenCounter
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.commit import prepared_entry
 from acc_ace.turn.history import Past, remember
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 _NAME = "history"
 

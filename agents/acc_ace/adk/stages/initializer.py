@@ -21,8 +21,8 @@ from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.memory_name import MEMORIES, MemoryName
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.steps import take_input
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
-from acc_ace.turn.user_input import take_input
 
 
 class StateInitializer(ContentlessStage):

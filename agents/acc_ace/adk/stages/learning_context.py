@@ -6,8 +6,7 @@ from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.tenancy import PlaybookScope
 from acc_ace.turn.learning_step import Learned, TurnOutcome, curation_context
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:

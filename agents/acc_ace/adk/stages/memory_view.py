@@ -4,9 +4,8 @@ from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.limits import Limits
-from acc_ace.turn.prompt_values import state_value
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.structured_call import state_value
+from acc_ace.turn.turn_record import TurnRecord, needed
 
 
 def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:

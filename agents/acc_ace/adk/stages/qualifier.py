@@ -8,9 +8,8 @@ from acc_ace.adk.stages.stage import ACC, ModelStage, StageModel, State
 from acc_ace.container import Container
 from acc_ace.schemas.memory_name import MemoryName
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.qualification import qualify
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.steps import qualify
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
 class Qualifier(ModelStage):

@@ -8,9 +8,8 @@ from acc_ace.adk.stages.stage import ACC, ContentlessStage, State
 from acc_ace.container import Container
 from acc_ace.schemas.artifact import Recall, RecalledArtifact
 from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.turn.recall import recall
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.steps import recall
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
 class Recaller(ContentlessStage):

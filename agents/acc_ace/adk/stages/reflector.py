@@ -15,10 +15,9 @@ from acc_ace.adk.stages.stage import ContentlessStage, ModelStage, StageModel, S
 from acc_ace.container import Container
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import Prompt
+from acc_ace.turn.feedback_record import with_current_bullets
 from acc_ace.turn.learning_step import apply_tags, reflect
-from acc_ace.turn.merged_ids import with_current_bullets
-from acc_ace.turn.requirements import needed
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
 class ReflectorModel(ModelStage):

@@ -17,7 +17,7 @@ from acc_ace.adk.invocation_context import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.schemas.memory_name import MEMORIES, MemoryName
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.completion import Completion
+from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 State = dict[str, object]

@@ -22,7 +22,7 @@ from acc_ace.schemas.turn_event import ToolFinished
 from acc_ace.text.prompt_inputs import write_input
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.prompt_values import input_value
+from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 logger = logging.getLogger(__name__)

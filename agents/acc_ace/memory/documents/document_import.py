@@ -29,7 +29,7 @@ from acc_ace.memory.documents.text_decoder import decode
 from acc_ace.schemas.document import DocumentPart, ImportedDocument
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.turn.user_input import check_key
+from acc_ace.turn.steps import check_key
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")

@@ -1,20 +1,69 @@
-"""Rollback, undo and reset: each appends a version, in one transaction, and rewrites nothing.
+"""What an owner does to a session: rollback, undo, reset and deletion, each in one transaction.
 
-History is linear, as with `git revert`: turns later than the version that a session goes back to
-are retired from recall. Going forward again is a rollback to the later version; what was retired
-stays so.
+Rollback, undo and reset append a version and rewrite nothing. A deletion leaves the notes that
+the owner consented to keep.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from acc_ace.container import Container
-from acc_ace.errors import ConflictError, NotFoundError
-from acc_ace.gates.ccs_diff import diff_states
+from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
+from acc_ace.gates.commit_gate import diff_states
+from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.turn import session_directory as rules
 from acc_ace.turn.journal import Journal
-from acc_ace.turn.session_deletion import notes_after
 from acc_ace.unit_of_work import Write
+
+
+async def notes_after(container: Container, key: SessionKey, turn: int) -> list[str]:
+    """The session's notes that rest on turns later than `turn`. Raises StoreError."""
+    record = await container.directory.find(key)
+    found: list[str] = []
+    for name in record.notes if record else ():
+        note = await container.artifacts.get(key.tenant, name)
+        if note is not None and note.session == key.session and (note.turn or 0) > turn:
+            found.append(name)
+    return found
+
+
+async def delete_session(
+    container: Container, key: SessionKey, *, outliving: Sequence[Artifact] | None = None
+) -> bool:
+    """Delete a session in one transaction, then its files; whether there was any of it.
+
+    Its notes go with it unless the user consented that those `outliving` stay. Notes that an
+    earlier session of its name left are the user's and stay. The caller holds the session.
+    Raises StoreError.
+    """
+    now, record = container.clock.now(), await _record(container, key)
+    if outliving is not None:
+        begun = record or SessionRecord(session=key.session, created_at=now, active_at=now)
+        record = rules.offloaded(begun, now, [note.artifact_id for note in outliving])
+    consented = outliving is not None
+    left = rules.deleted(record, now, keep_notes=consented) if record is not None else None
+    deleted = await container.erasure.delete_sessions([key], left=left, notes=outliving or ())
+    return any(deleted.values())
+
+
+async def forget_session(container: Container, key: SessionKey) -> None:
+    """Hold a session and delete it with its notes.
+
+    Raises SessionBusyError, with nothing deleted, when a turn of the session runs for too long,
+    or StoreError.
+    """
+    async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
+        await delete_session(container, key)
+
+
+async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
+    """The record of a session; None also when it cannot be read, so that it can be deleted."""
+    try:
+        return await container.directory.find(key)
+    except CorruptStoreError:
+        return None
 
 
 class Rollback:
