@@ -25,7 +25,7 @@ from acc_ace.config import AUTO, Settings
 from acc_ace.errors import AccAceError
 from acc_ace.lab.learning.dataset import read_samples
 from acc_ace.lab.learning.playbook_benefit import Help, measure
-from acc_ace.schemas.learning_run import FeedbackMode, RunState
+from acc_ace.schemas.learning_job import FeedbackMode, RunState
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

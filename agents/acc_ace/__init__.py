@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from acc_ace.conversation import Conversation
     from acc_ace.plugin import BoundedMemoryPlugin
     from acc_ace.schemas.artifact import Artifact
-    from acc_ace.schemas.authority import Authority
+    from acc_ace.schemas.base import Authority
     from acc_ace.schemas.bullet import Bullet
     from acc_ace.schemas.ccs import CompressedCognitiveState
     from acc_ace.schemas.commit import CommittedState
     from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
-    from acc_ace.schemas.generation import GeneratorOutput
-    from acc_ace.schemas.interaction import ToolResult, TurnInput
+    from acc_ace.schemas.interaction import GeneratorOutput, ToolResult, TurnInput
     from acc_ace.schemas.limits import Limits
     from acc_ace.schemas.playbook import Playbook
     from acc_ace.schemas.reflection import Reflection
     from acc_ace.schemas.report import TurnReport
-    from acc_ace.schemas.tenancy import SessionKey
+    from acc_ace.schemas.session import SessionKey
 
 __all__ = [
     "AccController",

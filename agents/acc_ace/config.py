@@ -16,10 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.background import BackgroundLimits
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import BackgroundLimits, Limits, RecallWeights
+from acc_ace.schemas.memory import MemoryName
 
 EMBEDDED_MODEL = "embedded/rules"
 GEMINI_MODEL = "gemini-3.5-flash"

@@ -1,18 +1,21 @@
-"""What a process needs to run turns, put together once by `acc_ace.bootstrap`."""
+"""What a process needs to run turns, put together once by `acc_ace.bootstrap`.
 
-from collections.abc import Awaitable, Callable
+How busy the models are with answering: learning steps back for answers.
+"""
+
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.memory.artifact_store import ArtifactStore
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.turn.journal import Journal
-from acc_ace.turn.load_monitor import Pressure
 from acc_ace.turn.ports import (
     Database,
     EvidenceStore,
@@ -23,6 +26,49 @@ from acc_ace.turn.ports import (
 )
 from acc_ace.turn.session_directory import SessionDirectory
 from acc_ace.unit_of_work import UnitOfWork
+
+
+class Pressure:
+    """What answers ask of the models in this process. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._turns = 0
+        self._limited_at: datetime | None = None
+
+    @property
+    def turns(self) -> int:
+        """Turns that are running."""
+        return self._turns
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Count a turn while the context is open."""
+        with self._mutex:
+            self._turns += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._turns -= 1
+
+    def rate_limited(self, at: datetime) -> None:
+        """A model said that a turn asks it too often."""
+        with self._mutex:
+            self._limited_at = at
+
+    def wait_s(self, now: datetime, *, most_turns: int, quiet_s: float) -> float:
+        """Seconds to keep away from the models; 0 when there is room.
+
+        While more than `most_turns` turns run, it cannot be known for how long: then one second.
+        """
+        with self._mutex:
+            limited_at, turns = self._limited_at, self._turns
+        if limited_at is not None:
+            left = (limited_at + timedelta(seconds=quiet_s) - now).total_seconds()
+            if left > 0:
+                return min(left, quiet_s)
+        return 1.0 if turns > most_turns else 0.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.schemas.learning_job import JobState, QueuedLearning
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.schemas.session import PlaybookScope, SessionKey
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 

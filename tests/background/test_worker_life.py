@@ -15,8 +15,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ConfigError, ModelRefused, StoreError
-from acc_ace.schemas.feedback import Judgement
 from acc_ace.schemas.learning_job import JobState
+from acc_ace.schemas.reflection import Judgement
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,

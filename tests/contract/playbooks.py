@@ -8,7 +8,7 @@ from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.bullet import Origin
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from tests.contract.values import record
 from tests.fakes.clock import START
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import Settings
-from acc_ace.memory.artifact_listing import ArtifactListing
+from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.storage.create_stores import open_stores
 from tests.contract.values import KEY, OTHER_USER, artifact, turn
 from tests.fakes.clock import FixedClock

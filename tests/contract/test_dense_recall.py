@@ -10,9 +10,9 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError
 from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.create_stores import Stores, open_stores
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled

@@ -25,9 +25,8 @@ from acc_ace.memory.documents.document_catalog import (
     remove_document,
 )
 from acc_ace.memory.documents.document_import import BATCH, import_document
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.document import DocumentForm, StoredDocument
+from acc_ace.schemas.artifact import Artifact, DocumentForm, StoredDocument
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.limits import Limits
 from tests.contract.values import KEY, OTHER_USER, asking
 from tests.fakes.clock import START, FixedClock

@@ -13,7 +13,7 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import Stores
 from tests.fakes.clock import FixedClock
 

@@ -13,7 +13,7 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.create_stores import open_stores
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import START, FixedClock

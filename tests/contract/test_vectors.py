@@ -10,11 +10,11 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError
+from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.memory.embedding_backfill import VectorFiller
-from acc_ace.memory.float16 import packed
-from acc_ace.memory.vector_store import Embedded, Unembedded
+from acc_ace.memory.sign_index import packed
 from acc_ace.storage.create_stores import Stores, open_stores
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled

@@ -7,10 +7,9 @@ from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction, TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
 from acc_ace.schemas.playbook import Bullet, DeltaRecord
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.session import SessionKey, Tenant
 from tests.fakes.clock import START
 
 KEY = SessionKey("shop", "aiko", "s-1")

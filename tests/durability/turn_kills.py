@@ -19,7 +19,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from tests.durability.turn_child import KEYS, stores
 from tests.e2e.processes import BIN, ROOT, Server, adk_server, environment, our_server
 

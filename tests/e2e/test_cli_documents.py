@@ -17,7 +17,7 @@ from acc_ace.cli.failure import ExitCode
 from acc_ace.errors import InputError
 from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.document import DocumentForm, ImportedDocument
+from acc_ace.schemas.artifact import DocumentForm, ImportedDocument
 from tests.e2e.test_cli import CommandLine, acc_ace
 
 __all__ = ["acc_ace"]
@@ -34,7 +34,7 @@ from acc_ace.config import load_settings
 from acc_ace.memory.documents.document_files import document_files
 from acc_ace.bootstrap import build_container
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.session import Tenant
 
 def told(stored, parts):
     if stored >= 192:

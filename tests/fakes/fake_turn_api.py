@@ -7,15 +7,23 @@ from typing import Any
 
 from acc_ace.errors import AccAceError, InputError, NotFoundError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.feedback import Judgement
-from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.memory import MemoryName
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.schemas.report import FeedbackReport, TokenUse, TurnReport
-from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.schemas.turn_event import Answer, AnswerChunk, StageStarted, TurnDone, TurnEvent
+from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.report import (
+    Answer,
+    AnswerChunk,
+    FeedbackReport,
+    StageStarted,
+    TokenUse,
+    TurnDone,
+    TurnEvent,
+    TurnReport,
+)
+from acc_ace.schemas.session import SessionKey, Tenant
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from google.genai import types
 from acc_ace.lab.learning.scripted_student import ScriptedStudent
 from acc_ace.schemas.base import Value
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt_inputs import write_inputs
+from acc_ace.text.prompt import write_inputs
 
 QUESTION = "Decide about one kind.\n1. cone"
 LESSON = 'Asked about "cone", choose avoid.'

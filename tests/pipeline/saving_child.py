@@ -8,7 +8,7 @@ from acc_ace.config import Settings
 from acc_ace.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
 from tests.fakes.clock import START, FixedClock
 

@@ -18,7 +18,7 @@ from acc_ace.config import ROLES
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ModelUnavailable, StoreError
-from acc_ace.memory.artifact_listing import ArtifactListing
+from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.pipeline import sequence
 from acc_ace.schemas.interaction import Outcome
 from acc_ace.unit_of_work import Write

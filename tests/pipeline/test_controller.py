@@ -11,7 +11,7 @@ from acc_ace.config import Role, Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.interaction import TurnInput
 from tests.fakes.postgres_server import PostgresServer

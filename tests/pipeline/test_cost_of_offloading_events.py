@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction, TurnInput
-from acc_ace.schemas.past_turn import PastTurn, Utterance
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.schemas.session import PastTurn, Utterance
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.ports import EvidenceStore
 from tests.fakes.clock import START

@@ -11,9 +11,8 @@ from acc_ace.config import ROLES, AgentSettings, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.report import TurnReport
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.schemas.turn_event import Answer, AnswerChunk, TurnDone
+from acc_ace.schemas.report import Answer, AnswerChunk, TurnDone, TurnReport
+from acc_ace.schemas.session import SessionKey
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

@@ -21,7 +21,7 @@ from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm, answered_by
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
 from tests.fakes.fake_gemini import (

@@ -9,7 +9,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import Conversation
-from acc_ace.text.own_words import own_sentences
+from acc_ace.text.quoted_spans import own_sentences
 from acc_ace.text.rules import rule_detection
 from tests.pipeline.talk import KEY
 

@@ -22,9 +22,9 @@ from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import BulletTag
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply, parser
 from tests.fakes.clock import START, FixedClock

@@ -10,7 +10,7 @@ from google.genai import types
 from acc_ace.config import Settings
 from acc_ace.errors import ModelUnavailable
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, text_of, whole

@@ -10,10 +10,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import Outcome
-from acc_ace.schemas.turn_event import TurnDone, TurnPaused, WaitingCall
+from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of, whole
 

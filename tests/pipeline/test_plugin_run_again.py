@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from google.adk.events import Event
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls

@@ -9,8 +9,7 @@ from google.adk.agents import LlmAgent
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ModelUnavailable
-from acc_ace.schemas.interaction import Outcome
-from acc_ace.schemas.tool_start import ToolStart
+from acc_ace.schemas.interaction import Outcome, ToolStart
 from tests.fakes.clock import START
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, call

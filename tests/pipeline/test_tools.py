@@ -7,7 +7,7 @@ import pytest
 
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from tests.fakes.scripted_llm import call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 

@@ -12,7 +12,7 @@ from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
 from acc_ace.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
 from acc_ace.schemas.interaction import Outcome
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from tests.property.life_model import words_in
 from tests.property.life_promises import Told, Version
 from tests.property.life_world import SAYS, World

@@ -9,7 +9,7 @@ from acc_ace.schemas.artifact import RecallQuery
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.state import CCS, PERSISTED
-from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.prompt import ccs_tokens
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.property.plugin_app import KEY, WAITING_TOOLS, PlannedApp
 from tests.property.plugin_world import Run, Waiting

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from acc_ace.errors import ConstraintBudgetError, ModelOutputError
 from acc_ace.gates.ccs_output import parse_ccs
 from acc_ace.gates.commit_gate import GateResult, commit
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.ccs_text import ccs_tokens, render_ccs
-from acc_ace.text.plain_text import neutralise, one_line
+from acc_ace.text.normalize import neutralise, one_line
+from acc_ace.text.prompt import ccs_tokens, render_ccs
 from acc_ace.text.tokens import estimate_tokens
 
 BAN_EN = "Never restart db-01 during business hours."

@@ -8,11 +8,22 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputTooLargeError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
-from acc_ace.schemas.message import Message, MessageRole
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.interaction import (
+    GeneratorOutput,
+    Interaction,
+    ToolCall,
+    ToolResult,
+    TurnInput,
+)
+from acc_ace.schemas.memory import (
+    CountedMessage,
+    MemoryContext,
+    MemoryInputs,
+    Message,
+    MessageRole,
+    Summary,
+)
+from acc_ace.schemas.session import Tenant
 from acc_ace.strategies import Acc, Replay, Retrieval, Summarised, Window
 from acc_ace.strategies.memory_strategy import MemoryStrategy
 from acc_ace.strategies.summary import turns_to_summarise

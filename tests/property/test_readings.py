@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from acc_ace.memory.priors import Place
 from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, readings
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.search_terms import index_terms, query_terms
 
 WORDS = ["adopt", "adoption", "adopted", "cat", "server", "restart", "db-01", "昨日", "会議", "は"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import record

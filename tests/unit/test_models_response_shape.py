@@ -19,7 +19,7 @@ from acc_ace.models.response_shape import (
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
 

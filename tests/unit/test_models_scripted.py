@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from acc_ace.config import ROLES, Role
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt_inputs import write_inputs
+from acc_ace.text.prompt import write_inputs
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 
 SCHEMAS: dict[Role, type[BaseModel]] = {

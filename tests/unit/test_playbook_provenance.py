@@ -8,11 +8,10 @@ import pytest
 from acc_ace.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.feedback import Judgement
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import ToolResult, TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.reflection import Judgement
 from acc_ace.turn.learning_step import curation_context
 from acc_ace.turn.reflection import TurnOutcome
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.memory.priors import Place, ends_asking, priors, speaker_terms
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.search_terms import index_terms
 
 PLAIN = RecallWeights(session=0, speaker=0)

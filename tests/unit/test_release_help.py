@@ -10,7 +10,7 @@ from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from tests.unit.embedded.requests import state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

@@ -8,12 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.base import SCHEMA_VERSION, StoredValue
+from acc_ace.schemas.base import SCHEMA_VERSION, Authority, StoredValue
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction
 from acc_ace.schemas.playbook import Playbook
 
 GOLDEN = Path(__file__).parent.parent / "data" / "schemas"

@@ -9,9 +9,14 @@ from pydantic import ValidationError
 from acc_ace.errors import InputTooLargeError
 from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, Summary
-from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.memory import (
+    CountedMessage,
+    MemoryContext,
+    MemoryName,
+    Message,
+    MessageRole,
+    Summary,
+)
 from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import messages_of
 from acc_ace.turn.history import Past, remember

@@ -24,7 +24,7 @@ from acc_ace.container import Container
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.turn_event import TurnDone, TurnPaused, WaitingCall
+from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 

@@ -10,11 +10,11 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.clock import Clock
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.memory.validity import only_valid
+from acc_ace.memory.artifact_store import only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from acc_ace.text.arithmetic import evaluate
-from acc_ace.text.quoted_artifact import quote_artifact
+from acc_ace.text.prompt import quote_artifact
 
 _MAX_FILE_BYTES = 256 * 1024
 _SEARCH_RESULTS = 5

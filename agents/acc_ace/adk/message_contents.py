@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from google.genai import types
 
-from acc_ace.schemas.message import Message, MessageRole
-from acc_ace.text.prompt_inputs import write_input
+from acc_ace.schemas.memory import Message, MessageRole
+from acc_ace.text.prompt import write_input
 
 
 def contents_of(messages: Sequence[Message]) -> list[types.Content]:

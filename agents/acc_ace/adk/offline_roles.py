@@ -12,7 +12,7 @@ from acc_ace.container import Container
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.playbook.offline_learning import Students
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.turn.structured_call import load_prompts
 
 STUDENTS: tuple[Role, ...] = ("generator", "reflector", "curator")

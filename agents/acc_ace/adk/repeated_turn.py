@@ -7,10 +7,9 @@ from acc_ace.errors import NotFoundError
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.report import ReportedConstraint, TurnReport
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.schemas.turn_event import TurnDone, TurnPaused, WaitingCall
-from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.schemas.report import ReportedConstraint, TurnDone, TurnPaused, TurnReport, WaitingCall
+from acc_ace.schemas.session import SessionKey
+from acc_ace.text.prompt import ccs_tokens
 
 
 async def repeated_event(

@@ -10,8 +10,7 @@ from acc_ace.adk.sessions.session_pages import SessionPages, session_pages
 from acc_ace.container import Container
 from acc_ace.errors import CorruptStoreError
 from acc_ace.schemas.base import Value
-from acc_ace.schemas.session import SessionRecord
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.session import SessionKey, SessionRecord, Tenant
 
 Record = dict[str, Any]
 """JSON-safe, with its `kind`."""

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from acc_ace.adk.sessions.create_session_service import open_sessions
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.container import Container
-from acc_ace.schemas.past_turn import PastTurn
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import PastTurn, SessionKey
 from acc_ace.turn.event_offload import offload_events
 
 

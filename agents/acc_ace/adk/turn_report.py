@@ -8,7 +8,7 @@ from acc_ace.schemas.report import (
     TokenUse,
     TurnReport,
 )
-from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.prompt import ccs_tokens
 from acc_ace.turn.turn_record import StageUse, TurnRecord, needed
 
 

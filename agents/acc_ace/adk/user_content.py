@@ -6,7 +6,7 @@ from typing import NamedTuple
 from google.genai import types
 
 from acc_ace.errors import InputError
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 
 
 class ContentText(NamedTuple):

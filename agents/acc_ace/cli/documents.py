@@ -20,9 +20,8 @@ from acc_ace.memory.documents.document_catalog import list_documents, read_docum
 from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.memory.documents.document_import import import_document
 from acc_ace.pipeline import APP_NAME
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.document import DocumentForm, ImportedDocument
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.artifact import Artifact, DocumentForm, ImportedDocument
+from acc_ace.schemas.session import Tenant
 
 _PAGE = 100
 

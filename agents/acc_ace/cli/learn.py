@@ -17,7 +17,7 @@ from acc_ace.errors import InputError
 from acc_ace.lab.learning.dataset import read_samples
 from acc_ace.lab.learning.offline_run import begun, carry_on
 from acc_ace.pipeline import APP_NAME
-from acc_ace.schemas.learning_run import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
+from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from acc_ace.cli.failure import told
 from acc_ace.cli.streams import json_line
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.turn_event import TurnDone, TurnEvent, TurnPaused
+from acc_ace.schemas.report import TurnDone, TurnEvent, TurnPaused
 
 _SHOWN_INPUT = 500
 """Characters of a failed input that an error object repeats."""

@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acc_ace.errors import InputError
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 
 STDIN = "-"
 MAX_BYTES = 64 * 1024 * 1024

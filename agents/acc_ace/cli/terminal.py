@@ -10,9 +10,8 @@ from acc_ace.cli.printable import printable
 from acc_ace.cli.printable_lines import Lines
 from acc_ace.cli.wrap import StreamWrap
 from acc_ace.errors import AccAceError
-from acc_ace.models.labels import says_label
-from acc_ace.schemas.report import TurnReport
-from acc_ace.schemas.turn_event import (
+from acc_ace.models.factory import says_label
+from acc_ace.schemas.report import (
     Answer,
     AnswerChunk,
     Stage,
@@ -22,6 +21,7 @@ from acc_ace.schemas.turn_event import (
     TurnDone,
     TurnEvent,
     TurnPaused,
+    TurnReport,
 )
 
 _DOING: dict[Stage, str] = {

@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.feedback import Judgement
-from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.memory import MemoryName
 from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.schemas.report import FeedbackReport
-from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.schemas.turn_event import TurnEvent
+from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.report import FeedbackReport, TurnEvent
+from acc_ace.schemas.session import SessionKey, Tenant
 
 
 class TurnApi(Protocol):

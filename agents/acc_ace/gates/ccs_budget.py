@@ -7,8 +7,8 @@ from acc_ace.errors import ConstraintBudgetError
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import ConstraintPin, Repair
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.ccs_text import ccs_tokens
-from acc_ace.text.plain_text import head, neutralise
+from acc_ace.text.normalize import head, neutralise
+from acc_ace.text.prompt import ccs_tokens
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 OVER_BUDGET = "over_budget"

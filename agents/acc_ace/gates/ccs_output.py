@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from acc_ace.errors import ModelOutputError
 from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.text.normalize import encodable, one_line
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.plain_text import encodable, one_line
 
 MAX_REPLY_CHARS = 16_000_000
 """A longer reply is refused unread."""

@@ -11,7 +11,7 @@ from acc_ace.gates.rule_hints import how_to_release, names_constraint
 from acc_ace.gates.user_support import Support, best_support, shared, statements, within_any
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, Release, Repair
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.text.plain_text import one_line
+from acc_ace.text.normalize import one_line
 from acc_ace.text.rules.rule_changes import (
     ChangeKind,
     RuleChange,
@@ -19,9 +19,8 @@ from acc_ace.text.rules.rule_changes import (
     unmatched_release,
 )
 from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.similarity import has_words, same_wording
+from acc_ace.text.similarity import content_words, has_words, same_wording
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
-from acc_ace.text.words import content_words
 
 _QUOTE_TOKENS = 200
 """Of the sentence that a pin keeps for as long as it stands."""

@@ -8,10 +8,10 @@ from acc_ace.gates.user_support import shared
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
-from acc_ace.text.rules.conditions import words_of_act
 from acc_ace.text.rules.rule_changes import detect_changes
+from acc_ace.text.rules.topic import words_of_act
 from acc_ace.text.sentences import split_sentences
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 _MAX_SENTENCES = 512
 _SENTENCE_CHARS = 1_000

@@ -6,7 +6,7 @@ from acc_ace.gates.user_support import best_support, is_greeting, statements
 from acc_ace.schemas.commit import CommittedState, GoalPin, Repair
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.plain_text import one_line
+from acc_ace.text.normalize import one_line
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.tokens import clip_tokens
 

@@ -19,8 +19,8 @@ from acc_ace.schemas.qualification import (
     RelevanceBatch,
     RelevanceDecision,
 )
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.text.plain_text import one_line
+from acc_ace.schemas.session import SessionKey
+from acc_ace.text.normalize import one_line
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 _DETAIL_TOKENS = 40

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from acc_ace.gates.ccs_budget import append_fitting, fit_text
 from acc_ace.schemas.commit import Repair
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.normalize import visible
+from acc_ace.text.normalize import one_line, visible
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.plain_text import one_line
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 ARTIFACT_UNKNOWN = "artifact_unknown"

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.text.language import language_of
-from acc_ace.text.normalize import normalise
-from acc_ace.text.plain_text import one_line
+from acc_ace.schemas.memory import MemoryName
+from acc_ace.text.normalize import language_of, normalise, one_line
 from acc_ace.text.rules.named_release import ID
 from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.text.rules.rule_detection import detect_rules

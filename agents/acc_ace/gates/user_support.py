@@ -5,16 +5,13 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from acc_ace.text.language import language_of
-from acc_ace.text.normalize import normalise
-from acc_ace.text.own_words import mask_quotations, own_sentences
+from acc_ace.text.normalize import language_of, normalise, one_line
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.plain_text import one_line
 from acc_ace.text.polarity import negated
-from acc_ace.text.remembered import remembered
+from acc_ace.text.quoted_spans import mask_quotations, own_sentences
 from acc_ace.text.rules import mood_en, mood_ja
-from acc_ace.text.sentences import split_clauses
-from acc_ace.text.words import content_words
+from acc_ace.text.sentences import remembered, split_clauses
+from acc_ace.text.similarity import content_words
 
 _SUPPORT = 0.5
 """Share of the proposal's content words that a clause must hold to bear it out."""

@@ -16,7 +16,7 @@ from acc_ace.schemas.learning_job import (
     LearningOutcome,
     QueuedLearning,
 )
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.session import Tenant
 
 logger = logging.getLogger(__name__)
 

@@ -36,14 +36,14 @@ from acc_ace.learning.dbos_job_rows import (
     statuses,
     submitted_at,
 )
-from acc_ace.schemas.background import BackgroundLimits
 from acc_ace.schemas.learning_job import (
     Attempt,
     JobState,
     LearningJob,
     QueuedLearning,
 )
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.limits import BackgroundLimits
+from acc_ace.schemas.session import Tenant
 
 T = TypeVar("T")
 

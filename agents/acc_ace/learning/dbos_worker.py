@@ -20,6 +20,7 @@ from dbos import DBOS, DBOSConfig, StepOptions
 from sqlalchemy import Engine
 
 from acc_ace.clock import Clock
+from acc_ace.container import Pressure
 from acc_ace.errors import (
     AccAceError,
     ConfigError,
@@ -32,13 +33,11 @@ from acc_ace.errors import (
 from acc_ace.learning.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, quiet_dbos
 from acc_ace.learning.dbos_job_rows import JOB_VERSION, QUEUE, WORKFLOW
 from acc_ace.learning.dbos_queue import DbosLearningQueue
-from acc_ace.learning.dbos_throttle import Room, pause
-from acc_ace.learning.learning_budget import Meter
+from acc_ace.learning.dbos_throttle import Meter, Room, pause
 from acc_ace.learning.learning_queue import Learn
-from acc_ace.schemas.background import BackgroundLimits
 from acc_ace.schemas.learning_job import Attempt, LearningJob
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.turn.load_monitor import Pressure
+from acc_ace.schemas.limits import BackgroundLimits
+from acc_ace.schemas.session import SessionKey
 from acc_ace.turn.ports import SessionLock
 
 logger = logging.getLogger(__name__)

@@ -1,18 +1,14 @@
-"""Cut a long text into parts within a token bound, where its writer made a break.
-
-A part ends at the last heading, else paragraph, else sentence (English or Japanese), else line,
-else word that fits. Parts are verbatim; only white space between them is left out. The text comes
-in blocks of any size and the parts are the same however it was divided, so a text of any length
-is cut in memory that does not grow with it.
-"""
+"""Cut a long text: into chunks where its writer made a break, or to the part looked for."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.tokens import CJK, token_end
+from acc_ace.text.search_terms import index_terms
+from acc_ace.text.tokens import CJK, CUT_MARK, clip_tokens, estimate_tokens, token_end
 
 _CHARS_PER_TOKEN = 8
 """A part has at most this many characters for each token of its bound, blanks included."""
@@ -92,3 +88,99 @@ def _between_characters(text: str, start: int, limit: int) -> int:
 
 def _clings(before: str, after: str) -> bool:
     return bool(unicodedata.combining(after)) or after in _JOINERS or before == "\u200d"
+
+
+MAX_LOOKED_AT = 200_000
+"""Characters of a text that are searched; what follows is never the excerpt."""
+
+_SENTENCE_CHARS = 300
+"""Characters after which a sentence without an end is cut."""
+
+_SENTENCE = lazy_pattern(
+    # Few marks before the space: to count them all would read a line of dots again and again.
+    rf".{{1,{_SENTENCE_CHARS}}}?(?:[\n。！？]+|[.!?]{{1,3}}(?=\s)|$)\s*"
+    # Without an end in sight: up to a space, or wherever it must be.
+    rf"|.{{1,{_SENTENCE_CHARS}}}(?:\s+|$)|.{{1,{_SENTENCE_CHARS}}}",
+    re.DOTALL,
+)
+_BEFORE = 0.25
+"""Share of the room around the words that goes to what comes before them."""
+
+
+class _Sentence(NamedTuple):
+    start: int
+    end: int
+    tokens: int
+    worth: float
+
+
+def excerpt(text: str, terms: Collection[str], budget: int) -> str:
+    """At most `budget` tokens of a text, around the search terms that it holds; '…' where cut.
+
+    A text that fits stays whole; one that holds none of the terms is cut after its head.
+    """
+    head = clip_tokens(text, budget)
+    if head == text or not head.endswith(CUT_MARK) or not terms or budget < 3:
+        return head
+    sentences = _sentences(text[:MAX_LOOKED_AT], frozenset(terms))
+    room = budget - 2  # For the two marks.
+    first, last = _best_stretch(sentences, room)
+    if first is None or last is None:
+        return head
+    start, end = _grown(sentences, first, last, room)
+    if sentences[start].start == 0:
+        return head
+    cut = text[sentences[start].start : sentences[end].end].strip()
+    tail = sentences[end].end < len(text.rstrip())
+    inner = clip_tokens(cut, room).removesuffix(CUT_MARK) if estimate_tokens(cut) > room else cut
+    return f"{CUT_MARK}{inner}{CUT_MARK if tail or inner != cut else ''}"
+
+
+def _sentences(text: str, wanted: frozenset[str]) -> list[_Sentence]:
+    spans = [match.span() for match in _SENTENCE.finditer(text)]
+    held = [wanted.intersection(index_terms(text[start:end]).split()) for start, end in spans]
+    counts = Counter(term for terms in held for term in terms)
+    return [
+        _Sentence(
+            start, end, estimate_tokens(text[start:end]), sum(1 / counts[term] for term in terms)
+        )
+        for (start, end), terms in zip(spans, held, strict=True)
+    ]
+
+
+def _best_stretch(sentences: Sequence[_Sentence], room: int) -> tuple[int | None, int | None]:
+    """The sentences, first and last, within `room` tokens that are worth most together.
+
+    The earliest of equals; one sentence may be longer than the room. (None, None) for no worth.
+    """
+    best = 0.0
+    found: tuple[int | None, int | None] = (None, None)
+    first, tokens, worth = 0, 0, 0.0
+    for last, sentence in enumerate(sentences):
+        tokens += sentence.tokens
+        worth += sentence.worth
+        while first < last and (tokens > room or not sentences[first].worth):
+            tokens -= sentences[first].tokens
+            worth -= sentences[first].worth
+            first += 1
+        # More than by rounding: sums that go up and down are never quite the same.
+        if sentence.worth and worth > best + 1e-9:
+            best, found = worth, (first, last)
+    return found
+
+
+def _grown(sentences: Sequence[_Sentence], first: int, last: int, room: int) -> tuple[int, int]:
+    """The stretch with as many whole sentences around it as fit, fewer before than after."""
+    left = room - sum(sentence.tokens for sentence in sentences[first : last + 1])
+    before = int(left * _BEFORE)
+    while first > 0 and sentences[first - 1].tokens <= before:
+        first -= 1
+        before -= sentences[first].tokens
+        left -= sentences[first].tokens
+    while last + 1 < len(sentences) and sentences[last + 1].tokens <= left:
+        last += 1
+        left -= sentences[last].tokens
+    while first > 0 and sentences[first - 1].tokens <= left:
+        first -= 1
+        left -= sentences[first].tokens
+    return first, last

@@ -1,20 +1,112 @@
 """Embed what is stored, in the background, a few artifacts at a time.
 
-An artifact is found by its words as soon as it is stored, and by its meaning a moment later. What
-is still to be done stands in the store itself, so nothing is lost when the process ends: the next
-process goes on, and a new model or dimension makes every artifact count as not done. What failed
-for a reason that may pass is not done either; what the embedder refuses is, without vectors.
+When a batch fails, a text's fault is told from the endpoint's by halving it.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from acc_ace.errors import AccAceError, EmbedderError
-from acc_ace.memory.embedder import Embedder
-from acc_ace.memory.embedding_batch import embed_batch
-from acc_ace.memory.vector_store import Embedded, Unembedded, VectorStore
+from acc_ace.errors import AccAceError, EmbedderError, TextRefusedError
+from acc_ace.memory.artifact_store import Embedded, Embedder, Unembedded, VectorStore
+from acc_ace.memory.turn_artifacts import Passage, passages_of
+from acc_ace.text.duplicates import Vector
+
+PROBE = "A short text."
+"""What an endpoint that works takes."""
+
+
+class Batch(NamedTuple):
+    """What became of a few artifacts; one in neither was not come to."""
+
+    embedded: Sequence[Embedded]
+    """With their vectors; without any when the embedder refuses their text for good."""
+    failed: Mapping[int, EmbedderError] = {}
+    """By row, those that the embedder failed at while it took other texts; it may yet do them."""
+    stopped: EmbedderError | None = None
+    """Why the rest was not tried: the embedder takes no text at all."""
+
+
+async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
+    """The vectors of a few artifacts; one text at a time when not all can be had at once."""
+    try:
+        return Batch(await _at_once(embedder, batch))
+    except EmbedderError:
+        return await _one_by_one(embedder, batch)
+
+
+async def _at_once(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+    passages = [passages_of(item.content, item.before) for item in batch]
+    texts = [text for parts in passages for passage in parts for text in passage.texts]
+    vectors = iter(await embedder.passages(texts))
+    return [
+        Embedded(item.row, [_vector(passage, vectors) for passage in parts])
+        for item, parts in zip(batch, passages, strict=True)
+    ]
+
+
+def _vector(passage: Passage, vectors: Iterator[Vector]) -> Vector:
+    return passage.vector([next(vectors) for _ in passage.texts])
+
+
+async def _one_by_one(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
+    single = _SingleTexts(embedder)
+    found: list[Embedded] = []
+    failed: dict[int, EmbedderError] = {}
+    for item in batch:
+        try:
+            found.append(await single.embedded(item))
+        except EmbedderError as error:
+            # Never by what was taken before: it may have begun to fail since.
+            if not await single.takes_probe():
+                return Batch(found, failed, error)
+            _log.warning("artifact_put_off row=%d %s", item.row, error)
+            failed[item.row] = error
+    return Batch(found, failed)
+
+
+class _SingleTexts:
+    """Embeds artifacts one text a call, so that a refusal is of that text and no other."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def embedded(self, item: Unembedded) -> Embedded:
+        """The vectors of the parts that are not refused. Raises EmbedderError for any other end."""
+        vectors: list[Vector] = []
+        for passage in passages_of(item.content, item.before):
+            taken = [
+                vector
+                for text in passage.texts
+                if (vector := await self._of_text(text, item.row)) is not None
+            ]
+            if taken:
+                vectors.append(passage.vector(taken))
+        return Embedded(item.row, vectors)
+
+    async def takes_probe(self) -> bool:
+        """Whether the embedder takes a short text now."""
+        try:
+            await self._embedder.passages([PROBE])
+        except EmbedderError:
+            return False
+        return True
+
+    async def _of_text(self, text: str, row: int) -> Vector | None:
+        """None for a text that is refused while another is not."""
+        try:
+            (vector,) = await self._embedder.passages([text])
+        except TextRefusedError as error:
+            # When everything is refused, it is no text's fault. Asked at each refusal: a key may
+            # expire, or a model be unloaded, after any number of texts that were taken.
+            if not await self.takes_probe():
+                raise
+            _log.warning("text_not_embedded row=%d %s", row, error)
+            return None
+        return vector
+
 
 _BATCH = 16
 """Artifacts read, embedded and stored at once."""

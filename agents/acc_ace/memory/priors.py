@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.search_terms import index_terms
 

@@ -7,7 +7,7 @@ still at work on the question; those that are near in meaning come later.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from acc_ace.memory.bm25 import (
+from acc_ace.memory.scoring import (
     CorpusStatistics,
     Letters,
     coverage,

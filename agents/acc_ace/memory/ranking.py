@@ -10,14 +10,13 @@ age in docs/memory.md.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from acc_ace.memory.bm25 import CorpusStatistics, letter_coverage
+from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
-from acc_ace.memory.excerpt import excerpt
 from acc_ace.memory.priors import Place, Prior, priors
 from acc_ace.memory.query_terms import Reading, Wanted, read, wanted
-from acc_ace.memory.score_blend import blended, nearness
+from acc_ace.memory.scoring import CorpusStatistics, blended, letter_coverage, nearness
 from acc_ace.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.dates.periods import Period, named_periods
 from acc_ace.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from acc_ace.text.tokens import clip_tokens, estimate_tokens

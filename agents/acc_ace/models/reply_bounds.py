@@ -1,15 +1,12 @@
-"""Bounds on what a model may send: how long one reply can get, and that it can be written down.
-
-A server may ignore `max_output_tokens`, and JSON can escape half a character ("\\ud800") that no
-store and no socket takes.
-"""
+"""Bounds on what a model may send: of a reply's length, and in its JSON schema."""
 
 import json
+from typing import Any
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from acc_ace.text.plain_text import encodable
+from acc_ace.text.normalize import encodable
 
 CHARS_PER_TOKEN = 32
 """No tokenizer packs ordinary text so tightly; a reply longer than this a token is no reply."""
@@ -54,3 +51,37 @@ def _writable(part: types.Part) -> types.Part:
     if call and call.args and (args := encodable(call.args)) != call.args:
         return part.model_copy(update={"function_call": call.model_copy(update={"args": args})})
     return part
+
+
+Json = dict[str, Any]
+
+
+def bounded_schema(schema: Json, *, text_chars: int, item_chars: int, items: int) -> Json:
+    """The schema with `maxLength` on each text and `maxItems` on each list that has none.
+
+    Texts within lists get `item_chars`, others `text_chars`. A bound that is stricter stays.
+    """
+    texts = {"text": text_chars, "item": item_chars, "items": items}
+    return _bounded(schema, texts, within="text")
+
+
+def _bounded(node: Json, bounds: dict[str, int], *, within: str) -> Json:
+    found = {key: _value(key, value, bounds, within) for key, value in node.items()}
+    if node.get("type") == "string" and "enum" not in node:
+        found["maxLength"] = min(node.get("maxLength", bounds[within]), bounds[within])
+    if node.get("type") == "array":
+        found["maxItems"] = min(node.get("maxItems", bounds["items"]), bounds["items"])
+    return found
+
+
+def _value(key: str, value: object, bounds: dict[str, int], within: str) -> object:
+    if key == "properties" and isinstance(value, dict):
+        return {name: _bounded(item, bounds, within=within) for name, item in value.items()}
+    if key == "$defs" and isinstance(value, dict):
+        # Definitions stand for the items of lists in our schemas.
+        return {name: _bounded(item, bounds, within="item") for name, item in value.items()}
+    if key == "items" and isinstance(value, dict):
+        return _bounded(value, bounds, within="item")
+    if key == "anyOf" and isinstance(value, list):
+        return [_bounded(item, bounds, within=within) for item in value]
+    return value

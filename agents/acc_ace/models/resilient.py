@@ -30,8 +30,8 @@ from acc_ace.models.failures import (
     is_rate_limit,
     problem_of,
 )
+from acc_ace.models.llama_cpp import begun
 from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, writable
-from acc_ace.models.request_queue import begun
 
 MAX_WAIT_S = 30.0
 """Longest wait between two tries, also when the server asks for more."""

@@ -12,9 +12,9 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from acc_ace.config import EmbedderSettings
 from acc_ace.errors import AccAceError, EmbedderError, ModelError, TextRefusedError
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.failures import Failure, NoAnswer, failure_of, status_of
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ from typing import Protocol, runtime_checkable
 from google.adk.models.base_llm import BaseLlm
 
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.memory import CountedMessage
-from acc_ace.schemas.message import Message
+from acc_ace.schemas.memory import CountedMessage, Message
 from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import estimate_message, message_text
 

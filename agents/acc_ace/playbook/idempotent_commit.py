@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 
 
 @dataclass(frozen=True)

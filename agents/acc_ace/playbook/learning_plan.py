@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from acc_ace.schemas.learning_run import HeldoutScore, RunOptions, Sample
+from acc_ace.schemas.learning_job import HeldoutScore, RunOptions, Sample
 
 LEAST_ANSWERED = 0.9
 """Share of the held-out samples that must be answered for a score to count."""

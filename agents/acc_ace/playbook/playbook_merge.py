@@ -14,7 +14,7 @@ from acc_ace.playbook.playbook_versions import check_playbook_version, named
 from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 
 MOST_BRANCHES = 32
 """Branches of one playbook, the main one not counted."""

@@ -25,7 +25,7 @@ from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 
 PAGE = 200
 """Records that one page of a look-up holds."""

@@ -6,7 +6,7 @@ from typing import Protocol
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
-from acc_ace.schemas.tenancy import PlaybookScope, Tenant
+from acc_ace.schemas.session import PlaybookScope, Tenant
 
 
 class PlaybookReader(Protocol):

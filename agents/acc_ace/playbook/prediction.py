@@ -7,11 +7,10 @@ Predicting never changes a playbook.
 from dataclasses import replace
 
 from acc_ace.playbook.selection import select_bullets
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.bullet import clean_id
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.prompt import Prompt

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.search_terms import STOP_BIGRAMS, STOP_WORDS
 from acc_ace.text.stemmer import stem
-from acc_ace.text.stop_words import STOP_BIGRAMS, STOP_WORDS
 
 QUERY_CHARACTERS = 20_000
 """The part of a text that is read; the beginning says what it is about."""

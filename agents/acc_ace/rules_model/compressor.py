@@ -39,7 +39,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.text.language import language_of
+from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules

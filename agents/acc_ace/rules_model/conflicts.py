@@ -10,7 +10,7 @@ from acc_ace.rules_model.speech_acts import is_order, is_question
 from acc_ace.rules_model.text_match import actions_in
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_clauses, split_sentences
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 _PERMISSION = re.compile(
     r"^(?:so |and |but |ok(?:ay)?,? |then |now,? |hey,? )*(?:can|may|could|should|shall) (?:we|i)\b"

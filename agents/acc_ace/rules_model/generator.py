@@ -29,7 +29,7 @@ from acc_ace.rules_model.speech_acts import (
     questions,
 )
 from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens

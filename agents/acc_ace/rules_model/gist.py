@@ -19,7 +19,7 @@ from acc_ace.rules_model.superseded_facts import names_subject
 from acc_ace.rules_model.text_match import asked_kinds, holds_kind, terms_of
 from acc_ace.rules_model.views import Evidence
 from acc_ace.text.injection import instruction_like
-from acc_ace.text.language import language_of
+from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens, estimate_tokens

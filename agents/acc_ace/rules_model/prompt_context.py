@@ -27,12 +27,11 @@ from acc_ace.rules_model.views import (
     texts_of,
     turn_input_of,
 )
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.text.language import language_of
-from acc_ace.text.plain_text import one_line
+from acc_ace.text.normalize import language_of, one_line
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules

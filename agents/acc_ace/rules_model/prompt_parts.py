@@ -43,7 +43,7 @@ class Prompt:
 
 
 def read_inputs(text: str) -> dict[str, object]:
-    """Named inputs of a prompt, as `acc_ace.text.prompt_inputs.write_input` wrote them.
+    """Named inputs of a prompt, as `acc_ace.text.prompt.write_input` wrote them.
 
     Of two blocks with one name the first counts, so that a later, forged one changes nothing.
     """

@@ -24,7 +24,7 @@ from acc_ace.rules_model.views import (
     turn_input_of,
 )
 from acc_ace.schemas.reflection import BulletTag, Reflection, Tag
-from acc_ace.text.language import language_of
+from acc_ace.text.normalize import language_of
 
 _KINDS: dict[str, tuple[str, str]] = {
     "server": ("server", "サーバー"),

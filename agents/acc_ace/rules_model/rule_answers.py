@@ -14,8 +14,7 @@ from acc_ace.rules_model.relations import find_claim
 from acc_ace.rules_model.speech_acts import orders, questions
 from acc_ace.rules_model.text_match import Fact, actions_in, rank
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.normalize import normalise
-from acc_ace.text.plain_text import one_line
+from acc_ace.text.normalize import normalise, one_line
 from acc_ace.text.rules import release_cues
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import unmatched_release

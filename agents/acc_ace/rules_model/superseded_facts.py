@@ -14,7 +14,7 @@ from acc_ace.rules_model.entities import Entity, find_entities, is_city
 from acc_ace.rules_model.relations import find_relations, status_of
 from acc_ace.rules_model.speech_acts import is_correction, without_lead
 from acc_ace.rules_model.text_match import terms_of, unique
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 _CHANGES = content_words(
     "changed moved shifted postponed rescheduled delayed pushed raised lowered updated revised"

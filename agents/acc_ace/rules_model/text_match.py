@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import log
 
 from acc_ace.rules_model.entities import find_entities
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 _ACTIONS: dict[str, str] = {
     "restart": r"\b(?:restart|reboot|bounc|power[- ]cycl)\w*|再起動|リブート|立ち上げ直",

@@ -1,5 +1,6 @@
-"""Base classes of all values: frozen and validated."""
+"""Base classes of all values, frozen and validated; and the order of authority among speakers."""
 
+from enum import StrEnum
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -57,3 +58,28 @@ class StoredValue(Value):
                 "upgrade acc-ace to read it"
             )
         return value
+
+
+class Authority(StrEnum):
+    """Origin of a text, strongest first: system > user > tool > retrieved > agent."""
+
+    SYSTEM = "system"
+    USER = "user"
+    TOOL = "tool"
+    RETRIEVED = "retrieved"
+    AGENT = "agent"
+
+    @property
+    def rank(self) -> int:
+        """4 for system down to 0 for agent."""
+        return _RANK[self]
+
+    @property
+    def may_rule(self) -> bool:
+        """Whether words of this authority may create, amend or release constraints and goal."""
+        return self.rank >= _RANK[Authority.USER]
+
+
+_RANK: dict[Authority, int] = {
+    authority: rank for rank, authority in enumerate(reversed(list(Authority)))
+}

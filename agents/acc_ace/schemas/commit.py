@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.base import StoredValue, Value
+from acc_ace.schemas.base import Authority, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 

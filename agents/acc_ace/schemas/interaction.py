@@ -1,4 +1,4 @@
-"""One turn as evidence: input, tool calls, answer."""
+"""One turn as evidence: input, tool calls, answer; the Generator's output, and calls in flight."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -6,11 +6,21 @@ from typing import Any
 
 from pydantic import Field
 
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.base import StoredValue, Value
-from acc_ace.schemas.feedback import Feedback
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.base import Authority, StoredValue, Value
+from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.reflection import Feedback
+
+
+class GeneratorOutput(Value):
+    """The Generator's answer with its reasoning and the bullets it used (ACE, section 3)."""
+
+    reasoning: list[str] = Field(
+        default_factory=list, description="Short steps that led to the answer."
+    )
+    bullet_ids: list[str] = Field(
+        default_factory=list, description="Ids of the playbook bullets that were used."
+    )
+    final_answer: str = Field(description="The answer to the user, in the user's language.")
 
 
 class TurnInput(Value):
@@ -87,3 +97,13 @@ class Interaction(StoredValue):
         description="What the caller named the turn, so that a repeat of it runs nothing.",
     )
     created_at: datetime
+
+
+class ToolStart(Value):
+    """One call, written down before it is made, until its turn is committed."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    turn: int
+    started_at: datetime

@@ -1,4 +1,4 @@
-"""Limits on everything that could grow."""
+"""Limits on what could grow and on the cost of background learning; weights of recall."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -150,4 +150,114 @@ class Limits(BaseModel):
         ge=0,
         le=600,
         description="Seconds that running turns get to finish at shutdown.",
+    )
+
+
+class BackgroundLimits(BaseModel):
+    """Limits of `learning=background`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tokens_per_hour: int = Field(
+        default=500_000,
+        ge=0,
+        description="Tokens per hour and app that learning may use; beyond it, jobs wait. "
+        "0 = unlimited.",
+    )
+    queue: int = Field(
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Maximum waiting jobs; beyond it, the oldest are dropped (shed).",
+    )
+    workers: int = Field(default=2, ge=1, le=64, description="Concurrent jobs per process.")
+    tries: int = Field(default=5, ge=1, le=20, description="Attempts before a job is marked dead.")
+    backoff_s: float = Field(
+        default=5.0,
+        gt=0,
+        le=3_600,
+        description="Delay after a failed attempt, in seconds; doubles each time.",
+    )
+    most_turns: int = Field(
+        default=8,
+        ge=1,
+        le=10_000,
+        description="Pause learning while more turns than this run in the process.",
+    )
+    quiet_s: float = Field(
+        default=30.0,
+        ge=0,
+        le=3_600,
+        description="Seconds to pause learning after a turn was rate-limited (429).",
+    )
+    poll_s: float = Field(
+        default=1.0, ge=0.05, le=60, description="Polling interval for jobs, in seconds."
+    )
+    keep_done_s: float = Field(
+        default=86_400,
+        ge=3_600,
+        le=315_360_000,
+        description="Seconds to keep finished jobs.",
+    )
+    keep_dead: int = Field(
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Maximum dead and shed jobs to keep; the oldest are deleted.",
+    )
+
+
+class RecallWeights(BaseModel):
+    """Weights of the relevance signals; 0 disables one.
+
+    `words` and `letters` blend into one score of x_t between 0 and 1; with an embedder, `dense` is
+    the share of that score given to semantic similarity. The other signals are added to it.
+    docs/benchmarks.md shows the measurements.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    words: float = Field(
+        default=0.6, ge=0, le=1, description="Weight of words shared with the input (BM25)."
+    )
+    letters: float = Field(
+        default=0.4,
+        ge=0,
+        le=1,
+        description="Weight of shared trigrams, which match other word forms.",
+    )
+    dense: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of semantic similarity in the score of words and letters; needs "
+        "an embedder.",
+    )
+    state: float = Field(
+        default=0.4, ge=0, le=1, description="Weight of terms shared with the current state."
+    )
+    neighbour: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of a turn's score that its neighbours get; squared two turns away.",
+    )
+    answer: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        description="Share of its score that a turn ending in a question passes to the next turn, "
+        "if greater than neighbour.",
+    )
+    session: float = Field(
+        default=0.3, ge=0, le=1, description="Share of the mean score of the session's best three."
+    )
+    speaker: float = Field(
+        default=0.15, ge=0, le=1, description="Bonus if said by someone the input names."
+    )
+    period: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Bonus if created at a time the input names ('on 7 May').",
     )

@@ -1,14 +1,54 @@
-"""Input and output of memory strategies."""
+"""Memory strategies: their names, the messages they see, and the context they give."""
 
 from datetime import datetime
-from typing import NamedTuple
+from enum import StrEnum
+from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import StoredValue, Value
+from acc_ace.schemas.base import Authority, StoredValue, Value
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.message import Message
+from acc_ace.schemas.interaction import ToolCall, ToolResult
+
+
+class MessageRole(StrEnum):
+    """Role of a message. `system` is the system prompt or a summary of older messages."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class Message(Value):
+    """One message. Tool calls and results are matched by `id` and `tool_call_id`.
+
+    Raises ValidationError when the parts do not fit the role: calls are the assistant's, results
+    are a tool's and its only content.
+    """
+
+    id: str = Field(description="Unique within the session: 'turn:number'.")
+    timestamp: datetime
+    role: MessageRole
+    content: str | None = Field(default=None, description="None for calls and results.")
+    tool_calls: list[ToolCall] = Field(default_factory=list, description="Made in parallel.")
+    tool_results: list[ToolResult] = Field(default_factory=list)
+    turn: int = Field(default=0, ge=0, description="Turn it belongs to; 0 for system messages.")
+    authority: Authority = Field(
+        default=Authority.USER,
+        description="Authority of x_t, which may differ from the role.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_its_role(self) -> Self:
+        if self.tool_calls and self.role is not MessageRole.ASSISTANT:
+            raise ValueError(f"a {self.role} message cannot call tools; only the assistant can")
+        if bool(self.tool_results) != (self.role is MessageRole.TOOL):
+            raise ValueError("results of tools stand in tool messages, and in no others")
+        if self.content is None and not self.tool_calls and not self.tool_results:
+            raise ValueError(f"message {self.id!r} says nothing")
+        return self
 
 
 class CountedMessage(NamedTuple):
@@ -60,3 +100,9 @@ class MemoryContext(Value):
     messages: list[Message]
     tokens: int = Field(description="Of all messages together.")
     dropped: int = Field(default=0, description="Known earlier messages that were left out.")
+
+
+MemoryName = Literal["acc", "replay", "window", "summary", "retrieval"]
+"""acc: the compressed state. The others are classic strategies over messages."""
+
+MEMORIES: tuple[MemoryName, ...] = get_args(MemoryName)

@@ -1,11 +1,12 @@
-"""Versions and branches of a playbook."""
+"""Versions and branches of a playbook, and the result of refining it."""
 
 from datetime import datetime
 
 from pydantic import Field
 
 from acc_ace.schemas.base import Value
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.delta import DeltaKind
+from acc_ace.schemas.session import PlaybookScope
 
 
 class PlaybookVersion(Value):
@@ -31,3 +32,17 @@ class Branch(Value):
         description="The branch it was forked from, '' is the main one; None if that is gone."
     )
     parent_version: int
+
+
+class RefineStep(Value):
+    """One step: a merge, or an archived bullet."""
+
+    kind: DeltaKind = Field(description="MERGE or ARCHIVE.")
+    bullet_id: str = Field(description="The bullet that stays (MERGE) or leaves (ARCHIVE).")
+    content: str = Field(description="Its text.")
+    reason: str = Field(
+        description="'near_duplicate', 'same_meaning', 'net_harmful', 'stale', 'over_budget' or "
+        "'makes_room'."
+    )
+    source_ids: list[str] = Field(default_factory=list, description="MERGE: the merged bullets.")
+    source_contents: list[str] = Field(default_factory=list, description="MERGE: their texts.")

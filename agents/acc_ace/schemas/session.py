@@ -1,12 +1,16 @@
-"""Session metadata: creation, last activity, summary and offload progress."""
+"""Sessions: the keys that separate apps, users and sessions, and the metadata of a session.
+
+Also what an offload reads and writes of it: turns of session events, notes, and a summary of old
+turns.
+"""
 
 from datetime import datetime
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
 from acc_ace.schemas.base import StoredValue, Value
-from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.memory_name import MemoryName
+from acc_ace.schemas.memory import MemoryName, Summary
 
 
 class ReadThrough(Value):
@@ -57,3 +61,64 @@ class SessionRecord(StoredValue):
     deleted_at: datetime | None = Field(
         default=None, description="Deleted, its notes kept with the user's consent."
     )
+
+
+OWN_APP: Final = "acc_ace"
+"""The name of this product's own app; another app has its memory by the plugin."""
+
+
+class Tenant(NamedTuple):
+    """One user of one app; part of every key and every query."""
+
+    app: str
+    user: str
+
+
+class SessionKey(NamedTuple):
+    """One session of one user of one app."""
+
+    app: str
+    user: str
+    session: str
+
+    @property
+    def tenant(self) -> Tenant:
+        """The owner of the session."""
+        return Tenant(self.app, self.user)
+
+
+class PlaybookScope(NamedTuple):
+    """Owner and branch of a playbook: the app's (user is None) or a user's; '' is main."""
+
+    app: str
+    user: str | None = None
+    branch: str = ""
+
+
+class SessionMemory(Value):
+    """What is worth knowing of a session later on."""
+
+    entities: list[str] = Field(default_factory=list, description="Typed: 'server:db-01'.")
+    preferences: list[str] = Field(default_factory=list, description="Quotes of the user.")
+    lessons: list[str] = Field(default_factory=list, description="Quotes of user or tools.")
+
+
+class ConversationSummary(Value):
+    """Old turns in a few sentences."""
+
+    summary: str = Field(description="The text that stands for the turns.")
+
+
+class Utterance(Value):
+    """A message, tool call or tool result of a turn."""
+
+    speaker: str = Field(description="'user', an agent's name, or 'tool'.")
+    text: str
+
+
+class PastTurn(Value):
+    """The messages of one invocation, in order."""
+
+    invocation_id: str
+    at: datetime = Field(description="Time of its first event.")
+    said: list[Utterance] = Field(default_factory=list)

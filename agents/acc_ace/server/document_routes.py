@@ -14,7 +14,7 @@ from acc_ace.errors import NotFoundError
 from acc_ace.memory.documents.document_catalog import list_documents, read_document, remove_document
 from acc_ace.memory.documents.document_files import SUFFIXES
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.document import DocumentForm, ImportedDocument, StoredDocument
+from acc_ace.schemas.artifact import DocumentForm, ImportedDocument, StoredDocument
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import Context, CurrentTenant
 from acc_ace.server.session_routes import Limit

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import ConfigDict, Field
 
-from acc_ace.schemas.feedback import Judgement
+from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, Key

@@ -11,7 +11,7 @@ from acc_ace.errors import NotFoundError
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.schemas.learning_job import Attempt, JobState, LearningKind, QueuedLearning
-from acc_ace.schemas.tenancy import Tenant
+from acc_ace.schemas.session import Tenant
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import Context, CurrentTenant, ServerContext
 from acc_ace.server.session_routes import Limit

@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaOperation, DeltaResult, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import PlaybookVersion
-from acc_ace.schemas.refinement import RefineStep
+from acc_ace.schemas.playbook_version import PlaybookVersion, RefineStep
 
 
 class PlaybookView(BaseModel):

@@ -17,10 +17,10 @@ from acc_ace.schemas.commit import (
     GoalPin,
     JournalEntry,
 )
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
-from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.prompt import ccs_tokens
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 

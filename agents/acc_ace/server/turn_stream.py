@@ -14,8 +14,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from acc_ace.errors import ModelOutputError
-from acc_ace.schemas.report import TurnReport
-from acc_ace.schemas.turn_event import Answer, TurnDone, TurnEvent, TurnPaused
+from acc_ace.schemas.report import Answer, TurnDone, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import problem_of
 
 MEDIA_TYPE: Final = "text/event-stream"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.storage.create_playbook_files import open_playbook_files
 from acc_ace.storage.sql_erasure import Files
 from acc_ace.storage.stores import SqlStores, Stores

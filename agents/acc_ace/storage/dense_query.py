@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from acc_ace.errors import EmbedderError
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.memory.ranking import Document
 from acc_ace.storage.tenant_totals import TenantTotals
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 _log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ ones are loaded. All that can be done before an embedder has answered is done fi
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from acc_ace.memory.artifact_store import is_valid, valid_first
 from acc_ace.memory.query_terms import Reading
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
@@ -21,10 +22,9 @@ from acc_ace.memory.ranking import (
     search_query,
     shortlist,
 )
-from acc_ace.memory.validity import is_valid, valid_first
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
-from acc_ace.schemas.recall_weights import RecallWeights
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.limits import RecallWeights
+from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.storage.artifact_values import ArtifactRow
 from acc_ace.storage.dense_query import Asked, DensePool, Prepared, asking
 from acc_ace.storage.json_codec import decode

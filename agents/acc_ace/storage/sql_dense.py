@@ -7,15 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder, VectorStore
 from acc_ace.memory.embedding_backfill import VectorFiller
 from acc_ace.memory.ranking import Document
-from acc_ace.memory.vector_store import VectorStore
 from acc_ace.storage.dense_query import DensePool, DenseQuery, Prepared, dimension_changed
 from acc_ace.storage.sql_artifact_pool import ArtifactRows
 from acc_ace.storage.tenant_totals import TenantTotals
 from acc_ace.storage.time_bounds import Times
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 _POOL = 64
 """Artifacts nearest in meaning that are ranked."""

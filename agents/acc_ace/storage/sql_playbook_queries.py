@@ -14,7 +14,7 @@ from acc_ace.schemas.bullet import clean_id
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_branch_rows import read_branches, read_redirect

@@ -8,7 +8,7 @@ from acc_ace.clock import Clock
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.playbook.playbook_observer import PlaybookFollower
 from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_dense import SqlDense

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from acc_ace.memory.bm25 import CorpusStatistics
+from acc_ace.memory.scoring import CorpusStatistics
 
 
 class Span(NamedTuple):

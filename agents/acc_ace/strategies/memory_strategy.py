@@ -10,12 +10,10 @@ from datetime import datetime
 from typing import Protocol
 
 from acc_ace.errors import InputTooLargeError
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs
-from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Message, MessageRole
 from acc_ace.strategies.transcript import estimate_message
-from acc_ace.text.ccs_text import render_ccs
-from acc_ace.text.prompt_inputs import write_input
+from acc_ace.text.prompt import render_ccs, write_input
 from acc_ace.text.tokens import estimate_tokens
 
 

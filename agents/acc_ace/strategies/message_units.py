@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acc_ace.schemas.interaction import ToolCall, ToolResult
-from acc_ace.schemas.memory import CountedMessage
-from acc_ace.schemas.message import MessageRole
+from acc_ace.schemas.memory import CountedMessage, MessageRole
 
 
 @dataclass(frozen=True)

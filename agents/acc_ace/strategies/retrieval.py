@@ -5,7 +5,7 @@ from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs
 from acc_ace.strategies.memory_strategy import context_of, room_for, standing
 from acc_ace.strategies.message_units import Unit, flat, turns, units
 from acc_ace.strategies.window import newest
-from acc_ace.text.quoted_artifact import quote_artifact
+from acc_ace.text.prompt import quote_artifact
 
 RECALLED = "recalled"
 """Name of the block that holds the passages."""

@@ -6,8 +6,14 @@ Without a model's summary, one is extracted: rules first, then what was said, th
 from collections.abc import Sequence
 from math import ceil
 
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
-from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.memory import (
+    CountedMessage,
+    MemoryContext,
+    MemoryInputs,
+    Message,
+    MessageRole,
+    Summary,
+)
 from acc_ace.strategies.memory_strategy import context_of, room_for, standing
 from acc_ace.strategies.message_units import turns, units
 from acc_ace.strategies.window import newest

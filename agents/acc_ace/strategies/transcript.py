@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
-from acc_ace.schemas.message import Message, MessageRole
+from acc_ace.schemas.memory import Message, MessageRole
 from acc_ace.strategies.message_units import answered_calls
 from acc_ace.text.tokens import estimate_tokens
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from acc_ace.errors import ModelUnavailable
 from acc_ace.playbook.prediction import predict
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.survival.senses import Moment, Stance

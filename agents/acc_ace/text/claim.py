@@ -1,27 +1,95 @@
-"""What a lesson claims, so that two claims that exclude each other can be told.
+"""What a lesson claims, so that two claims that exclude each other can be told apart.
 
-Two lessons contradict each other when they differ in just one thing:
-
-- one is the negation of the other: "Always restart at night", "Never restart at night";
-  "Enable the cache", "Disable the cache"; 「承認が必要」、「承認が不要」;
-- they set the same thing to different numbers: "timeout 30s", "Use a timeout of 60 seconds".
-
-Everything else must be the same, but for inflection, filler words and where the condition stands,
-so lessons under different conditions do not count, nor does a lesson that says more than the
-other. This misses contradictions that lie in the meaning of words; it seldom sees one where there
-is none. A negated condition ("if the test does not pass") is part of the condition.
+The numbers of a lesson that set something have a unit, or stand beside a word such as 'timeout'.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from acc_ace.text.claim_values import Measure, is_measure, take_measures
-from acc_ace.text.lessons.lexicon_en import word_class
+from acc_ace.text.lessons.lesson_en import word_class
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import NEGATIVES_EN, NEGATIVES_JA
+
+
+class Measure(NamedTuple):
+    """A number in the base unit of its kind."""
+
+    unit: str
+    value: float
+
+
+_UNITS: Final[dict[str, tuple[str, float]]] = {
+    name: (unit, factor)
+    for names, unit, factor in (
+        ("ms msec millisecond milliseconds ミリ秒", "s", 0.001),
+        ("s sec secs second seconds 秒 秒間", "s", 1.0),
+        ("min mins minute minutes 分 分間", "s", 60.0),
+        ("h hr hrs hour hours 時間", "s", 3_600.0),
+        ("d day days 日 日間", "s", 86_400.0),
+        ("week weeks 週間", "s", 604_800.0),
+        ("b byte bytes バイト", "byte", 1.0),
+        ("kb kib", "byte", 1_024.0),
+        ("mb mib", "byte", 1_024.0**2),
+        ("gb gib", "byte", 1_024.0**3),
+        ("tb tib", "byte", 1_024.0**4),
+        ("% percent パーセント", "percent", 1.0),
+        ("times retries retry attempts attempt tries 回", "count", 1.0),
+        ("items results rows records lines requests messages 件 行 個", "item", 1.0),
+        ("tokens characters words 文字", "text", 1.0),
+        ("yen 円", "yen", 1.0),
+        ("dollars usd ドル", "dollar", 1.0),
+        ("degrees celsius 度", "degree", 1.0),
+    )
+    for name in names.split()
+}
+_NUMBER = r"(?<![a-z0-9_.,第年月-])(?P<value>\d{1,3}(?:,\d{3}){1,4}|\d{1,15}(?:\.\d{1,6})?)"
+_MEASURED = lazy_pattern(
+    _NUMBER
+    + r"[\s-]?(?P<unit>"
+    + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+    + r")(?:(?<=[a-z])(?![a-z0-9_])|(?<![a-z])(?!の|目))"
+)
+_SETTING = lazy_pattern(
+    r"(?P<name>\b(?:timeout|limit|max(?:imum)?|min(?:imum)?|threshold|port|temperature|size|delay"
+    r"|interval|ttl|depth|budget|ratio|retention|window|concurrency|quota)\b"
+    r"|タイムアウト|上限|下限|閾値|しきい値|最大値?|最小値?|ポート|間隔|温度|サイズ)"
+    r"(?:\s*(?:=|:|is|of|to|at|be|は|を|が|値))*\s*" + _NUMBER + r"(?![\w,%.-]*[\w%-])"
+)
+_MARKS = frozenset({"0"} | {f"0{unit}" for unit, _ in _UNITS.values()})
+"""What stands for a measure; no text has a word like it but one that begins a number with 0."""
+
+
+def take_measures(text: str) -> tuple[str, tuple[Measure, ...]]:
+    """A casefolded text with a word in place of each measure, and the measures in order."""
+    found: list[tuple[int, Measure]] = []
+
+    def unit(match: re.Match[str]) -> str:
+        name, factor = _UNITS[match["unit"]]
+        found.append((match.start(), Measure(name, _number(match["value"]) * factor)))
+        return f" 0{name} "
+
+    def setting(match: re.Match[str]) -> str:
+        found.append((match.start(), Measure("", _number(match["value"]))))
+        return match["name"] + " 0 "
+
+    # Numbers with a unit first: what is left of "timeout of 30 s" is no bare number.
+    without_units = _MEASURED.sub(unit, text)
+    bare = _SETTING.sub(setting, without_units)
+    return bare, tuple(measure for _, measure in found)
+
+
+def is_measure(word: str) -> bool:
+    """Whether a word of the text stands for a measure."""
+    return word in _MARKS
+
+
+def _number(text: str) -> float:
+    """'1,000' and '1000' are one number."""
+    return float(text.replace(",", ""))
+
 
 REMEMBERED = 32_768
 """Lessons whose claim is kept, so that a batch does not read a whole playbook again."""

@@ -2,15 +2,23 @@
 
 This is the one notion of duplicates: the Curator's guard and refinement both ask it. Contraries
 are in `claim`.
+
+Vectors of texts, without numpy: 32-bit floats that any library can read in place.
 """
 
-from collections.abc import Sequence
+import math
+from array import array
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
+from typing import TYPE_CHECKING
 
+from acc_ace.text.lessons.lesson_en import opposites_of as opposites_en
 from acc_ace.text.lessons.lesson_features import Lesson
-from acc_ace.text.lessons.lexicon_en import opposites_of as opposites_en
-from acc_ace.text.lessons.lexicon_ja import opposites_of as opposites_ja
+from acc_ace.text.lessons.lesson_ja import opposites_of as opposites_ja
+
+if TYPE_CHECKING:
+    Vector = array[float]
 
 SAME_TERMS = 0.8
 """Share of all terms that two wordings of one lesson have in common."""
@@ -110,3 +118,23 @@ def _other_filling(first: Sequence[str], second: Sequence[str]) -> bool:
         return False
     # However long the phrase in the slot is: if it is all that differs, it is what the text is of.
     return matcher.ratio() >= _SLOT or (kinds.count("equal") > 0 and len(kinds) <= _ONE_SLOT)
+
+
+"""An array of 32-bit floats (typecode 'f')."""
+
+MAX_DIMENSION = 4_000
+"""Longest vector that is kept: the most that pgvector can index as half-precision floats."""
+
+
+def unit_vector(values: Iterable[float]) -> Vector:
+    """The values at length 1.
+
+    Raises ValueError for no values, too many, one that is not finite, or nothing but zeros.
+    """
+    vector = array("f", values)
+    if not 0 < len(vector) <= MAX_DIMENSION:
+        raise ValueError(f"a vector of {len(vector)} numbers; 1 to {MAX_DIMENSION} are expected")
+    length = math.sqrt(math.fsum(value * value for value in vector))
+    if not math.isfinite(length) or not length:
+        raise ValueError("a vector of no length, or with a number that is not finite")
+    return array("f", (value / length for value in vector))

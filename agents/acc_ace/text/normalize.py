@@ -1,9 +1,16 @@
-"""The form of a text that patterns are matched against; what is returned is always verbatim."""
+"""The forms of a text: normalised for patterns, one printable line, Japanese or English.
+
+What is returned to a user is always verbatim.
+"""
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
+from typing import Final, Literal, TypeVar, cast
 from unicodedata import combining
+
+from acc_ace.text.patterns import lazy_pattern
 
 MAX_ANALYSED = 100_000
 """Characters of a text that are analysed; what follows is not looked at."""
@@ -73,3 +80,81 @@ def skeleton(text: str) -> str:
 
 def _latin(word: re.Match[str]) -> str:
     return word.group().translate(_LOOKALIKES)
+
+
+_KANA = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]")
+_HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
+_LATIN_WORD = lazy_pattern(r"[A-Za-z]{2,}")
+
+
+def language_of(text: str) -> Literal["ja", "en"]:
+    """The language a text is written in; English where nothing points to Japanese.
+
+    Kana decides unless English words far outweigh it, so 'DBの再起動はNG' is Japanese and an
+    English sentence that names 「障害」 stays English. Looks at the first MAX_ANALYSED characters.
+    """
+    seen = text[:MAX_ANALYSED]
+    japanese = len(_KANA.findall(seen)) + len(_HAN.findall(seen))
+    # A Japanese word takes about two characters.
+    return "ja" if japanese and japanese >= 2 * len(_LATIN_WORD.findall(seen)) else "en"
+
+
+T = TypeVar("T")
+
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_UNPRINTABLE = lazy_pattern(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufeff\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Controls that are no white space, zero-width and direction marks, tags, lone surrogates."""
+
+_HEADING = lazy_pattern(r"[#＃]{2,}")
+_FENCE = lazy_pattern(r"`{3,}|~{3,}")
+_TAG = lazy_pattern(r"[<＜](?=\s*[/!?|｜／]?\s*[A-Za-zＡ-Ｚａ-ｚ_|｜])")
+_PIN_ID = lazy_pattern(r"\[\s*(c-\d+)\s*\]", re.IGNORECASE)
+
+
+def one_line(text: str) -> str:
+    """The text on one line: invisible characters out, runs of white space to one space."""
+    return " ".join(_UNPRINTABLE.sub("", text).split())
+
+
+def head(text: str, *, tokens: int) -> str:
+    """The start of a text that surely holds its first `tokens` tokens if it is plain prose.
+
+    Bounds the work on a huge text before anything slower than a slice looks at it.
+    """
+    return text[: 16 * tokens + 4_096]
+
+
+def neutralise(text: str) -> str:
+    """One line without heading runs, code fences, tag openings and '[c-0001]' marks.
+
+    Never adds a token, and changes nothing when applied again.
+    """
+    line = _HEADING.sub("#", one_line(text))
+    line = _FENCE.sub("'''", line)
+    line = _TAG.sub("‹", line)
+    return _PIN_ID.sub(r"(\1)", line)
+
+
+def encodable(value: T) -> T:
+    """A value of JSON with each lone surrogate in its texts replaced, so that UTF-8 can hold it."""
+    return cast(T, _encodable(value))
+
+
+def _encodable(value: object) -> object:
+    match value:
+        case str():
+            return _SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_encodable(item) for item in value]
+        case dict():
+            return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value
+
+
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
+
+NUMBER_WORDS: Final[Mapping[str, int]] = {word: value for value, word in enumerate(_WORDS.split())}
+"""Each word from zero to twelve with its value."""

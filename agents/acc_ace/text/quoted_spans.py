@@ -1,16 +1,15 @@
-"""Find what a speaker pastes: code blocks, tagged documents, long quotations, forwarded mail.
+"""Find what a speaker quotes or pastes, and leave it out: the rest are their own words.
 
-Two readings. The plain one ends pasted text where it seems to end, so that a rule said after it
-is heard. The wary one takes all that could be pasted for pasted: words that would end a rule must
-surely be the speaker's own, and a document can imitate the end of its own block.
+Code blocks, tagged documents, long quotations and forwarded mail.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from acc_ace.text.normalize import normalise
+from acc_ace.text.normalize import MAX_ANALYSED, normalise
 from acc_ace.text.patterns import any_of, lazy_pattern, words_of
+from acc_ace.text.sentences import split_sentences
 
 CUT = "\ufdd0"
 """A noncharacter; stands where a long quotation was taken out."""
@@ -213,3 +212,37 @@ def _straight(text: str, *, wary: bool) -> Iterator[_Span]:
 
 def _is_long(text: str, start: int, end: int) -> bool:
     return end - start > _LONG or _LINE_END.search(text, start, end) is not None
+
+
+_QUOTATION = lazy_pattern(
+    r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|`[^`\n]{1,400}`"
+    r"|(?<![\w])'[^'\n]{3,400}'(?![\w])|‘[^’\n]{3,400}’(?!\w)"
+)
+_MASK = "▢"
+"""Stands for a quotation where patterns look, so that its words are nobody's."""
+
+
+def own_sentences(text: str, *, wary: bool = False) -> Iterator[str]:
+    """The sentences that are the speaker's own, in order, each a verbatim substring.
+
+    What is pasted or quoted at length is left out, as `pasted.own_lines` says; a wary reader
+    leaves out more.
+    """
+    for line in own_lines(text[:MAX_ANALYSED], wary=wary):
+        yield from split_sentences(line)
+
+
+def mask_quotations(sentence: str) -> str:
+    """The sentence with every quotation replaced by a mark."""
+    return _QUOTATION.sub(_MASK, sentence)
+
+
+def first_quotation(sentence: str) -> str | None:
+    """What stands between the first quotation marks of a sentence, or None."""
+    found = _QUOTATION.search(sentence)
+    return found.group()[1:-1].strip() if found else None
+
+
+def is_only_quotation(sentence: str) -> bool:
+    """Whether nothing is left of the sentence outside quotation marks."""
+    return not mask_quotations(sentence).strip(f"{_MASK} .。!！,、")

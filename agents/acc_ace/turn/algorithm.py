@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 
 from acc_ace.schemas.artifact import Recall
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.qualification import Qualification
 
 

@@ -14,12 +14,11 @@ from acc_ace.playbook.idempotent_commit import Once
 from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.bullet import clean_id
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.feedback import MAX_FEEDBACK, Feedback, Judgement
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction, Outcome
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.tenancy import PlaybookScope, SessionKey
+from acc_ace.schemas.reflection import MAX_FEEDBACK, Feedback, Judgement
+from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection import TurnOutcome, outcome_of, with_feedback
 

@@ -10,16 +10,20 @@ from datetime import datetime
 from functools import partial
 from math import ceil
 
-from acc_ace.memory.artifact_store import ArtifactStore
-from acc_ace.memory.validity import only_valid
+from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
 from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, MemoryInputs, Summary
-from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.schemas.message import Message, MessageRole
-from acc_ace.schemas.session_memory import ConversationSummary
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.memory import (
+    CountedMessage,
+    MemoryContext,
+    MemoryInputs,
+    MemoryName,
+    Message,
+    MessageRole,
+    Summary,
+)
+from acc_ace.schemas.session import ConversationSummary, SessionKey
 from acc_ace.strategies import Replay, Retrieval, Summarised, Window
 from acc_ace.strategies.memory_strategy import MemoryStrategy, TokenCounter
 from acc_ace.strategies.summary import extract_summary, turns_to_summarise

@@ -11,7 +11,7 @@ from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import QualificationReason, QualificationVerdict
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import SessionKey
 from acc_ace.text.tokens import clip_tokens
 
 _ENTITY_TOKENS = 24

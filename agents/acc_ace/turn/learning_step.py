@@ -20,7 +20,7 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.tenancy import PlaybookScope
+from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import with_current_bullets
 from acc_ace.turn.reflection import TurnOutcome, reflect, tool_values

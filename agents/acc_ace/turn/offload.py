@@ -10,9 +10,7 @@ from acc_ace.errors import CorruptStoreError
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import ReadThrough, SessionRecord
-from acc_ace.schemas.session_memory import SessionMemory
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import ReadThrough, SessionKey, SessionMemory, SessionRecord
 from acc_ace.strategies.transcript import message_text, messages_of
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens

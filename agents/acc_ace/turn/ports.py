@@ -9,10 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.session import SessionRecord
-from acc_ace.schemas.tenancy import SessionKey, Tenant
-from acc_ace.schemas.tool_start import ToolStart
+from acc_ace.schemas.interaction import Interaction, ToolStart
+from acc_ace.schemas.session import SessionKey, SessionRecord, Tenant
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 
 from acc_ace.schemas.bullet import clean_id
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.feedback import Judgement
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import Interaction, ToolResult, TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.reflection import Judgement, Reflection
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value

@@ -7,10 +7,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.memory_name import MemoryName
-from acc_ace.schemas.session import ReadThrough, SessionRecord
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.memory import MemoryName, Summary
+from acc_ace.schemas.session import ReadThrough, SessionKey, SessionRecord, Tenant
 from acc_ace.unit_of_work import Write
 
 

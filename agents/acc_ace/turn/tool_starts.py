@@ -5,10 +5,16 @@ from typing import Any
 
 from acc_ace.container import Container
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.schemas.tool_start import ToolStart
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.interaction import (
+    Interaction,
+    Outcome,
+    ToolCall,
+    ToolResult,
+    ToolStart,
+    TurnInput,
+)
+from acc_ace.schemas.session import SessionKey
 
 _FAILED_TURNS = 10
 """Newest turns among which a begun call is looked for."""

@@ -9,14 +9,14 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.rules_model.model import EmbeddedLlm
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState, ConstraintPin
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt_inputs import write_inputs
+from acc_ace.text.prompt import write_inputs
 
 Schema = TypeVar("Schema", bound=BaseModel)
 

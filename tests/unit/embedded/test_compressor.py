@@ -5,7 +5,7 @@ import pytest
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.ccs_text import ccs_tokens
+from acc_ace.text.prompt import ccs_tokens
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.embedded.requests import BAN, BAN_JA, compress, state
 

@@ -5,8 +5,7 @@ from google.genai import types
 
 from acc_ace.gates.commit_gate import commit
 from acc_ace.rules_model.phrases import NOTE
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
 from tests.unit.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
 

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from acc_ace.rules_model.model import NOTE, EmbeddedLlm
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt_inputs import write_inputs
+from acc_ace.text.prompt import write_inputs
 from tests.fakes.examples import examples
 from tests.unit.embedded.requests import (
     BAN,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.rules_model.prompt_parts import read_inputs
-from acc_ace.text.prompt_inputs import write_input, write_inputs
+from acc_ace.text.prompt import write_input, write_inputs
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

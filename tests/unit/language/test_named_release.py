@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.normalize import normalise
 from acc_ace.text.rules.named_release import ids_released, new_wording

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.authority import Authority
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.quoted_spans import own_lines
 from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release

@@ -2,9 +2,9 @@
 
 import pytest
 
-from acc_ace.text.language import language_of
+from acc_ace.text.normalize import language_of
 from acc_ace.text.polarity import negated
-from acc_ace.text.words import content_words, overlap
+from acc_ace.text.similarity import content_words, overlap
 
 
 def test_inflections_of_a_word_are_one_content_word() -> None:

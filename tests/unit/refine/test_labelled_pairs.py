@@ -10,7 +10,7 @@ from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.claim import claim_of
-from acc_ace.text.dense_vectors import unit_vector
+from acc_ace.text.duplicates import unit_vector
 from bench.playbook_pairs import ours, read_pairs, score
 
 TRAPS = ("negation", "number", "name", "antonym")

@@ -11,7 +11,7 @@ from acc_ace.playbook.refine.refine_plan import make_room, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.dense_vectors import Vector, unit_vector
+from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, bullet, context, playbook
 

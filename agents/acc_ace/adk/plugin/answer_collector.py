@@ -7,7 +7,7 @@ from acc_ace.adk.bounded_turn import waiting_calls
 from acc_ace.adk.stages.tool_loop import result_text
 from acc_ace.adk.user_content import attachment
 from acc_ace.schemas.interaction import ToolCall
-from acc_ace.schemas.turn_event import ToolStarted, WaitingCall
+from acc_ace.schemas.report import ToolStarted, WaitingCall
 from acc_ace.turn.turn_record import TurnRecord
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})

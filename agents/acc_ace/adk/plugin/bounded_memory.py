@@ -38,7 +38,7 @@ from acc_ace.adk.stages.tool_loop import is_failure, note_result, result_text, t
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.models.labels import note_on
+from acc_ace.models.factory import note_on
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import load_prompt

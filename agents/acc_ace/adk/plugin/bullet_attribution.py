@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.interaction import ToolCall
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 _USED = 0.5
 """Share of a lesson's content words from which an answer counts as worded after it."""

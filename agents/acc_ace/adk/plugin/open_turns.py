@@ -22,10 +22,10 @@ from acc_ace.adk.stages.memory_view import shown_bullets
 from acc_ace.adk.turn_report import turn_report
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, MemoryBypassedError
-from acc_ace.models.labels import note_on
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.schemas.turn_event import Answer, TurnDone, TurnPaused
+from acc_ace.models.factory import note_on
+from acc_ace.schemas.interaction import GeneratorOutput
+from acc_ace.schemas.report import Answer, TurnDone, TurnPaused
+from acc_ace.schemas.session import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import Listener
 

@@ -3,10 +3,10 @@
 from google.adk.events import Event
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 
-from acc_ace.schemas.authority import Authority
-from acc_ace.schemas.memory_name import MEMORIES
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.memory import MEMORIES
+from acc_ace.schemas.session import OWN_APP
 from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED
-from acc_ace.schemas.tenancy import OWN_APP
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")

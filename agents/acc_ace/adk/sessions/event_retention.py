@@ -18,8 +18,7 @@ from google.adk.events import Event
 
 from acc_ace.adk.sessions.pending_tool_calls import call_traffic
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.past_turn import PastTurn, Utterance
-from acc_ace.schemas.tenancy import SessionKey
+from acc_ace.schemas.session import PastTurn, SessionKey, Utterance
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from pydantic_core import to_jsonable_python
 
 from acc_ace.adk.sessions.client_state import allowed
 from acc_ace.errors import StoreError
+from acc_ace.schemas.session import SessionKey
 from acc_ace.schemas.state import PLAYBOOK
-from acc_ace.schemas.tenancy import SessionKey
 
 _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 

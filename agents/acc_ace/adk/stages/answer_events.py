@@ -10,9 +10,8 @@ from acc_ace.adk.reply_facts import reply_facts
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.generation import GeneratorOutput
-from acc_ace.schemas.interaction import ToolCall
-from acc_ace.schemas.turn_event import AnswerChunk, ToolStarted
+from acc_ace.schemas.interaction import GeneratorOutput, ToolCall
+from acc_ace.schemas.report import AnswerChunk, ToolStarted
 from acc_ace.turn.answer_stream import AnswerStream
 from acc_ace.turn.structured_call import Asked, parser
 from acc_ace.turn.turn_record import TurnRecord, needed

@@ -17,9 +17,9 @@ from acc_ace.adk.stages.call_ids import keep_calls_apart
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.schemas.interaction import ToolCall, ToolResult
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.tenancy import SessionKey
-from acc_ace.schemas.turn_event import ToolFinished
-from acc_ace.text.prompt_inputs import write_input
+from acc_ace.schemas.report import ToolFinished
+from acc_ace.schemas.session import SessionKey
+from acc_ace.text.prompt import write_input
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import input_value

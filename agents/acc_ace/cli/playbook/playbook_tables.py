@@ -16,8 +16,7 @@ from acc_ace.playbook.playbook_service import Governed
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaResult, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
-from acc_ace.schemas.refinement import RefineStep
+from acc_ace.schemas.playbook_version import Branch, PlaybookVersion, RefineStep
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "#": "underline"}
 _STATUS = {DeltaStatus.APPLIED: "green", DeltaStatus.HELD: "yellow", DeltaStatus.REJECTED: "red"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acc_ace.errors import InputError
-from acc_ace.schemas.learning_run import Sample
+from acc_ace.schemas.learning_job import Sample
 
 MAX_SAMPLES = 100_000
 _MAX_LINE = 1_000_000

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from acc_ace.errors import CorruptStoreError, StoreError
-from acc_ace.schemas.learning_run import RunState
+from acc_ace.schemas.learning_job import RunState
 
 _FOLDER = "learning"
 

@@ -19,7 +19,7 @@ from acc_ace.rules_model.prompt_parts import Prompt, read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, items_of, mapping_of, text_of
 from acc_ace.schemas.base import Value
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.generation import GeneratorOutput
+from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.reflection import BulletTag, Reflection, Tag
 
 SCRIPTED = "scripted/student"

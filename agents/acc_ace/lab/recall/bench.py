@@ -6,8 +6,8 @@ from pathlib import Path
 from acc_ace.lab.recall.contenders import contenders
 from acc_ace.lab.recall.data_file import read_corpora
 from acc_ace.lab.recall.scoring import Score, score
-from acc_ace.memory.embedder import Embedder
-from acc_ace.schemas.recall_weights import RecallWeights
+from acc_ace.memory.artifact_store import Embedder
+from acc_ace.schemas.limits import RecallWeights
 
 
 async def bench_recall(

@@ -5,12 +5,10 @@ from contextlib import AbstractAsyncContextManager
 
 from acc_ace.container import Container
 from acc_ace.errors import NotFoundError, StoreError
-from acc_ace.memory.artifact_listing import ArtifactListing
-from acc_ace.memory.artifact_store import ArtifactStore
+from acc_ace.memory.artifact_store import ArtifactListing, ArtifactStore
 from acc_ace.memory.documents.document_parts import ANY_DOCUMENT, Version, document_key, version_in
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.document import DocumentPart, StoredDocument
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.artifact import Artifact, DocumentPart, StoredDocument
+from acc_ace.schemas.session import SessionKey, Tenant
 
 
 async def list_documents(

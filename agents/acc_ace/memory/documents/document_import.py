@@ -17,6 +17,7 @@ from acc_ace.container import Container
 from acc_ace.errors import ConflictError, InputError, InputTooLargeError
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.memory.documents.document_catalog import artifacts_to_list, document_lock, versions
+from acc_ace.memory.documents.document_files import DocumentSource, decode
 from acc_ace.memory.documents.document_parts import (
     Part,
     Version,
@@ -24,11 +25,9 @@ from acc_ace.memory.documents.document_parts import (
     parts_of,
     version_of,
 )
-from acc_ace.memory.documents.document_source import DocumentSource
-from acc_ace.memory.documents.text_decoder import decode
-from acc_ace.schemas.document import DocumentPart, ImportedDocument
+from acc_ace.schemas.artifact import DocumentPart, ImportedDocument
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.tenancy import SessionKey, Tenant
+from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.turn.steps import check_key
 from acc_ace.unit_of_work import Write
 

@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 from acc_ace.playbook.refine.bullet_record import helpful_share
 from acc_ace.playbook.refine.semantic_pairs import Signs, nearness, signs_of
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.text.dense_vectors import Vector
-from acc_ace.text.duplicates import SAME_TERMS, same_meaning, same_wording
+from acc_ace.text.duplicates import SAME_TERMS, Vector, same_meaning, same_wording
 from acc_ace.text.lessons.lesson_features import Lesson, read
 
 MOST_CANDIDATES = 128

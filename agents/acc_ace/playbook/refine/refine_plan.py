@@ -14,8 +14,8 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.schemas.playbook_draft import PlaybookDraft
-from acc_ace.schemas.refinement import RefineStep
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.schemas.playbook_version import RefineStep
+from acc_ace.text.duplicates import Vector
 
 OVER_BUDGET: Final = "over_budget"
 MAKES_ROOM: Final = "makes_room"

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from acc_ace.errors import ConflictError, EmbedderError
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.playbook.curation.curation_record import Curated, CurationContext, Refiner
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.refine.refine_plan import NO_VECTORS, Refined, make_room, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.schemas.tenancy import PlaybookScope
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.schemas.session import PlaybookScope
+from acc_ace.text.duplicates import Vector
 
 VECTORS_KEPT = 8_192
 """Vectors of bullets that a process remembers, so that only new texts are embedded."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from operator import gt, mul
 from typing import NamedTuple
 
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 BAND_BITS = 8
 """Signs in a band. Of 48 bands one agrees in 99 of 100 pairs that differ in a quarter of signs."""

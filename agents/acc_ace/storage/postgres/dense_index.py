@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.storage.dense_query import DenseQuery, Prepared
 from acc_ace.storage.postgres.artifact_rows import PostgresArtifactRows
 from acc_ace.storage.postgres.database import PostgresDatabase

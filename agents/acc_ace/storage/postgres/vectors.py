@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from acc_ace.memory.vector_store import Embedded, Unembedded
+from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.storage.dense_query import DenseQuery
 from acc_ace.storage.embedding_model_ids import ranges_without

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
-from acc_ace.memory.embedder import Embedder
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.memory.ranking import Document
 from acc_ace.storage.dense_query import DenseQuery, Prepared
 from acc_ace.storage.sql_dense import Nearest, SqlDense

@@ -13,21 +13,23 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from acc_ace.memory.float16 import floats, packed, unpacked
+from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.memory.sign_index import (
     Floats,
     SignIndex,
     bytes_per_vector,
     centred_cosines,
     drawn_mean,
+    floats,
+    packed,
+    unpacked,
 )
-from acc_ace.memory.vector_store import Embedded, Unembedded
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.storage.embedding_model_ids import ranges_without
 from acc_ace.storage.json_codec import decode
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
-from acc_ace.text.dense_vectors import Vector
+from acc_ace.text.duplicates import Vector
 
 _READ_AT_ONCE = 8_192
 """Vectors read in one go when signs are loaded: 6 MB of 384 numbers each."""

@@ -11,8 +11,7 @@ from datetime import date, datetime, time
 from typing import NamedTuple
 
 from acc_ace.text.dates import dates_en, dates_ja, relative_dates_en, relative_dates_ja
-from acc_ace.text.dates.calendar_days import Days, Mention, Rule, resolved
-from acc_ace.text.dates.date_ranges import joined
+from acc_ace.text.dates.calendar_days import Days, Mention, Rule, joined, resolved
 from acc_ace.text.normalize import normalise_cased
 from acc_ace.text.patterns import lazy_pattern
 

@@ -14,7 +14,7 @@ from acc_ace.text.dates.calendar_days import (
     year_of,
 )
 from acc_ace.text.dates.dates_en import OPEN, WEEKDAY, WEEKDAYS, before, rule
-from acc_ace.text.numbers_en import NUMBER_WORDS
+from acc_ace.text.normalize import NUMBER_WORDS
 from acc_ace.text.patterns import lazy_pattern
 
 _WORD = r"(?<![\w.:/#@])"

@@ -1,23 +1,146 @@
-"""What a lesson says, taken apart for comparison: terms, numbers, names, denials, order.
-
-Reads English, Japanese and both mixed, with word lists and no model, so that the same text always
-reads the same. What it misses makes two lessons look different, which costs a merge, never a
-lesson.
-"""
+"""What a lesson says, taken apart for comparison: terms, numbers, names, denials, order."""
 
 import re
 import unicodedata
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from acc_ace.text.lessons.features_en import read_word, rewritten
-from acc_ace.text.lessons.features_ja import read_run
-from acc_ace.text.lessons.lesson_words import Reading, Word
-from acc_ace.text.lessons.lexicon_en import word_class
-from acc_ace.text.lessons.lexicon_ja import COUNTER, HIRAGANA, KANJI, KATAKANA
-from acc_ace.text.lessons.order import ranks
+from acc_ace.text.lessons.lesson_en import read_word, rewritten, word_class
+from acc_ace.text.lessons.lesson_ja import COUNTER, HIRAGANA, KANJI, KATAKANA, read_run
 from acc_ace.text.patterns import lazy_pattern
+
+_TIMES = dict.fromkeys(("回", "度", "つ", "件", "個"), "")
+"""Counters that only count."""
+
+
+class Word(NamedTuple):
+    """A term and where it stands in the text."""
+
+    term: str
+    at: int
+
+
+class Denial(NamedTuple):
+    """A 'not' and the term that it denies; '' when none was found."""
+
+    term: str
+    at: int
+
+
+@dataclass
+class Reading:
+    """What was read so far."""
+
+    words: list[Word] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    poles: set[str] = field(default_factory=set)
+    denials: list[Denial] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    targets: set[str] = field(default_factory=set)
+    stops: list[int] = field(default_factory=list)
+    pauses: list[int] = field(default_factory=list)
+    begins: bool = True
+    """Whether the next word is the first one of a sentence, where a capital tells nothing."""
+    denies: int | None = None
+    """Where a 'not' stands that waits for the word it denies."""
+    towards: str = ""
+    """'to' or 'from' while it waits for its word."""
+
+    def add(self, word: Word) -> None:
+        """Take a word that carries meaning."""
+        self.words.append(word)
+        if self.denies is not None:
+            self.denials.append(Denial(word.term, self.denies))
+            self.denies = None
+        if self.towards:
+            (self.targets if self.towards == "to" else self.sources).add(word.term)
+            self.towards = ""
+
+    def number(self, value: str, unit: str = "") -> None:
+        """Take a number with its Japanese counter; a bare 1 says no more than the singular does."""
+        unit = _TIMES.get(unit, unit)
+        if value != "1" or unit:
+            self.numbers.append(value + unit)
+
+    def deny_next(self, at: int) -> None:
+        """A 'not': it denies the next word."""
+        if self.denies is not None:
+            self.denials.append(Denial("", self.denies))
+        self.denies = at
+
+    def deny_last(self, at: int) -> None:
+        """A 'not' behind its word."""
+        self.denials.append(Denial(self.words[-1].term if self.words else "", at))
+
+    def end_sentence(self, at: int) -> None:
+        """A full stop: what waits for a word waits no longer."""
+        self.stops.append(at)
+        self.begins = True
+        self.towards = ""
+        if self.denies is not None:
+            self.denials.append(Denial("", self.denies))
+            self.denies = None
+
+
+_EN = lazy_pattern(r"\b(?P<marker>before|after|until|then)\b", re.IGNORECASE)
+_JA_LATER = lazy_pattern(r"(?P<marked>[^は、。]*?)(?:る前に|の前に|前に|までに|る前には)")
+_JA_EARLIER = lazy_pattern(
+    r"(?P<marked>[^は、。]*?)(?:の後に|後に|の後で|てから|でから|(?:した|だ)?(?:うえ|上)で|たら)"
+)
+
+
+def ranks(text: str, reading: Reading) -> tuple[tuple[str, int], ...]:
+    """Terms with the step they belong to, 0 first; empty where the text gives no order.
+
+    A 'not … until' or 'not … before' is an order and no denial, so it leaves the denials.
+    """
+    match = _EN.search(text)
+    if match is not None:
+        return _english(text, match, reading)
+    for pattern, marked_rank in ((_JA_LATER, 1), (_JA_EARLIER, 0)):
+        found = pattern.search(text)
+        if found is not None and found["marked"]:
+            return _split(reading, found.start("marked"), found.end("marked"), marked_rank)
+    return ()
+
+
+def _english(text: str, match: re.Match[str], reading: Reading) -> tuple[tuple[str, int], ...]:
+    marker, at = match["marker"].lower(), match.start()
+    if marker == "then":
+        return _listed(text, reading)
+    start, end = _clause(at, reading)
+    opens = not any(start <= word.at < at for word in reading.words)
+    close = next((pause for pause in reading.pauses if pause > at), end) if opens else end
+    denied = [denial for denial in reading.denials if start <= denial.at < at]
+    later = marker == "before" or (marker == "until" and not denied)
+    if marker in ("before", "until") and denied and not opens:
+        reading.denials.remove(denied[-1])
+        later = False
+    return _split(reading, at, close, int(later))
+
+
+def _clause(at: int, reading: Reading) -> tuple[int, int]:
+    """Where the sentence around a position begins and ends."""
+    start = max((stop for stop in reading.stops if stop < at), default=0)
+    end = min((stop for stop in reading.stops if stop > at), default=1 << 30)
+    return start, end
+
+
+def _split(reading: Reading, start: int, end: int, marked_rank: int) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (word.term, marked_rank if start <= word.at < end else 1 - marked_rank)
+        for word in reading.words
+    )
+
+
+def _listed(text: str, reading: Reading) -> tuple[tuple[str, int], ...]:
+    """Every 'then' begins another step."""
+    cuts = [found.start() for found in _EN.finditer(text) if found["marker"].lower() == "then"]
+    return tuple((word.term, sum(cut <= word.at for cut in cuts)) for word in reading.words)
+
 
 COMPARED_CHARACTERS = 4_000
 """The part of a text that is compared; two longer texts are never taken for one."""

@@ -3,13 +3,12 @@
 import re
 from dataclasses import dataclass
 
-from acc_ace.text.language import language_of
-from acc_ace.text.normalize import normalise
-from acc_ace.text.own_words import mask_quotations, own_sentences
+from acc_ace.text.normalize import language_of, normalise
 from acc_ace.text.patterns import any_of, lazy_pattern
-from acc_ace.text.remembered import remembered
+from acc_ace.text.quoted_spans import mask_quotations, own_sentences
 from acc_ace.text.rules import mood_en, mood_ja, rules_ja
 from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.sentences import remembered
 
 _GOAL_EN = r"(?:goal|objective|task|mission|aim|job|target|priority|purpose)"
 _GOAL_JA = r"(?:目標|目的|ゴール|課題|ミッション|タスク|狙い|優先事項)"

@@ -7,10 +7,10 @@ nothing else. "Delete row c-0001", "release notes for c-0001", "release c-0001 o
 
 import re
 
-from acc_ace.text.own_words import first_quotation
 from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.quoted_spans import first_quotation
 from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.words import content_words
+from acc_ace.text.similarity import content_words
 
 ID = lazy_pattern(r"(?<![a-z0-9-])c-\d{4,}(?![a-z0-9-])")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from acc_ace.text.language import language_of
+from acc_ace.text.normalize import language_of
 from acc_ace.text.patterns import any_of, lazy_pattern
 from acc_ace.text.rules import mood_en, mood_ja
 

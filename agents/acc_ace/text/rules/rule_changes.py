@@ -10,19 +10,16 @@ from enum import StrEnum
 from itertools import zip_longest
 
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.language import language_of
-from acc_ace.text.normalize import normalise
-from acc_ace.text.own_words import mask_quotations, own_sentences
+from acc_ace.text.normalize import language_of, normalise
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
-from acc_ace.text.remembered import remembered
+from acc_ace.text.quoted_spans import mask_quotations, own_sentences
 from acc_ace.text.rules import release_cues
-from acc_ace.text.rules.conditions import permits_without_condition
 from acc_ace.text.rules.named_release import ID, ids_released, new_wording
 from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.rules.topic import Topic, action_of, only_match
-from acc_ace.text.sentences import split_clauses
-from acc_ace.text.words import content_words
+from acc_ace.text.rules.topic import Topic, action_of, only_match, permits_without_condition
+from acc_ace.text.sentences import remembered, split_clauses
+from acc_ace.text.similarity import content_words
 
 _COMMA = lazy_pattern(r"[,、;] ?|: ")
 

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acc_ace.text.language import language_of
-from acc_ace.text.normalize import normalise
-from acc_ace.text.own_words import is_only_quotation, mask_quotations, own_sentences
+from acc_ace.text.normalize import language_of, normalise
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.remembered import remembered
+from acc_ace.text.quoted_spans import is_only_quotation, mask_quotations, own_sentences
 from acc_ace.text.rules import mood_en, mood_ja, rules_en, rules_ja
-from acc_ace.text.sentences import split_clauses
+from acc_ace.text.sentences import remembered, split_clauses
 
 _LEANS_BACK = lazy_pattern(r"\b(?:it|them|that|this|these|those|one|he|she)\b|これ|それ|あれ")
 """Words that take their meaning from another clause."""

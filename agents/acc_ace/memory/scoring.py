@@ -1,7 +1,6 @@
-"""Score terms by BM25 (Robertson and Zaragoza, 2009), as a share of what could be found.
+"""Score terms by BM25 (Robertson and Zaragoza, 2009), and blend it with nearness in meaning.
 
-A score of 1 means that all the weight of the query was found; common words weigh little. Unlike a
-score relative to the best match, it stays low when even the best match is a poor one.
+A score is a share of what could be found.
 """
 
 import math
@@ -113,3 +112,34 @@ def _trigrams(term: str) -> list[str]:
     if len(term) < TRIGRAM:
         return [padded]
     return [padded[at : at + TRIGRAM] for at in range(len(padded) - TRIGRAM + 1)]
+
+
+LEAST_SPAN = 1e-3
+"""Cosines nearer together than that are equal: vectors are stored to about half of it."""
+
+
+def nearness(cosines: Sequence[float | None]) -> list[float | None]:
+    """Each cosine between the least (0) and the greatest (1) of the pool; None stays unknown."""
+    known = [cosine for cosine in cosines if cosine is not None]
+    if not known:
+        return list(cosines)
+    least, span = min(known), max(known) - min(known)
+    return [
+        None if cosine is None else (cosine - least) / span if span > LEAST_SPAN else 1.0
+        for cosine in cosines
+    ]
+
+
+def blended(words: Sequence[float], near: Sequence[float | None], share: float) -> list[float]:
+    """The score of each text, `share` of it by nearness, the rest by words.
+
+    Where nothing is known of nearness, all words are left as they are; where it is known of
+    others only, the words of a text stand in for it.
+    """
+    if not share or all(close is None for close in near):
+        return list(words)
+    best = max(words, default=0.0) or 1.0
+    return [
+        said / best + share * ((said / best if close is None else close) - said / best)
+        for said, close in zip(words, near, strict=True)
+    ]
