@@ -19,7 +19,8 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import process_container
 from acc_ace.config import settings
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.session_changes import forget_session
 

@@ -25,7 +25,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 
 Case = Literal["document", "records"]

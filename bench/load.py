@@ -28,7 +28,7 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.journal import journal_problems
 from bench.workload import InstantLlm, inputs
 

@@ -25,11 +25,11 @@ from acc_ace.playbook.curation.curation_record import OK, CurationContext, recor
 from acc_ace.playbook.curation.delta_guard import curate
 from acc_ace.playbook.refine.refine_plan import refine
 from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.text.duplicates import Vector, unit_vector

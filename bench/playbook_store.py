@@ -23,9 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from acc_ace.lab.recall.data_file import read_corpora
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.create_stores import sqlite_dense
 from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
 from acc_ace.storage.postgres.database import PostgresDatabase

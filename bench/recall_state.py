@@ -23,9 +23,9 @@ from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.artifact import Artifact, RecallQuery
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.turn.steps import recall_query
 
 _SUBJECTS = 24

@@ -23,7 +23,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from bench.workload import InstantLlm, answer, inputs, state

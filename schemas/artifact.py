@@ -1,5 +1,27 @@
-"""Public contract: artifacts of external memory. Defined in `acc_ace.schemas.artifact`."""
+"""Public contract: artifacts and documents. Defined in `acc_ace.schemas.artifact`."""
 
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact, RecallQuery
+from acc_ace.schemas.artifact import (
+    Artifact,
+    ArtifactKind,
+    DocumentForm,
+    DocumentPart,
+    DocumentRecord,
+    ImportedDocument,
+    Recall,
+    RecalledArtifact,
+    RecallQuery,
+    StoredDocument,
+)
 
-__all__ = ["Artifact", "ArtifactKind", "Recall", "RecallQuery", "RecalledArtifact"]
+__all__ = [
+    "Artifact",
+    "ArtifactKind",
+    "DocumentForm",
+    "DocumentPart",
+    "DocumentRecord",
+    "ImportedDocument",
+    "Recall",
+    "RecallQuery",
+    "RecalledArtifact",
+    "StoredDocument",
+]

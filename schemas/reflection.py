@@ -1,5 +1,23 @@
-"""Public contract: the Reflector's output. Defined in `acc_ace.schemas.reflection`."""
+"""Public contract: reflection and feedback. Defined in `acc_ace.schemas.reflection`."""
 
-from acc_ace.schemas.reflection import MOST_TAGS, BulletTag, Reflection, Tag
+from acc_ace.schemas.reflection import (
+    MAX_FEEDBACK,
+    MAX_WORDS,
+    MOST_TAGS,
+    BulletTag,
+    Feedback,
+    Judgement,
+    Reflection,
+    Tag,
+)
 
-__all__ = ["MOST_TAGS", "BulletTag", "Reflection", "Tag"]
+__all__ = [
+    "MAX_FEEDBACK",
+    "MAX_WORDS",
+    "MOST_TAGS",
+    "BulletTag",
+    "Feedback",
+    "Judgement",
+    "Reflection",
+    "Tag",
+]

@@ -1,19 +1,41 @@
-"""Public contract: the report of a turn. Defined in `acc_ace.schemas.report`."""
+"""Public contract: report and events of a turn. Defined in `acc_ace.schemas.report`."""
 
 from acc_ace.schemas.report import (
+    Answer,
+    AnswerChunk,
     FeedbackReport,
     ReportedConstraint,
     ReportedDelta,
     ReportedVerdict,
+    Stage,
+    StageFinished,
+    StageStarted,
     TokenUse,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+    TurnEvent,
+    TurnPaused,
     TurnReport,
+    WaitingCall,
 )
 
 __all__ = [
+    "Answer",
+    "AnswerChunk",
     "FeedbackReport",
     "ReportedConstraint",
     "ReportedDelta",
     "ReportedVerdict",
+    "Stage",
+    "StageFinished",
+    "StageStarted",
     "TokenUse",
+    "ToolFinished",
+    "ToolStarted",
+    "TurnDone",
+    "TurnEvent",
+    "TurnPaused",
     "TurnReport",
+    "WaitingCall",
 ]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from acc_ace.conversation import Conversation
     from acc_ace.plugin import BoundedMemoryPlugin
     from acc_ace.schemas.artifact import Artifact
-    from acc_ace.schemas.base import Authority
+    from acc_ace.schemas.base import Authority, SessionKey
     from acc_ace.schemas.bullet import Bullet
     from acc_ace.schemas.ccs import CompressedCognitiveState
     from acc_ace.schemas.commit import CommittedState
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from acc_ace.schemas.playbook import Playbook
     from acc_ace.schemas.reflection import Reflection
     from acc_ace.schemas.report import TurnReport
-    from acc_ace.schemas.session import SessionKey
 
 __all__ = [
     "AccController",
@@ -55,7 +54,7 @@ __all__ = [
 _MODULES: Final = {
     "AccController": "controller",
     "Artifact": "schemas.artifact",
-    "Authority": "schemas.authority",
+    "Authority": "schemas.base",
     "BoundedMemoryPlugin": "plugin",
     "Bullet": "schemas.bullet",
     "CommittedState": "schemas.commit",
@@ -63,11 +62,11 @@ _MODULES: Final = {
     "Conversation": "conversation",
     "DeltaBatch": "schemas.delta",
     "DeltaOperation": "schemas.delta",
-    "GeneratorOutput": "schemas.generation",
+    "GeneratorOutput": "schemas.interaction",
     "Limits": "schemas.limits",
     "Playbook": "schemas.playbook",
     "Reflection": "schemas.reflection",
-    "SessionKey": "schemas.tenancy",
+    "SessionKey": "schemas.base",
     "Settings": "config",
     "ToolResult": "schemas.interaction",
     "TurnInput": "schemas.interaction",

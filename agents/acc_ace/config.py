@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from acc_ace.errors import ConfigError
+from acc_ace.schemas.base import MemoryName
 from acc_ace.schemas.limits import BackgroundLimits, Limits, RecallWeights
-from acc_ace.schemas.memory import MemoryName
 
 EMBEDDED_MODEL = "embedded/rules"
 GEMINI_MODEL = "gemini-3.5-flash"

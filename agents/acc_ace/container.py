@@ -14,7 +14,7 @@ from acc_ace.config import Settings
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.session import PlaybookScope, SessionKey
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.ports import (
     Database,

@@ -24,12 +24,11 @@ from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.pipeline import APP_NAME
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.session import SessionKey
 from acc_ace.turn.commit import prepared_entry
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import line

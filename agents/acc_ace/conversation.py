@@ -32,13 +32,11 @@ from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.memory import MemoryName
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnReport
-from acc_ace.schemas.session import PlaybookScope, SessionKey, Tenant
 from acc_ace.turn.session_changes import Rollback
 from acc_ace.turn.steps import check_key, check_request_id, take_input
 from acc_ace.turn.turn_record import TurnRequest

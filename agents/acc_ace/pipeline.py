@@ -31,11 +31,11 @@ from acc_ace.container import Container
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.token_counter import token_counter
+from acc_ace.schemas.base import OWN_APP
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.session import OWN_APP
 from acc_ace.turn.structured_call import Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords, check_order
 

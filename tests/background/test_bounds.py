@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from acc_ace.container import Pressure
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.learning.dbos_throttle import HOUR, budget_wait_s, tokens_spent
+from acc_ace.learning.learning_budget import HOUR, budget_wait_s, tokens_spent
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.learning_job import Attempt, JobState, LearningJob
-from acc_ace.schemas.session import SessionKey
 from tests.background.conftest import Make
 from tests.background.learners import KEY, conversation, lessons, queue_of, reached, settled
 from tests.background.test_killed_workers import opened, seed

@@ -15,8 +15,8 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.storage.stores import Stores
 from tests.background.conftest import Make

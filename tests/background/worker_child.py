@@ -15,8 +15,8 @@ from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import StoreError
 from acc_ace.learning.create_learning_queue import open_learning_queue, open_learning_worker
-from acc_ace.learning.dbos_throttle import Meter
 from acc_ace.learning.job_execution import Learner
+from acc_ace.learning.learning_budget import Meter
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.system_clock import SystemClock

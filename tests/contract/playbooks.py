@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Origin
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 from tests.contract.values import record
 from tests.fakes.clock import START
 

@@ -7,8 +7,8 @@ import pytest
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.artifact import Recall
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import ToolResult
-from acc_ace.schemas.session import SessionKey
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import (
     KEY,

@@ -9,11 +9,11 @@ from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_reader import read
 from acc_ace.playbook.formats.playbook_writer import write
 from acc_ace.playbook.playbook_service import MOST_IMPORTED, PlaybookGovernor
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import Stores
 from tests.fakes.clock import FixedClock
 

@@ -12,8 +12,9 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import ReadThrough, SessionKey, SessionRecord
+from acc_ace.schemas.session import ReadThrough, SessionRecord
 from acc_ace.storage.postgres.schema import SCHEMA
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER

@@ -9,7 +9,7 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.create_stores import Stores, open_stores
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER

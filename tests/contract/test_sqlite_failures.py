@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from acc_ace.errors import ConflictError, CorruptStoreError, InputError, StoreError
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_journal import SqlJournal

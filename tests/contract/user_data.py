@@ -17,8 +17,8 @@ from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.memory.artifact_store import Embedder
+from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import PlaybookScope, SessionKey, Tenant
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.storage.postgres.schema import SCHEMA
 from tests.contract.playbooks import BY, add, commit

@@ -4,12 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
 from acc_ace.schemas.playbook import Bullet, DeltaRecord
-from acc_ace.schemas.session import SessionKey, Tenant
 from tests.fakes.clock import START
 
 KEY = SessionKey("shop", "aiko", "s-1")

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.session import PlaybookScope
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase

@@ -17,9 +17,9 @@ from google.adk.events import Event
 from acc_ace.adk.session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import SessionKey
 from tests.durability.turn_child import KEYS, stores
 from tests.e2e.processes import BIN, ROOT, Server, adk_server, environment, our_server
 

@@ -16,9 +16,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.report import TurnReport
-from acc_ace.schemas.session import SessionKey
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 KEYS = {

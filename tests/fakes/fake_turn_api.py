@@ -7,10 +7,9 @@ from typing import Any
 
 from acc_ace.errors import AccAceError, InputError, NotFoundError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.memory import MemoryName
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import (
@@ -23,7 +22,6 @@ from acc_ace.schemas.report import (
     TurnEvent,
     TurnReport,
 )
-from acc_ace.schemas.session import SessionKey, Tenant
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

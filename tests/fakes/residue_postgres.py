@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.postgres.schema import SCHEMA, Connection
 from tests.fakes.residue_scan import (
     Dialect,

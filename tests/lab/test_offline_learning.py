@@ -17,9 +17,9 @@ from acc_ace.lab.learning.dataset import read_samples
 from acc_ace.lab.learning.offline_run import begun, carry_on
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.learning_job import HeldoutScore, RunOptions, RunState, Sample
 from acc_ace.schemas.playbook import Bullet
-from acc_ace.schemas.session import PlaybookScope
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.place import Place

@@ -20,9 +20,9 @@ from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import Interaction
 from acc_ace.schemas.report import TurnDone, TurnEvent, TurnReport
-from acc_ace.schemas.session import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey("desk", "ops", "s1")

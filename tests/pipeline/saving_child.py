@@ -6,9 +6,9 @@ from pathlib import Path
 
 from acc_ace.config import Settings
 from acc_ace.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
 from tests.fakes.clock import START, FixedClock
 

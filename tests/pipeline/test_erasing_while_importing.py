@@ -15,7 +15,7 @@ from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ConflictError
 from acc_ace.memory.documents.document_import import BATCH, import_document
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from tests.fakes.clock import FixedClock
 from tests.fakes.documents import BytesSource
 from tests.fakes.place import Place

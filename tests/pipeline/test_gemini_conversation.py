@@ -10,9 +10,9 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, AgentSettings, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.ccs import CCS_FIELDS
 from acc_ace.schemas.report import Answer, AnswerChunk, TurnDone, TurnReport
-from acc_ace.schemas.session import SessionKey
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

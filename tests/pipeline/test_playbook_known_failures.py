@@ -18,11 +18,11 @@ from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, cura
 from acc_ace.playbook.prediction import predict
 from acc_ace.playbook.refine.refine_plan import refine
 from acc_ace.playbook.refine.refinement import Refinery
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import BulletTag
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.text.duplicates import Vector
 from acc_ace.text.prompt import Prompt

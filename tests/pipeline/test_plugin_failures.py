@@ -29,9 +29,9 @@ from acc_ace.errors import (
     StoreError,
 )
 from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome
-from acc_ace.schemas.session import SessionKey
 from acc_ace.unit_of_work import Write
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole

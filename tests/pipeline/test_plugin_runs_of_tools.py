@@ -12,7 +12,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from tests.fakes.scripted_llm import Script, ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole
 from tests.pipeline.talk import settings

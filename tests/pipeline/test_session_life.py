@@ -16,9 +16,8 @@ from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ModelUnavailable, StoreError
 from acc_ace.schemas.artifact import ArtifactKind
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.memory import MemoryName
-from acc_ace.schemas.session import SessionKey, SessionRecord
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.schemas.session import SessionRecord
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.residue import residue

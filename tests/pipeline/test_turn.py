@@ -5,10 +5,9 @@ import pytest
 from acc_ace.conversation import Conversation
 from acc_ace.errors import InputError, InputTooLargeError
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.report import StageFinished, StageStarted
-from acc_ace.schemas.session import SessionKey
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "No restarts during business hours."

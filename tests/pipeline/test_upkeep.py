@@ -16,7 +16,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.pipeline import build_app
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY as DESK

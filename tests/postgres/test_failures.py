@@ -10,8 +10,8 @@ from acc_ace.cli.checks.finding import Status
 from acc_ace.cli.checks.storage import check_databases
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.storage.create_stores import Stores, open_stores
 from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
 from acc_ace.storage.postgres.database import PostgresDatabase

@@ -9,8 +9,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.errors import SessionBusyError
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.session import SessionKey
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_schema import VERSION
 from tests.contract.values import KEY

@@ -9,7 +9,7 @@ from google.adk.sessions import Session
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.conversation import APP_NAME
 from acc_ace.errors import ConflictError, SessionBusyError, StoreError
-from acc_ace.schemas.session import PlaybookScope, SessionKey
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.postgres.session_locks import PostgresSessionLock

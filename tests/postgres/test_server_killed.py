@@ -12,7 +12,7 @@ import pytest
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import ROLES
 from acc_ace.conversation import APP_NAME
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.server.identity import DEFAULT_USER
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.postgres.database import PostgresDatabase

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from acc_ace.errors import SessionBusyError, StoreError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.postgres.session_locks import PostgresSessionLock
 from acc_ace.storage.sql_journal import SqlJournal

@@ -11,9 +11,9 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import AccAceError, NotFoundError
-from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
 from acc_ace.schemas.report import Answer
-from acc_ace.schemas.session import PastTurn, SessionKey, Tenant
+from acc_ace.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue import residue

@@ -33,8 +33,8 @@ from acc_ace.config import Settings
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.response_shape import role_of
 from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.session import SessionKey
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content

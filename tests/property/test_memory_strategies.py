@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputTooLargeError
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.interaction import (
     GeneratorOutput,
     Interaction,
@@ -23,7 +24,6 @@ from acc_ace.schemas.memory import (
     MessageRole,
     Summary,
 )
-from acc_ace.schemas.session import Tenant
 from acc_ace.strategies import Acc, Replay, Retrieval, Summarised, Window
 from acc_ace.strategies.memory_strategy import MemoryStrategy
 from acc_ace.strategies.summary import turns_to_summarise

@@ -31,7 +31,7 @@ from google.genai import types
 import services
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.errors import CorruptStoreError, StoreError
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, PLAYBOOK
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase

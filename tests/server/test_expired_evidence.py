@@ -9,7 +9,7 @@ from acc_ace.adk.builtin_tools import SearchEvidence
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

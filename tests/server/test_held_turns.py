@@ -17,7 +17,7 @@ from google.genai import types
 from acc_ace.adk.sessions.event_buffer import HeldTurn
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.state import CCS, PLAYBOOK
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_database import Database

@@ -12,8 +12,8 @@ from acc_ace.config import ROLES
 from acc_ace.container import Container
 from acc_ace.errors import ModelUnavailable
 from acc_ace.schemas.artifact import Artifact, RecallQuery
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import Outcome
-from acc_ace.schemas.session import SessionKey
 from acc_ace.server.app import create_app
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm, calls

@@ -20,9 +20,9 @@ from acc_ace.container import Container
 from acc_ace.errors import StoreError
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.schemas.artifact import ArtifactKind, RecallQuery
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.server.app import create_app
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 

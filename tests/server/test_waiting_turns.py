@@ -24,8 +24,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call

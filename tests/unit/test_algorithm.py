@@ -3,10 +3,10 @@
 import pytest
 
 from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.qualification import Qualification
-from acc_ace.schemas.session import Tenant
 from acc_ace.turn.algorithm import Ports, run_turns
 from tests.fakes.clock import START
 

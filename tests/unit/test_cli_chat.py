@@ -17,9 +17,8 @@ from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import AccAceError, InputError, ModelUnavailable, StoreError
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.session import SessionKey
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")

@@ -15,10 +15,8 @@ from acc_ace.cli.ctrl_c import CtrlC
 from acc_ace.cli.failure import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 from acc_ace.schemas.report import StageStarted, TurnEvent
-from acc_ace.schemas.session import SessionKey
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")

@@ -12,7 +12,7 @@ from acc_ace.cli.slash_views import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import ModelUnavailable
 from acc_ace.rules_model.phrases import NOTE
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import (
     CcsDiff,
@@ -33,7 +33,6 @@ from acc_ace.schemas.report import (
     TurnDone,
     TurnEvent,
 )
-from acc_ace.schemas.session import SessionKey
 from tests.fakes.fake_turn_api import AT, report
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -6,12 +6,11 @@ import pytest
 
 from acc_ace.gates.qualification_gate import Screening, conclude, screen
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, ConstraintPin
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import QualificationReason as Reason
 from acc_ace.schemas.qualification import RelevanceBatch, RelevanceDecision
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.text.prompt import quote_artifact
 from acc_ace.text.tokens import estimate_tokens
 

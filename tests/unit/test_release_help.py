@@ -6,11 +6,11 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.session import SessionKey
 from tests.unit.embedded.requests import state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

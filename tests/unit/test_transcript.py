@@ -7,16 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from acc_ace.errors import InputTooLargeError
+from acc_ace.schemas.base import MemoryName
 from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.memory import (
-    CountedMessage,
-    MemoryContext,
-    MemoryName,
-    Message,
-    MessageRole,
-    Summary,
-)
+from acc_ace.schemas.memory import CountedMessage, MemoryContext, Message, MessageRole, Summary
 from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import messages_of
 from acc_ace.turn.history import Past, remember

@@ -12,7 +12,7 @@ from acc_ace.container import Container
 from acc_ace.errors import InputError
 from acc_ace.memory.artifact_store import only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.text.arithmetic import evaluate
 from acc_ace.text.prompt import quote_artifact
 

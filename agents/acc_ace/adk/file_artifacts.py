@@ -21,7 +21,7 @@ from google.adk.errors.input_validation_error import InputValidationError
 from google.genai import types
 
 from acc_ace.errors import StoreError
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.playbooks.playbook_file_names import part
 from acc_ace.storage.sqlite.database import make_directory
 from acc_ace.turn.ports import UserFile

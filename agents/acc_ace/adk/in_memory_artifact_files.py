@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from google.adk.artifacts import InMemoryArtifactService
 
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.turn.ports import UserFile
 
 

@@ -3,8 +3,7 @@
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event, EventActions
 
-from acc_ace.schemas.base import Value
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey, Value
 
 
 def session_key(ctx: InvocationContext) -> SessionKey:

@@ -20,8 +20,7 @@ from acc_ace.errors import InputError
 from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.memory.priors import said_by
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.text.tokens import CUT_MARK
 
 MAX_RESULTS = 10

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from acc_ace.container import Container
 from acc_ace.errors import NotFoundError
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import ReportedConstraint, TurnDone, TurnPaused, TurnReport, WaitingCall
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.prompt import ccs_tokens
 
 

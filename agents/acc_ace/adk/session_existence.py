@@ -5,7 +5,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 
 
 async def is_known(sessions: BaseSessionService, key: SessionKey) -> bool:

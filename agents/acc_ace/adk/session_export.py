@@ -9,8 +9,8 @@ from google.adk.sessions import BaseSessionService
 from acc_ace.adk.sessions.session_pages import SessionPages, session_pages
 from acc_ace.container import Container
 from acc_ace.errors import CorruptStoreError
-from acc_ace.schemas.base import Value
-from acc_ace.schemas.session import SessionKey, SessionRecord, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant, Value
+from acc_ace.schemas.session import SessionRecord
 
 Record = dict[str, Any]
 """JSON-safe, with its `kind`."""

@@ -18,7 +18,8 @@ from acc_ace.container import Container
 from acc_ace.errors import AccAceError
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.session import ConversationSummary, SessionKey, SessionMemory, SessionRecord
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import ConversationSummary, SessionMemory, SessionRecord
 from acc_ace.turn.history import Past, summarise
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session

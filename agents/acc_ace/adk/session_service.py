@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from acc_ace.adk.sessions.create_session_service import open_sessions
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.container import Container
-from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
 
 

@@ -15,7 +15,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from acc_ace.adk.invocation_context import session_key
 from acc_ace.adk.session_existence import session_gone
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import HeldEvents
 

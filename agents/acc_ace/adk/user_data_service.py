@@ -15,7 +15,7 @@ from acc_ace.container import Container
 from acc_ace.errors import SessionBusyError
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 
 _ROUNDS: Final = 5
 """How often sessions that begin meanwhile are waited for, before the user must try again."""

@@ -9,7 +9,7 @@ from acc_ace.adk.session_export import PAGE, Record, export_sessions, record
 from acc_ace.container import Container
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.memory.artifact_store import ArtifactListing
-from acc_ace.schemas.session import PlaybookScope, Tenant
+from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.turn.ports import UserFile
 
 __all__ = ["Record", "export_user"]

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 
 DEFAULT_USER = "user"
 """The same as ADK's web UI uses, so that a conversation can move there."""

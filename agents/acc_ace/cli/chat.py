@@ -11,9 +11,7 @@ from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_com
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.memory import MemoryName
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 
 
 class Chat:

@@ -27,8 +27,7 @@ from acc_ace.clock import Clock
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import InputError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.memory import MEMORIES, MemoryName
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import MEMORIES, MemoryName, SessionKey
 from acc_ace.storage.prompt_history import TERMINAL_APP, history_path
 
 if TYPE_CHECKING:

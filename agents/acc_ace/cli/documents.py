@@ -21,7 +21,7 @@ from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault,
 from acc_ace.memory.documents.document_import import import_document
 from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.artifact import Artifact, DocumentForm, ImportedDocument
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 
 _PAGE = 100
 

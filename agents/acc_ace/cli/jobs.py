@@ -16,8 +16,8 @@ from acc_ace.config import load_settings
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.learning_job import JobState, QueuedLearning
-from acc_ace.schemas.session import Tenant
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from acc_ace.cli.screen import Screen
 from acc_ace.cli.slash_views import ccs_view, diff_view, playbook_view
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import InputError
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.reflection import MAX_WORDS, Judgement
-from acc_ace.schemas.session import SessionKey
 
 _COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
 """A path such as '/etc/hosts' has a second slash, so it is text and no command."""

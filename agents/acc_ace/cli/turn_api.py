@@ -4,13 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.memory import MemoryName
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent
-from acc_ace.schemas.session import SessionKey, Tenant
 
 
 class TurnApi(Protocol):

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from acc_ace.gates.screening import Rules, utc
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import (
@@ -19,7 +20,6 @@ from acc_ace.schemas.qualification import (
     RelevanceBatch,
     RelevanceDecision,
 )
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.normalize import one_line
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 

@@ -6,9 +6,9 @@ no rule.
 
 from collections.abc import Sequence
 
+from acc_ace.schemas.base import MemoryName
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.memory import MemoryName
 from acc_ace.text.normalize import language_of, normalise, one_line
 from acc_ace.text.rules.named_release import ID
 from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release

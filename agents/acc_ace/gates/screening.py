@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from acc_ace.gates.contradiction import contradiction
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.qualification import QualificationReason
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.normalize import skeleton
 from acc_ace.text.patterns import lazy_pattern

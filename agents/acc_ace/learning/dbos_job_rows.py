@@ -9,6 +9,7 @@ from dbos import DBOSClient, WorkflowStatus
 from pydantic import ValidationError
 
 from acc_ace.errors import NotFoundError
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.learning_job import (
     Attempt,
     JobState,
@@ -16,7 +17,6 @@ from acc_ace.schemas.learning_job import (
     LearningOutcome,
     QueuedLearning,
 )
-from acc_ace.schemas.session import Tenant
 
 logger = logging.getLogger(__name__)
 

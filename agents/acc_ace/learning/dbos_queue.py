@@ -36,6 +36,7 @@ from acc_ace.learning.dbos_job_rows import (
     statuses,
     submitted_at,
 )
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.learning_job import (
     Attempt,
     JobState,
@@ -43,7 +44,6 @@ from acc_ace.schemas.learning_job import (
     QueuedLearning,
 )
 from acc_ace.schemas.limits import BackgroundLimits
-from acc_ace.schemas.session import Tenant
 
 T = TypeVar("T")
 

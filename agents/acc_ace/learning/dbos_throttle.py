@@ -1,54 +1,18 @@
-"""Whether a learning job may start: answers go first, and an hour has only so many tokens."""
+"""Whether a learning job may begin: answers go first, and an hour has only so many tokens."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from acc_ace.clock import Clock
 from acc_ace.container import Pressure
 from acc_ace.errors import StoreError
 from acc_ace.learning.dbos_queue import DbosLearningQueue
+from acc_ace.learning.learning_budget import HOUR, budget_wait_s
 from acc_ace.schemas.learning_job import Attempt
 from acc_ace.schemas.limits import BackgroundLimits
-
-HOUR = timedelta(hours=1)
-
-
-@dataclass
-class Meter:
-    """Tokens of the model calls so far, also of those that came to nothing."""
-
-    tokens: int = 0
-
-
-def tokens_spent(attempts: Iterable[Attempt], now: datetime) -> int:
-    """Tokens of the attempts of the last hour."""
-    return sum(attempt.tokens for attempt in attempts if now - HOUR < attempt.at)
-
-
-def budget_wait_s(attempts: Iterable[Attempt], now: datetime, *, tokens_per_hour: int) -> float:
-    """Seconds until another job may begin; 0 while the hour's tokens are not used up.
-
-    A job may begin while anything is left, so the last one may go beyond the budget by what it
-    costs; what it went beyond counts for the jobs after it. `tokens_per_hour` 0 sets no bound.
-    """
-    if tokens_per_hour == 0:
-        return 0.0
-    recent = sorted((a for a in attempts if now - HOUR < a.at and a.tokens), key=lambda a: a.at)
-    left = sum(attempt.tokens for attempt in recent)
-    if left < tokens_per_hour:
-        return 0.0
-    for attempt in recent:
-        left -= attempt.tokens
-        if left < tokens_per_hour:
-            # An attempt of a clock that ran ahead must not stop learning for more than an hour.
-            return min((attempt.at + HOUR - now).total_seconds(), HOUR.total_seconds())
-    return 0.0
-
 
 logger = logging.getLogger(__name__)
 

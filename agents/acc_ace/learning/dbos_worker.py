@@ -33,11 +33,12 @@ from acc_ace.errors import (
 from acc_ace.learning.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, quiet_dbos
 from acc_ace.learning.dbos_job_rows import JOB_VERSION, QUEUE, WORKFLOW
 from acc_ace.learning.dbos_queue import DbosLearningQueue
-from acc_ace.learning.dbos_throttle import Meter, Room, pause
+from acc_ace.learning.dbos_throttle import Room, pause
+from acc_ace.learning.learning_budget import Meter
 from acc_ace.learning.learning_queue import Learn
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.learning_job import Attempt, LearningJob
 from acc_ace.schemas.limits import BackgroundLimits
-from acc_ace.schemas.session import SessionKey
 from acc_ace.turn.ports import SessionLock
 
 logger = logging.getLogger(__name__)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from acc_ace.container import Container
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
-from acc_ace.learning.dbos_throttle import Meter
+from acc_ace.learning.learning_budget import Meter
 from acc_ace.playbook.idempotent_commit import Once
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn

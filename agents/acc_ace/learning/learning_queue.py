@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from acc_ace.learning.dbos_throttle import Meter
+from acc_ace.learning.learning_budget import Meter
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome, QueuedLearning
-from acc_ace.schemas.session import Tenant
 
 Learn = Callable[[LearningJob, Meter], Awaitable[LearningOutcome]]
 """Run a job and count its model tokens. Raises AccAceError; then nothing has changed.

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from acc_ace.memory.ranking import Ranked
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.text.duplicates import Vector
 from acc_ace.unit_of_work import Write
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.session import SessionKey, SessionMemory
+from acc_ace.schemas.session import SessionMemory
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.redaction import redact
 from acc_ace.text.sentences import split_sentences

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.tokens import clip_tokens, token_end
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.session import PlaybookScope
 
 
 @dataclass(frozen=True)

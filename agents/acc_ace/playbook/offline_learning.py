@@ -16,12 +16,12 @@ from acc_ace.playbook.learning_plan import Split, best, order
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.prediction import ALONE, predict, question
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunState, Sample
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_context, learn
 from acc_ace.turn.structured_call import Asked, Completion

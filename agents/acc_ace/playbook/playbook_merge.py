@@ -11,10 +11,10 @@ from typing import NamedTuple
 from acc_ace.errors import ConflictError, InputError
 from acc_ace.playbook.delta_log import archives
 from acc_ace.playbook.playbook_versions import check_playbook_version, named
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 
 MOST_BRANCHES = 32
 """Branches of one playbook, the main one not counted."""

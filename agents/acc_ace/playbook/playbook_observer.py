@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from acc_ace.playbook.playbook_store import PlaybookReader
-from acc_ace.schemas.session import PlaybookScope, Tenant
+from acc_ace.schemas.base import PlaybookScope, Tenant
 
 
 class PlaybookFollower(Protocol):

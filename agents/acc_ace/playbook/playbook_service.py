@@ -21,11 +21,11 @@ from acc_ace.playbook.playbook_merge import Author
 from acc_ace.playbook.playbook_search import Hit, search_bullets
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 
 PAGE = 200
 """Records that one page of a look-up holds."""

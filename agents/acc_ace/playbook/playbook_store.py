@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from acc_ace.playbook.playbook_merge import Author
+from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
-from acc_ace.schemas.session import PlaybookScope, Tenant
 
 
 class PlaybookReader(Protocol):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from acc_ace.errors import ConflictError, NotFoundError
 from acc_ace.playbook.playbook_content import content_digest
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 
 
 def stored(version: int, playbook: Playbook) -> StoredPlaybook:

@@ -5,8 +5,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field, field_validator
 
-from acc_ace.schemas.base import Authority, StoredValue, Value
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import Authority, SessionKey, StoredValue, Tenant, Value
 
 
 class DocumentForm(StrEnum):

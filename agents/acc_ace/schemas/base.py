@@ -1,7 +1,7 @@
-"""Base classes of all values, frozen and validated; and the order of authority among speakers."""
+"""Base classes of all values; the keys that separate tenants; the order of authority."""
 
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -83,3 +83,42 @@ class Authority(StrEnum):
 _RANK: dict[Authority, int] = {
     authority: rank for rank, authority in enumerate(reversed(list(Authority)))
 }
+
+
+OWN_APP: Final = "acc_ace"
+"""The name of this product's own app; another app has its memory by the plugin."""
+
+
+class Tenant(NamedTuple):
+    """One user of one app; part of every key and every query."""
+
+    app: str
+    user: str
+
+
+class SessionKey(NamedTuple):
+    """One session of one user of one app."""
+
+    app: str
+    user: str
+    session: str
+
+    @property
+    def tenant(self) -> Tenant:
+        """The owner of the session."""
+        return Tenant(self.app, self.user)
+
+
+class PlaybookScope(NamedTuple):
+    """Owner and branch of a playbook: the app's (user is None) or a user's; '' is main."""
+
+    app: str
+    user: str | None = None
+    branch: str = ""
+
+
+MemoryName = Literal["acc", "replay", "window", "summary", "retrieval"]
+"""acc: the compressed state. The others are classic strategies over messages."""
+
+
+MEMORIES: tuple[MemoryName, ...] = get_args(MemoryName)

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from acc_ace.schemas.base import Authority, StoredValue, Value
-from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.base import Authority, MemoryName, StoredValue, Value
 from acc_ace.schemas.reflection import Feedback
 
 

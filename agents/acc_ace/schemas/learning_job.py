@@ -8,8 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acc_ace.schemas.base import StoredValue, Value
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, StoredValue, Tenant, Value
 
 
 class LearningKind(StrEnum):

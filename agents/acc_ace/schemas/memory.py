@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple, Self, get_args
+from typing import NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -100,9 +100,3 @@ class MemoryContext(Value):
     messages: list[Message]
     tokens: int = Field(description="Of all messages together.")
     dropped: int = Field(default=0, description="Known earlier messages that were left out.")
-
-
-MemoryName = Literal["acc", "replay", "window", "summary", "retrieval"]
-"""acc: the compressed state. The others are classic strategies over messages."""
-
-MEMORIES: tuple[MemoryName, ...] = get_args(MemoryName)

@@ -4,9 +4,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.delta import DeltaKind
-from acc_ace.schemas.session import PlaybookScope
 
 
 class PlaybookVersion(Value):

@@ -4,10 +4,9 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from acc_ace.schemas.base import Authority, Value
+from acc_ace.schemas.base import Authority, MemoryName, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CcsDiff
-from acc_ace.schemas.memory import MemoryName
 
 
 class ReportedConstraint(Value):

@@ -5,12 +5,11 @@ turns.
 """
 
 from datetime import datetime
-from typing import Final, NamedTuple
 
 from pydantic import Field
 
-from acc_ace.schemas.base import StoredValue, Value
-from acc_ace.schemas.memory import MemoryName, Summary
+from acc_ace.schemas.base import MemoryName, StoredValue, Value
+from acc_ace.schemas.memory import Summary
 
 
 class ReadThrough(Value):
@@ -61,38 +60,6 @@ class SessionRecord(StoredValue):
     deleted_at: datetime | None = Field(
         default=None, description="Deleted, its notes kept with the user's consent."
     )
-
-
-OWN_APP: Final = "acc_ace"
-"""The name of this product's own app; another app has its memory by the plugin."""
-
-
-class Tenant(NamedTuple):
-    """One user of one app; part of every key and every query."""
-
-    app: str
-    user: str
-
-
-class SessionKey(NamedTuple):
-    """One session of one user of one app."""
-
-    app: str
-    user: str
-    session: str
-
-    @property
-    def tenant(self) -> Tenant:
-        """The owner of the session."""
-        return Tenant(self.app, self.user)
-
-
-class PlaybookScope(NamedTuple):
-    """Owner and branch of a playbook: the app's (user is None) or a user's; '' is main."""
-
-    app: str
-    user: str | None = None
-    branch: str = ""
 
 
 class SessionMemory(Value):

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from acc_ace.adk.sessions.session_services import NO_EVENTS
 from acc_ace.conversation import APP_NAME
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.session import PlaybookScope, SessionKey
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.server.problems import documented, problem, problem_of, problem_response
 from acc_ace.server.server_context import Context, ServerContext
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from acc_ace.errors import NotFoundError
 from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.learning_job import Attempt, JobState, LearningKind, QueuedLearning
-from acc_ace.schemas.session import Tenant
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import Context, CurrentTenant, ServerContext
 from acc_ace.server.session_routes import Limit

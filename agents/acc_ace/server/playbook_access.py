@@ -10,8 +10,8 @@ from acc_ace.conversation import APP_NAME
 from acc_ace.errors import ForbiddenError, InputError
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.server.server_context import Context, User
 
 Whose = Annotated[

@@ -8,7 +8,8 @@ from google.adk.cli.service_registry import get_service_registry
 from acc_ace.adk.sessions.create_session_service import open_sessions
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.container import Container
-from acc_ace.schemas.session import PastTurn, SessionKey
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.session_changes import forget_session
 

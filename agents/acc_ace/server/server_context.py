@@ -10,7 +10,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import InputError
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.server.identity import DEFAULT_USER, USER, name_of
 from acc_ace.server.turn_gate import TurnGate
 

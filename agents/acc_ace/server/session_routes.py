@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.errors import NotFoundError
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
@@ -17,7 +18,6 @@ from acc_ace.schemas.commit import (
     GoalPin,
     JournalEntry,
 )
-from acc_ace.schemas.session import SessionKey
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
 from acc_ace.text.prompt import ccs_tokens

@@ -8,10 +8,8 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 from acc_ace.schemas.report import TurnEvent, TurnPaused, TurnReport
-from acc_ace.schemas.session import SessionKey
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import (
     NAME_LENGTH,

@@ -16,12 +16,12 @@ from acc_ace.errors import AccAceError, ConflictError, NotFoundError
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.schemas.playbook import Added, DeltaRecord, Playbook
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.ports import EvidenceStore
 from acc_ace.turn.session_directory import SessionDirectory

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from acc_ace.errors import StoreError
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 
 _DIRECTORY: Final = "history"
 

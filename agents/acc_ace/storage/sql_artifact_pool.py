@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from acc_ace.memory.priors import REACH
 from acc_ace.memory.ranking import Document, SearchQuery
 from acc_ace.schemas.artifact import RecallQuery
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.tenant_totals import Span, TenantTotals, affordable
 from acc_ace.storage.time_bounds import Times
 from acc_ace.text.dates.periods import Period

@@ -23,8 +23,8 @@ from acc_ace.memory.ranking import (
     shortlist,
 )
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.limits import RecallWeights
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.storage.artifact_values import ArtifactRow
 from acc_ace.storage.dense_query import Asked, DensePool, Prepared, asking
 from acc_ace.storage.json_codec import decode

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Final
 
 from acc_ace.errors import CorruptStoreError
-from acc_ace.schemas.memory import MemoryName, Summary
-from acc_ace.schemas.session import ReadThrough, SessionKey, SessionRecord, Tenant
+from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.session import ReadThrough, SessionRecord
 from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size, raw

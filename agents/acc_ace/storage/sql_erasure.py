@@ -5,7 +5,8 @@ from typing import Any, Final, Protocol
 
 from acc_ace.errors import ConflictError
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.session import SessionKey, SessionRecord, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_directory import end_record

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from acc_ace.errors import CorruptStoreError, NotFoundError
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import JournalEntry
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size

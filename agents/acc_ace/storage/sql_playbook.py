@@ -28,9 +28,9 @@ from acc_ace.playbook.playbook_versions import (
     next_version,
     numbered,
 )
+from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.bullet import id_number
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope, Tenant
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_branch_rows import count_branches, delete_branch, read_fates

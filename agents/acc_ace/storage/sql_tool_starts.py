@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from pydantic_core import to_jsonable_python
 
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import ToolStart
-from acc_ace.schemas.session import SessionKey
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import ensure_tenant

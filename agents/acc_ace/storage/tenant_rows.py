@@ -3,7 +3,7 @@
 from typing import Any
 
 from acc_ace.errors import StoreError
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_rows import Rows
 
 

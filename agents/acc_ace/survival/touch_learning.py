@@ -10,10 +10,10 @@ from acc_ace.clock import Clock
 from acc_ace.errors import ModelUnavailable
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.prediction import ALONE, question
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.survival.appraisal import PATIENCE, Appraisal
 from acc_ace.survival.senses import felt, hindsight
 from acc_ace.survival.world import Touch

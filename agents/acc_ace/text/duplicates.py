@@ -3,7 +3,7 @@
 This is the one notion of duplicates: the Curator's guard and refinement both ask it. Contraries
 are in `claim`.
 
-Vectors of texts, without numpy: 32-bit floats that any library can read in place.
+Vectors are 32-bit floats that any library can read in place; numpy is not needed.
 """
 
 import math
@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING
 from acc_ace.text.lessons.lesson_en import opposites_of as opposites_en
 from acc_ace.text.lessons.lesson_features import Lesson
 from acc_ace.text.lessons.lesson_ja import opposites_of as opposites_ja
-
-if TYPE_CHECKING:
-    Vector = array[float]
 
 SAME_TERMS = 0.8
 """Share of all terms that two wordings of one lesson have in common."""
@@ -120,6 +117,11 @@ def _other_filling(first: Sequence[str], second: Sequence[str]) -> bool:
     return matcher.ratio() >= _SLOT or (kinds.count("equal") > 0 and len(kinds) <= _ONE_SLOT)
 
 
+if TYPE_CHECKING:
+    Vector = array[float]
+else:
+    # Python 3.11 has no array[float] at run time.
+    Vector = array
 """An array of 32-bit floats (typecode 'f')."""
 
 MAX_DIMENSION = 4_000

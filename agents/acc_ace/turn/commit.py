@@ -8,9 +8,9 @@ from acc_ace.container import Container
 from acc_ace.gates.commit_gate import GateResult
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import SessionKey
 from acc_ace.unit_of_work import Write
 
 

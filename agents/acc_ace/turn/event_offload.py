@@ -9,8 +9,9 @@ from operator import itemgetter
 from acc_ace.container import Container
 from acc_ace.memory.turn_artifacts import past_turn_artifacts
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import PastTurn, SessionKey, Utterance
+from acc_ace.schemas.session import PastTurn, Utterance
 from acc_ace.text.tokens import estimate_tokens
 
 

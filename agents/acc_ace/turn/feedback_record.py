@@ -6,21 +6,18 @@ The bullets of an answer are followed to what they have become: a merged one to 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.playbook.idempotent_commit import Once
-from acc_ace.playbook.playbook_store import PlaybookReader
-from acc_ace.schemas.bullet import clean_id
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome
+from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind
-from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import MAX_FEEDBACK, Feedback, Judgement
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
-from acc_ace.turn.reflection import TurnOutcome, outcome_of, with_feedback
+from acc_ace.turn.reflection import outcome_of, with_feedback
 
 _TRIES_OF_A_TURN = 50
 """Interactions looked through for the answered one: a turn may have failed or been undone."""
@@ -157,38 +154,3 @@ async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -
 
 def _find(feedback: Sequence[Feedback], name: str) -> Feedback | None:
     return next((item for item in feedback if item.id == name), None)
-
-
-async def with_current_bullets(
-    outcome: TurnOutcome, store: PlaybookReader, scope: PlaybookScope, playbook: Playbook
-) -> TurnOutcome:
-    """The outcome with the bullets that the used ones are in `playbook`.
-
-    Feedback and corrections may come long after the answer. A bullet that left without a
-    successor keeps its id, so that its tag is rejected in the log. Raises StoreError.
-    """
-    live = frozenset(bullet.id for bullet in playbook.bullets)
-
-    async def current(output: GeneratorOutput) -> GeneratorOutput:
-        ids = [await _current(name, live, store, scope) for name in output.bullet_ids]
-        return output.model_copy(update={"bullet_ids": list(dict.fromkeys(ids))})
-
-    previous = outcome.previous
-    if _all_live(outcome.used_ids, live) and _all_live(outcome.previous_ids, live):
-        return outcome
-    if previous is not None and previous.decision is not None:
-        previous = previous.model_copy(update={"decision": await current(previous.decision)})
-    return replace(outcome, generation=await current(outcome.generation), previous=previous)
-
-
-def _all_live(ids: Sequence[str], live: frozenset[str]) -> bool:
-    return all(clean_id(name) in live for name in ids)
-
-
-async def _current(
-    name: str, live: frozenset[str], store: PlaybookReader, scope: PlaybookScope
-) -> str:
-    bullet_id = clean_id(name)
-    if bullet_id in live:
-        return bullet_id
-    return await store.resolve(scope, bullet_id) or bullet_id

@@ -12,18 +12,18 @@ from math import ceil
 
 from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
+from acc_ace.schemas.base import MemoryName, SessionKey
 from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.memory import (
     CountedMessage,
     MemoryContext,
     MemoryInputs,
-    MemoryName,
     Message,
     MessageRole,
     Summary,
 )
-from acc_ace.schemas.session import ConversationSummary, SessionKey
+from acc_ace.schemas.session import ConversationSummary
 from acc_ace.strategies import Replay, Retrieval, Summarised, Window
 from acc_ace.strategies.memory_strategy import MemoryStrategy, TokenCounter
 from acc_ace.strategies.summary import extract_summary, turns_to_summarise

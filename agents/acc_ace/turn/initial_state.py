@@ -8,10 +8,10 @@ from acc_ace.gates.ccs_budget import fit_items
 from acc_ace.gates.qualification_gate import screen
 from acc_ace.memory.session_notes import ENTITIES
 from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import QualificationReason, QualificationVerdict
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.tokens import clip_tokens
 
 _ENTITY_TOKENS = 24

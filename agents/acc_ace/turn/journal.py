@@ -9,8 +9,8 @@ from typing import Protocol
 
 from acc_ace.errors import ConflictError, CorruptStoreError, StoreError
 from acc_ace.gates.commit_gate import diff_states
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.unit_of_work import Write
 
 

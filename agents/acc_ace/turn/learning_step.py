@@ -16,14 +16,13 @@ from acc_ace.playbook.idempotent_commit import Once
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.feedback_record import with_current_bullets
-from acc_ace.turn.reflection import TurnOutcome, reflect, tool_values
+from acc_ace.turn.reflection import TurnOutcome, reflect, tool_values, with_current_bullets
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import Any
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, StoreError
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommitKind, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
-from acc_ace.schemas.session import SessionKey, SessionRecord
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.commit import TurnCommit, commit_turn
 from acc_ace.turn.initial_state import bootstrap
 from acc_ace.turn.ports import Database, HeldEvents

@@ -9,8 +9,9 @@ from acc_ace.container import Container
 from acc_ace.errors import CorruptStoreError
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import ReadThrough, SessionKey, SessionMemory, SessionRecord
+from acc_ace.schemas.session import ReadThrough, SessionMemory, SessionRecord
 from acc_ace.strategies.transcript import message_text, messages_of
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens

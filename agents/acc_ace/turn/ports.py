@@ -9,8 +9,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.interaction import Interaction, ToolStart
-from acc_ace.schemas.session import SessionKey, SessionRecord, Tenant
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")

@@ -10,8 +10,9 @@ from acc_ace.container import Container
 from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
 from acc_ace.gates.commit_gate import diff_states
 from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.session import SessionKey, SessionRecord
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn import session_directory as rules
 from acc_ace.turn.journal import Journal
 from acc_ace.unit_of_work import Write

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from acc_ace.schemas.memory import MemoryName, Summary
-from acc_ace.schemas.session import ReadThrough, SessionKey, SessionRecord, Tenant
+from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.session import ReadThrough, SessionRecord
 from acc_ace.unit_of_work import Write
 
 

@@ -14,13 +14,12 @@ from acc_ace.gates.commit_gate import GateResult, commit
 from acc_ace.gates.qualification_gate import conclude, screen
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import Qualification, RelevanceBatch
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from acc_ace.container import Container
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.interaction import (
     Interaction,
     Outcome,
@@ -14,7 +14,6 @@ from acc_ace.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
-from acc_ace.schemas.session import SessionKey
 
 _FAILED_TURNS = 10
 """Newest turns among which a begun call is looked for."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from acc_ace.errors import ConfigError
 from acc_ace.schemas.artifact import Artifact, Recall
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
 from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
@@ -22,12 +22,12 @@ from acc_ace.schemas.interaction import (
     ToolResult,
     TurnInput,
 )
-from acc_ace.schemas.memory import MemoryContext, MemoryName
+from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.qualification import Qualification, QualificationVerdict
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.report import Stage, StageFinished, StageStarted, TurnEvent
-from acc_ace.schemas.session import PlaybookScope, SessionKey, SessionRecord
+from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection import TurnOutcome
 from acc_ace.turn.structured_call import Asked

@@ -12,9 +12,8 @@ from acc_ace.rules_model.extractive_qa import newest
 from acc_ace.rules_model.prompt_context import Spoken, state_of_transcript
 from acc_ace.rules_model.superseded_facts import corrected
 from acc_ace.rules_model.text_match import Fact
+from acc_ace.schemas.base import MemoryName, SessionKey
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.memory import MemoryName
-from acc_ace.schemas.session import SessionKey
 from tests.unit.embedded.requests import compress, state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

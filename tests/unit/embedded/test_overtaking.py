@@ -6,7 +6,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.rules_model.superseded_facts import latest_facts
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 

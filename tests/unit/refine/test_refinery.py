@@ -9,9 +9,9 @@ from acc_ace.errors import ConflictError
 from acc_ace.playbook.curation.curation_record import OK, CurationContext, record_of
 from acc_ace.playbook.curation.delta_guard import curate
 from acc_ace.playbook.refine.refinement import Refinery, room_maker, stale_time
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.duplicates import Vector
 from acc_ace.turn.learning_step import apply_batch
 from tests.fakes.stores import InMemoryPlaybookStore

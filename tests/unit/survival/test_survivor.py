@@ -13,12 +13,12 @@ from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable
 from acc_ace.lab.learning.scripted_student import ScriptedStudent
 from acc_ace.playbook.offline_learning import Students
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.survival.appraisal import PATIENCE, Appraisal, ModelAppraiser, PlaybookReader, advice
 from acc_ace.survival.life import Life, live
 from acc_ace.survival.movement import Legs

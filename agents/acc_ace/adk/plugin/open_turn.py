@@ -15,7 +15,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.stages.learning_context import playbook_projection
 from acc_ace.adk.stages.stage import State
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.turn_record import Listener, TurnRecord
 
 

@@ -23,9 +23,9 @@ from acc_ace.adk.turn_report import turn_report
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, MemoryBypassedError
 from acc_ace.models.factory import note_on
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.report import Answer, TurnDone, TurnPaused
-from acc_ace.schemas.session import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import Listener
 

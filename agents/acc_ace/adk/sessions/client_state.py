@@ -3,9 +3,7 @@
 from google.adk.events import Event
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.memory import MEMORIES
-from acc_ace.schemas.session import OWN_APP
+from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority
 from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED
 
 _CLIENT = "user"

@@ -18,7 +18,8 @@ from google.adk.events import Event
 
 from acc_ace.adk.sessions.pending_tool_calls import call_traffic
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.session import PastTurn, SessionKey, Utterance
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn, Utterance
 
 _log = logging.getLogger(__name__)
 

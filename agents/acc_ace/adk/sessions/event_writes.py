@@ -11,7 +11,7 @@ from acc_ace.adk.sessions.event_rows import add_event
 from acc_ace.adk.sessions.pending_tool_calls import OPEN_CALLS
 from acc_ace.adk.sessions.rewinds import apply_rewind, rewound_state
 from acc_ace.adk.sessions.session_rows import touch_session, write_state
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import Rows
 
 _log = logging.getLogger(__name__)

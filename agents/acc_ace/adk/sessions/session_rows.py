@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from google.adk.sessions import State
 
 from acc_ace.adk.sessions.stored_state import encoded
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import ensure_tenant
 

@@ -78,7 +78,7 @@ from acc_ace.adk.sessions.stored_state import (
     unshared,
 )
 from acc_ace.adk.sessions.time_ordered_ids import use_time_ordered_ids
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase

@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from acc_ace.adk.sessions.client_state import allowed
 from acc_ace.errors import StoreError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.state import PLAYBOOK
 
 _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)

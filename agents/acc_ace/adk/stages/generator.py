@@ -28,9 +28,9 @@ from acc_ace.container import Container
 from acc_ace.errors import ConflictError, ModelOutputError
 from acc_ace.models.factory import note_on
 from acc_ace.schemas import state as keys
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.report import Answer
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed

@@ -16,9 +16,8 @@ from acc_ace.adk.user_content import content_text
 from acc_ace.container import Container
 from acc_ace.errors import InputError
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import MEMORIES, Authority, MemoryName
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.memory import MEMORIES, MemoryName
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.steps import take_input

@@ -4,7 +4,7 @@ from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.session import PlaybookScope
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.turn.learning_step import Learned, TurnOutcome, curation_context
 from acc_ace.turn.turn_record import TurnRecord, needed
 

@@ -7,7 +7,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from acc_ace.adk.stages.stage import ACC, ContentlessStage, State
 from acc_ace.container import Container
 from acc_ace.schemas.artifact import Recall, RecalledArtifact
-from acc_ace.schemas.memory import MemoryName
+from acc_ace.schemas.base import MemoryName
 from acc_ace.turn.steps import recall
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 

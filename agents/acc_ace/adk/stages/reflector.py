@@ -15,8 +15,8 @@ from acc_ace.adk.stages.stage import ContentlessStage, ModelStage, StageModel, S
 from acc_ace.container import Container
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.feedback_record import with_current_bullets
 from acc_ace.turn.learning_step import apply_tags, reflect
+from acc_ace.turn.reflection import with_current_bullets
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 

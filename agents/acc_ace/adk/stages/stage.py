@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 from acc_ace.adk.invocation_context import session_key, state_event
 from acc_ace.container import Container
-from acc_ace.schemas.memory import MEMORIES, MemoryName
+from acc_ace.schemas.base import MEMORIES, MemoryName
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords

@@ -15,10 +15,10 @@ from acc_ace.adk.message_contents import contents_of
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.stages.call_ids import keep_calls_apart
 from acc_ace.errors import AccAceError, ModelOutputError
+from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import ToolCall, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import ToolFinished
-from acc_ace.schemas.session import SessionKey
 from acc_ace.text.prompt import write_input
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.lifecycle import TurnLifecycle

@@ -10,7 +10,7 @@ from acc_ace.cli.playbook.playbook_target import Place
 from acc_ace.config import Settings, load_settings
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookGovernor
-from acc_ace.schemas.session import PlaybookScope
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.system_clock import SystemClock
 

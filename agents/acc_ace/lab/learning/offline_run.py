@@ -10,8 +10,8 @@ from acc_ace.lab.learning.run_file import RunFile
 from acc_ace.playbook.learning_plan import Split, run_name, split
 from acc_ace.playbook.offline_learning import OfflineLearner, Students
 from acc_ace.playbook.playbook_merge import Author
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.learning_job import RunOptions, RunState, Sample
-from acc_ace.schemas.session import PlaybookScope, SessionKey
 
 
 class Begun(NamedTuple):

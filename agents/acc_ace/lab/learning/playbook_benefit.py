@@ -19,10 +19,9 @@ from acc_ace.playbook.answer_scoring import score_answer
 from acc_ace.playbook.learning_plan import split
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.playbook.prediction import predict
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.learning_job import FeedbackMode, RunOptions, RunState, Sample
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.tokens import estimate_tokens
 
 APP = "playbook-help"

@@ -16,9 +16,8 @@ from acc_ace.container import Container
 from acc_ace.errors import InputError
 from acc_ace.lab.learning.intervals import Interval, interval
 from acc_ace.playbook.offline_learning import Students
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.survival.appraisal import Appraiser, ModelAppraiser, PlaybookReader
 from acc_ace.survival.life import Life, live
 from acc_ace.survival.touch_learning import Teacher

@@ -13,8 +13,8 @@ from google.genai import types
 from acc_ace.lab.recall.corpus import Corpus, Passage
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.schemas.artifact import Artifact, RecallQuery
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.limits import RecallWeights
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.storage.create_stores import sqlite_dense
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows

@@ -8,7 +8,7 @@ from acc_ace.errors import NotFoundError, StoreError
 from acc_ace.memory.artifact_store import ArtifactListing, ArtifactStore
 from acc_ace.memory.documents.document_parts import ANY_DOCUMENT, Version, document_key, version_in
 from acc_ace.schemas.artifact import Artifact, DocumentPart, StoredDocument
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 
 
 async def list_documents(

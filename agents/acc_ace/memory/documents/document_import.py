@@ -26,8 +26,8 @@ from acc_ace.memory.documents.document_parts import (
     version_of,
 )
 from acc_ace.schemas.artifact import DocumentPart, ImportedDocument
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.session import SessionKey, Tenant
 from acc_ace.turn.steps import check_key
 from acc_ace.unit_of_work import Write
 

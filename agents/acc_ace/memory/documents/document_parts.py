@@ -20,8 +20,7 @@ from acc_ace.schemas.artifact import (
     DocumentPart,
     DocumentRecord,
 )
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.session import SessionKey, Tenant
+from acc_ace.schemas.base import Authority, SessionKey, Tenant
 
 MAX_LINE = 4 * 1024 * 1024
 """Characters of one line."""

@@ -11,9 +11,9 @@ from acc_ace.memory.artifact_store import Embedder
 from acc_ace.playbook.curation.curation_record import Curated, CurationContext, Refiner
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.refine.refine_plan import NO_VECTORS, Refined, make_room, refine
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.text.duplicates import Vector
 
 VECTORS_KEPT = 8_192

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord
 from acc_ace.schemas.playbook_version import Branch
-from acc_ace.schemas.session import PlaybookScope
 from acc_ace.storage.playbooks.playbook_log_rows import records_of
 from acc_ace.storage.playbooks.playbook_rows import Head, columns, head_of
 from acc_ace.storage.sql_rows import Rows

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from acc_ace.playbook.playbook_content import Pieces, digest_of, pieces_after, pieces_of
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope
 
 _MOST_SCOPES = 64
 _MOST_BULLETS = 50_000

@@ -21,9 +21,9 @@ from acc_ace.errors import AccAceError, StoreError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_writer import write
 from acc_ace.playbook.playbook_store import PlaybookReader
+from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.schemas.session import PlaybookScope, Tenant
 from acc_ace.storage.atomic_files import exclusive, remove_tree, write_if_new
 from acc_ace.storage.json_codec import encode
 from acc_ace.storage.loop_lock import LoopLock

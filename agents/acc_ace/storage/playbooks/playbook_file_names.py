@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from urllib.parse import quote
 
-from acc_ace.schemas.session import PlaybookScope, Tenant
+from acc_ace.schemas.base import PlaybookScope, Tenant
 
 FOLDER = "playbook"
 """Where the files are in the data directory."""

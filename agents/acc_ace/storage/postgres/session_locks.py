@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from acc_ace.errors import StoreError
-from acc_ace.schemas.session import SessionKey
+from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.local_lock import QueuedSessionLock
 from acc_ace.storage.postgres.connection import BoundedConnection
 from acc_ace.storage.postgres.database import PostgresDatabase

@@ -12,7 +12,7 @@ from typing import Any
 from acc_ace.memory.priors import Place
 from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_artifact_pool import Breadth, Scope, places_beside
 from acc_ace.storage.tenant_totals import Span, TenantTotals, prefixed
 from acc_ace.storage.time_bounds import Times

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from acc_ace.text.lessons.lesson_features import Reading, Word
+from acc_ace.text.lessons.lesson_words import Reading, Word
 from acc_ace.text.normalize import NUMBER_WORDS
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import OPPOSITES_EN, opposites_by_class

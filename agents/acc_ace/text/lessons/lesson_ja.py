@@ -6,7 +6,7 @@ The lexicon says which endings carry nothing and which words mean the same.
 from collections.abc import Mapping
 from typing import Final
 
-from acc_ace.text.lessons.lesson_features import Reading, Word
+from acc_ace.text.lessons.lesson_words import Reading, Word
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import OPPOSITES_JA, opposites_by_class
 

@@ -1,0 +1,33 @@
+"""Public contract: base classes and tenants. Defined in `acc_ace.schemas.base`."""
+
+from acc_ace.schemas.base import (
+    MEMORIES,
+    OWN_APP,
+    SCHEMA_VERSION,
+    Authority,
+    MemoryName,
+    PlaybookScope,
+    SessionKey,
+    StoredValue,
+    Tenant,
+    V,
+    Value,
+    trusted,
+    trusted_copy,
+)
+
+__all__ = [
+    "MEMORIES",
+    "OWN_APP",
+    "SCHEMA_VERSION",
+    "Authority",
+    "MemoryName",
+    "PlaybookScope",
+    "SessionKey",
+    "StoredValue",
+    "Tenant",
+    "V",
+    "Value",
+    "trusted",
+    "trusted_copy",
+]
