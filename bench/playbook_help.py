@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AUTO, Settings
 from acc_ace.errors import AccAceError
-from acc_ace.lab.learning.dataset import read_samples
+from acc_ace.lab.learning.offline_run import read_samples
 from acc_ace.lab.learning.playbook_benefit import Help, measure
 from acc_ace.schemas.learning_job import FeedbackMode, RunState
 

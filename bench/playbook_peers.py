@@ -30,7 +30,7 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.lessons.lesson_features import read

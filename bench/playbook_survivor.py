@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import AccAceError

@@ -32,7 +32,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from acc_ace.lab.recall.data_file import read_corpora
+from acc_ace.lab.recall.corpus import read_corpora
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.schemas.base import SessionKey, Tenant

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from google.adk.models import BaseLlm
 
-from acc_ace.adk.direct_completion import DirectCompletion
-from acc_ace.adk.stages.recaller import with_lost_calls
+from acc_ace.adk.stages.acc_stages import with_lost_calls
+from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container

@@ -19,12 +19,11 @@ from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
-from acc_ace.adk.repeated_turn import repeated_event
-from acc_ace.adk.running_turns import RunningTurns
-from acc_ace.adk.session_existence import begin_session, session_gone
 from acc_ace.adk.session_lifecycle import SessionLife
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.session_turns import RunningTurns, begin_session, session_gone
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.turn_report import repeated_event
 from acc_ace.adk.user_data_service import UserDataService
 from acc_ace.config import Role
 from acc_ace.container import Container

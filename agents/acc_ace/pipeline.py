@@ -12,19 +12,21 @@ from google.adk.apps import App
 from google.adk.models import BaseLlm
 from pydantic import BaseModel
 
-from acc_ace.adk.adk_completion import StructuredAgent
 from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
-from acc_ace.adk.stages.compressor import Compressor
-from acc_ace.adk.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.history_loader import HistoryLoader
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.qualifier import Qualifier
-from acc_ace.adk.stages.recaller import Recaller
-from acc_ace.adk.stages.reflector import ReflectorModel, TagBullet
-from acc_ace.adk.stages.scheduler import Scheduler
+from acc_ace.adk.stages.learning_stages import (
+    CuratorModel,
+    PlaybookUpdater,
+    ReflectorModel,
+    Scheduler,
+    TagBullet,
+)
 from acc_ace.adk.stages.stage import ContentlessStage
+from acc_ace.adk.structured_agent import StructuredAgent
 from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container

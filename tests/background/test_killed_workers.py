@@ -17,8 +17,7 @@ from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.storage.create_stores import open_stores
-from acc_ace.storage.stores import Stores
+from acc_ace.storage.create_stores import Stores, open_stores
 from tests.background.conftest import Make
 from tests.contract.values import entry, interaction
 from tests.e2e.processes import ROOT, environment

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.adk.sessions import BaseSessionService
 
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.storage.create_stores import Stores, open_stores

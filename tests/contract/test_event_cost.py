@@ -5,7 +5,7 @@ from pathlib import Path
 
 from google.adk.events import Event
 
-from acc_ace.adk.sessions.event_writes import write_events
+from acc_ace.adk.sessions.event_buffer import write_events
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.sqlite.database import SqliteDatabase

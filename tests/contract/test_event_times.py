@@ -7,7 +7,7 @@ from google.genai import types
 
 from acc_ace.adk.memory_service import ArtifactMemoryService
 from acc_ace.errors import InputError
-from acc_ace.storage.stores import Stores
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY
 from tests.fakes.clock import START, FixedClock
 

@@ -14,11 +14,10 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.genai import types
 
 import services
-from acc_ace.adk.file_artifacts import FileArtifacts
-from acc_ace.adk.in_memory_artifact_files import InMemoryFiles
+from acc_ace.adk.artifact_services import FileArtifacts, InMemoryFiles
 from acc_ace.adk.memory_service import ArtifactMemoryService
 from acc_ace.errors import ConfigError, InputError
-from acc_ace.storage.stores import Stores
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER, artifact
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm

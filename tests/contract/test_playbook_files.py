@@ -11,14 +11,18 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
-from acc_ace.playbook.formats.playbook_reader import read
+from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.storage.create_stores import Stores, open_stores
-from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
-from acc_ace.storage.playbooks.playbook_file_names import directories_of, name_of
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.playbooks.playbook_export_files import (
+    KEPT_VERSIONS,
+    PlaybookFiles,
+    directories_of,
+    name_of,
+)
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, restore
 from tests.contract.values import record

@@ -6,8 +6,7 @@ import pytest
 
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_reader import read
-from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.playbook.formats.playbook_file import read, write
 from acc_ace.playbook.playbook_service import MOST_IMPORTED, PlaybookGovernor
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet

@@ -9,9 +9,8 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
-from acc_ace.storage.create_stores import open_stores
-from acc_ace.storage.sql_schema import VERSION
-from acc_ace.storage.stores import Stores
+from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.sql_database import VERSION
 from tests.contract.values import KEY, entry
 from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue

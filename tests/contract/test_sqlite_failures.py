@@ -10,10 +10,10 @@ import pytest
 from acc_ace.errors import ConflictError, CorruptStoreError, InputError, StoreError
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.playbook import Playbook
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_journal import SqlJournal
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import SqliteDatabase

@@ -6,7 +6,7 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.base import PlaybookScope
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 
 SCOPE = PlaybookScope("shop")

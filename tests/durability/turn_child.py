@@ -15,7 +15,7 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 from google.adk.events import Event
 
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.schemas.base import SessionKey

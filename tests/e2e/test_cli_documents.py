@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from acc_ace.cli import documents
-from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.output import ExitCode
 from acc_ace.errors import InputError
 from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.memory.documents.document_import import import_document

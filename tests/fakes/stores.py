@@ -1,10 +1,10 @@
 """Stores that forget at exit, each over a SQLite database of its own in memory."""
 
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_journal import SqlJournal
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase

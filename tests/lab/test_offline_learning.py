@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.lab.learning.dataset import read_samples
-from acc_ace.lab.learning.offline_run import begun, carry_on
+from acc_ace.lab.learning.offline_run import begun, carry_on, read_samples
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
 from acc_ace.schemas.base import PlaybookScope

@@ -11,8 +11,8 @@ from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from acc_ace.adk.guarded_toolset import GuardedToolset
 from acc_ace.adk.mcp_toolsets import mcp_toolsets
+from acc_ace.adk.tools import GuardedToolset
 from acc_ace.errors import ConfigError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.turn_record import TurnRecords

@@ -12,7 +12,7 @@ from google.genai import types
 
 from acc_ace.adk.artifact_services import memory_service
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.adk.session_service import open_session_service
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.container import Container
 from acc_ace.plugin import BoundedMemoryPlugin
 from tests.fakes.place import Place

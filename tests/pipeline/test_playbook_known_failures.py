@@ -15,7 +15,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError, ModelUnavailable
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.prediction import predict
+from acc_ace.playbook.learning_plan import predict
 from acc_ace.playbook.refine.refine_plan import refine
 from acc_ace.playbook.refine.refinement import Refinery
 from acc_ace.schemas.base import PlaybookScope

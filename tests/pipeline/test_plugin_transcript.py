@@ -9,7 +9,7 @@ from google.adk.sessions import InMemorySessionService, Session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.adk.plugin.transcript_filter import Transcript
+from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.errors import MemoryBypassedError
 
 RUNS = st.lists(st.sampled_from(["before", "earlier", ""]), max_size=8)

@@ -12,7 +12,7 @@ from acc_ace.errors import SessionBusyError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.limits import Limits
 from acc_ace.storage.create_stores import Stores
-from acc_ace.storage.sql_schema import VERSION
+from acc_ace.storage.sql_database import VERSION
 from tests.contract.values import KEY
 from tests.fakes.postgres_server import PostgresServer
 from tests.postgres.conftest import open_for

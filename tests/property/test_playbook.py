@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.playbook.curation.delta_guard import CurationContext, curate, tag
-from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.delta_log import replay
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.limits import Limits

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_reader import form_of, read
-from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.playbook.formats.playbook_file import form_of, read, write
 from acc_ace.schemas.bullet import Bullet, Origin
 from acc_ace.schemas.playbook import Playbook
 

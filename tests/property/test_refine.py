@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.delta_log import replay
 from acc_ace.playbook.refine.refine_plan import Refined, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.playbook import Playbook

@@ -12,7 +12,7 @@ from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import record
 from tests.fakes.examples import examples

@@ -11,14 +11,14 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_app
-from acc_ace.server.agent_loader import agent_loader, agents_dir
+from acc_ace.server.adk_services import agent_loader, agents_dir
 
 RELOADING = """
 import sys
 from acc_ace import app
 from acc_ace.bootstrap import process_container
 from acc_ace.config import Settings
-from acc_ace.server.agent_loader import agent_loader
+from acc_ace.server.adk_services import agent_loader
 
 settings = Settings(store="memory", reload_agents=True)
 loader = agent_loader(settings, app)

@@ -4,7 +4,7 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
-from acc_ace.server.binding import check_exposure, open_socket, url_of
+from acc_ace.server.process import check_exposure, open_socket, url_of
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "chat.example"])  # noqa: S104

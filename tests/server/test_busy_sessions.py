@@ -22,8 +22,8 @@ from acc_ace.errors import SessionBusyError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.limits import Limits
+from acc_ace.server.adk_services import open_session_service
 from acc_ace.server.app import create_app
-from acc_ace.server.served_sessions import open_session_service
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from acc_ace.adk.builtin_tools import SearchEvidence
+from acc_ace.adk.tools import SearchEvidence
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.schemas.artifact import Artifact

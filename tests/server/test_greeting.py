@@ -4,8 +4,8 @@ import pytest
 
 from acc_ace.config import ROLES, Settings
 from acc_ace.models.factory import describe
-from acc_ace.server.hosts import TrustedHosts
-from acc_ace.server.startup_banner import greeting
+from acc_ace.server.http_guards import TrustedHosts
+from acc_ace.server.process import greeting
 from tests.server.asgi import Echo, client
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound

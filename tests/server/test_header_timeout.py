@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
-from acc_ace.server.header_timeout import header_timeout
+from acc_ace.server.http_guards import header_timeout
 from tests.server.asgi import Echo
 
 SHORT_S = 0.3

@@ -20,9 +20,8 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.state import CCS, PLAYBOOK
 from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_database import Database, UnitOfWork
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.storage.sql_unit_of_work import UnitOfWork
 from acc_ace.storage.sqlite.database import SqliteDatabase
 
 KEY = SessionKey("shop", "aiko", "s-1")

@@ -1,6 +1,6 @@
 import pytest
 
-from acc_ace.server.hosts import TrustedHosts, is_loopback
+from acc_ace.server.http_guards import TrustedHosts, is_loopback
 from tests.server.asgi import Echo, client
 
 

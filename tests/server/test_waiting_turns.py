@@ -18,7 +18,7 @@ from google.genai import types
 
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
-from acc_ace.adk.sessions.pending_tool_calls import OPEN_CALLS
+from acc_ace.adk.sessions.event_rows import OPEN_CALLS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.answer_scoring import score_answer
+from acc_ace.playbook.learning_plan import score_answer
 
 
 @pytest.mark.parametrize(

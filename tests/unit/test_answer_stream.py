@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from acc_ace.turn import answer_stream
-from acc_ace.turn.answer_stream import AnswerStream
+from acc_ace.adk.stages import answer_events as answer_stream
+from acc_ace.adk.stages.answer_events import AnswerStream
 
 _TEXT = st.text(max_size=40)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from acc_ace.cli.chat import Chat, converse, play
 from acc_ace.cli.chat_command import memory_name
-from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.output import ExitCode
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from acc_ace.cli.chat import Chat, converse, play
-from acc_ace.cli.ctrl_c import CtrlC
-from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.line_prompt import CtrlC
+from acc_ace.cli.output import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey

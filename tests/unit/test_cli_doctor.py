@@ -20,8 +20,14 @@ from acc_ace.cli.checks.configuration import (
     check_tools,
     setting_names,
 )
-from acc_ace.cli.checks.finding import Finding, Status
-from acc_ace.cli.checks.installation import ADK_SERIES, check_adk, check_python, check_sqlite
+from acc_ace.cli.checks.installation import (
+    ADK_SERIES,
+    Finding,
+    Status,
+    check_adk,
+    check_python,
+    check_sqlite,
+)
 from acc_ace.cli.checks.model_checks import (
     check_embedder,
     check_gemini_answers,
@@ -30,9 +36,9 @@ from acc_ace.cli.checks.model_checks import (
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.doctor import examine, run_doctor
-from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.output import ExitCode
 from acc_ace.config import AgentSettings, EmbedderSettings, Settings, names_set
-from acc_ace.storage.sql_schema import VERSION
+from acc_ace.storage.sql_database import VERSION
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.cli.memory_line import memory_line, short_count
+from acc_ace.cli.terminal import memory_line, short_count
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CcsDiff, ConstraintPin, Release, Repair
 from acc_ace.schemas.report import ReportedDelta, ReportedVerdict, TokenUse

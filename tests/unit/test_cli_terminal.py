@@ -7,8 +7,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from acc_ace.cli.banner import ModelUse, banner
-from acc_ace.cli.slash_views import ccs_view, diff_view
+from acc_ace.cli.chat import ModelUse, banner
+from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import ModelUnavailable
 from acc_ace.rules_model.phrases import NOTE

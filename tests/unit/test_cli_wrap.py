@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from acc_ace.cli.printable import printable
+from acc_ace.cli.output import printable
 from acc_ace.cli.wrap import StreamWrap
 
 TEXT = st.text(st.one_of(st.sampled_from("ab 、。「」漢字かな\n.,x"), st.characters(codec="utf-8")))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.playbook_content import content_digest, digest_of, pieces_after, pieces_of
+from acc_ace.playbook.playbook_versions import content_digest, digest_of, pieces_after, pieces_of
 from acc_ace.schemas.bullet import Origin
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from tests.contract.values import record

@@ -13,7 +13,7 @@ import pytest
 
 from acc_ace.errors import ModelOutputError
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.delta_log import replay
 from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook

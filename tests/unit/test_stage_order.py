@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from acc_ace.adk.stages.compressor import Compressor
+from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.qualifier import Qualifier
-from acc_ace.adk.stages.recaller import Recaller
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.errors import ConfigError

@@ -13,8 +13,8 @@ from google.adk.platform.uuid import set_id_provider
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.adk.sessions import time_ordered_ids
-from acc_ace.adk.sessions.time_ordered_ids import TimeOrderedIds, use_time_ordered_ids
+from acc_ace.adk.sessions import session_rows as time_ordered_ids
+from acc_ace.adk.sessions.session_rows import TimeOrderedIds, use_time_ordered_ids
 
 NOON_NS = 1_795_348_800_000_000_000
 

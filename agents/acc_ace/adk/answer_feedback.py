@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from google.adk.models import BaseLlm
 
-from acc_ace.adk.direct_completion import DirectCompletion
+from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.models.factory import build_model

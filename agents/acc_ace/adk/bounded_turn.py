@@ -14,11 +14,11 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from acc_ace.adk.background_learning import BackgroundLearning
-from acc_ace.adk.invocation_context import session_key
-from acc_ace.adk.job_scheduler import Upkeep
+from acc_ace.adk.session_lifecycle import Upkeep
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.stage import ContentlessStage
 from acc_ace.adk.turn_report import turn_report
+from acc_ace.adk.user_content import session_key
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, LiveNotSupportedError

@@ -1,18 +1,24 @@
-"""What becomes of sessions: deletion, and offloads and summaries in the background."""
+"""What becomes of sessions: deletion, and offloads and summaries in the background.
+
+Where ADK's own runner drives the turns, as in `adk web`, background work goes on after each of
+them.
+"""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from contextvars import Context
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from google.adk.models import BaseLlm
 from google.adk.sessions import BaseSessionService
 
-from acc_ace.adk.background_tasks import begin_work
-from acc_ace.adk.direct_completion import DirectCompletion
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.session_services import drop_session, is_beside
+from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError
@@ -24,6 +30,39 @@ from acc_ace.turn.history import Past, summarise
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session
 from acc_ace.turn.structured_call import load_prompts
+
+T = TypeVar("T")
+
+_AT_WORK: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Task[Any]]]" = (
+    WeakKeyDictionary()
+)
+
+
+def begin_work(
+    over: object, work: Callable[[], Coroutine[Any, Any, T]]
+) -> "asyncio.Task[T] | None":
+    """Begin background work over some stores; None when such work is under way in this loop.
+
+    The task inherits nothing of the turn that begins it, such as who listens to that.
+    """
+    at_work = _AT_WORK.setdefault(asyncio.get_running_loop(), {})
+    if id(over) in at_work:
+        return None
+    task = asyncio.create_task(work(), context=Context())
+    at_work[id(over)] = task
+
+    def ended(_: "asyncio.Task[T]") -> None:
+        # Holding on to what the work is over keeps its identity from being used again.
+        at_work.pop(id(over), None)
+
+    task.add_done_callback(ended)
+    return task
+
+
+def is_at_work(over: object) -> bool:
+    """Whether such work over some stores is under way in this loop."""
+    return id(over) in _AT_WORK.get(asyncio.get_running_loop(), {})
+
 
 logger = logging.getLogger(__name__)
 
@@ -217,3 +256,31 @@ def _warn(event: str, error: Exception) -> None:
     """Log what is tried again; with its trace if it is a defect of ours."""
     code, trace = (error.code, None) if isinstance(error, AccAceError) else ("internal", error)
     logger.warning("%s code=%s: %s", event, code, error, exc_info=trace)
+
+
+class Upkeep:
+    """Wakes background work after turns: that of a Conversation, where there is one."""
+
+    def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
+        """`models` summarise and extract; whoever made them closes them."""
+        self._container, self._models = container, models
+        self._own: dict[str, SessionLife] = {}
+        self._given: dict[str, SessionLife] = {}
+
+    def left_to(self, app: str, life: SessionLife) -> None:
+        """From now on, wake that life for the sessions of an app; its owner ends it."""
+        self._given[app] = life
+
+    def after_turn(self, app: str) -> None:
+        """Let background work go on, in a task of its own, unless it does already."""
+        life = self._given.get(app) or self._own.get(app)
+        if life is None:
+            sessions = open_session_service(self._container)
+            life = SessionLife(self._container, app, sessions, models=self._models)
+            self._own[app] = life
+        life.wake()
+
+    async def close(self) -> None:
+        """End background work, which gets the time of a shutdown; the rest is done later."""
+        for life in self._own.values():
+            await life.rest(self._container.settings.limits.shutdown_grace_s)

@@ -2,6 +2,10 @@
 
 ADK loads the session before any hook is called, so once it is held it is reloaded in place: what a
 run that held it before has said is seen, and a call that it has answered is not answered twice.
+
+Whether ADK knows a session, and what becomes of one that it no longer knows.
+
+The turns in flight, so that a shutdown can finish or undo each of them.
 """
 
 import asyncio
@@ -9,15 +13,46 @@ import logging
 from contextlib import AsyncExitStack
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 
-from acc_ace.adk.invocation_context import session_key
-from acc_ace.adk.session_existence import session_gone
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.user_content import session_key
+from acc_ace.errors import ConflictError, SessionBusyError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import HeldEvents
+
+
+async def is_known(sessions: BaseSessionService, key: SessionKey) -> bool:
+    """Whether the session exists; none of its events are loaded."""
+    found = await sessions.get_session(
+        app_name=key.app,
+        user_id=key.user,
+        session_id=key.session,
+        config=GetSessionConfig(num_recent_events=0),
+    )
+    return found is not None
+
+
+async def begin_session(sessions: BaseSessionService, key: SessionKey) -> None:
+    """Create a session when it is new."""
+    if await is_known(sessions, key):
+        return
+    try:
+        await sessions.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    except AlreadyExistsError:
+        return  # Another turn created it in the meantime.
+
+
+def session_gone(key: SessionKey) -> ConflictError:
+    """The error of a turn whose session was deleted before its answer."""
+    return ConflictError(
+        f"session '{key.session}' was deleted while its turn waited or ran, and nothing of the "
+        "turn is kept; send it again to begin a new session"
+    )
+
 
 logger = logging.getLogger(__name__)
 
@@ -138,3 +173,32 @@ async def _load(
     return await sessions.get_session(
         app_name=key.app, user_id=key.user, session_id=key.session, config=config
     )
+
+
+class RunningTurns:
+    """Admits turns until told to drain."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._draining = False
+
+    def admit(self) -> None:
+        """Raises SessionBusyError once the process is shutting down."""
+        if self._draining:
+            raise SessionBusyError("the server is shutting down; send the turn again in a moment")
+
+    def add(self, task: "asyncio.Task[None]") -> None:
+        """Follow a turn until it ends."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def drain(self, grace_s: float) -> None:
+        """Admit no more; wait at most `grace_s` seconds, then cancel what still runs."""
+        self._draining = True
+        if not self._tasks:
+            return
+        _, late = await asyncio.wait(set(self._tasks), timeout=grace_s)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)

@@ -1,15 +1,89 @@
-"""Make the report of a finished turn."""
+"""Make the report of a finished turn.
 
-from acc_ace.adk.repeated_turn import reported_constraints
+Tell a committed turn again, for a caller who sends it twice under one idempotency key.
+"""
+
+from collections.abc import Sequence
+
+from acc_ace.container import Container
+from acc_ace.errors import NotFoundError
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry
+from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import (
+    ReportedConstraint,
     ReportedDelta,
     ReportedVerdict,
     TokenUse,
+    TurnDone,
+    TurnPaused,
     TurnReport,
+    WaitingCall,
 )
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.turn.turn_record import StageUse, TurnRecord, needed
+
+
+async def repeated_event(
+    container: Container, key: SessionKey, kept: Interaction
+) -> TurnDone | TurnPaused:
+    """The last event of a turn, from its evidence and its journal entry. Raises StoreError."""
+    if kept.outcome is Outcome.PAUSED:
+        return TurnPaused(session=key.session, calls=_waiting(kept))
+    entry = await container.journal.get(key, kept.ccs_version)
+    if entry is None:
+        raise NotFoundError(f"session '{key.session}' has no version {kept.ccs_version}")
+    return TurnDone(report=_report(key, entry, kept, container.settings.limits))
+
+
+def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstraint]:
+    """Constraints as a report shows them."""
+    return [
+        ReportedConstraint(
+            id=pin.id, text=pin.text, authority=pin.authority, origin_turn=pin.origin_turn
+        )
+        for pin in pins
+    ]
+
+
+def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Limits) -> TurnReport:
+    """What is kept of a report: not what was recalled and learnt, nor what it cost."""
+    state: CommittedState = entry.state
+    decision = kept.decision
+    return TurnReport(
+        turn=kept.turn,
+        input=kept.input.text,
+        answer=decision.final_answer if decision else "",
+        ccs=state.ccs,
+        ccs_diff=entry.diff,
+        constraints=reported_constraints(state.pins),
+        recalled=[],
+        qualified=[],
+        bullet_ids=decision.bullet_ids if decision else [],
+        deltas=[],
+        playbook_version=kept.playbook_version,
+        tokens={},
+        ms={},
+        model=kept.models,
+        warnings=entry.warnings,
+        session=key.session,
+        ccs_version=state.version,
+        ccs_tokens=ccs_tokens(state.ccs),
+        ccs_budget=limits.ccs_tokens,
+        memory=kept.memory,
+        tool_calls=[call.model_dump(mode="json") for call in kept.tool_calls],
+    )
+
+
+def _waiting(kept: Interaction) -> list[WaitingCall]:
+    """The calls that have no result yet."""
+    known = {result.tool_call_id for result in kept.tool_results}
+    return [
+        WaitingCall(id=call.id, name=call.name, args=call.args)
+        for call in kept.tool_calls
+        if call.id not in known
+    ]
 
 
 def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:

@@ -1,12 +1,22 @@
-"""Read x_t out of the content that started an invocation."""
+"""Read x_t out of the content that started an invocation.
+
+Messages of a transcript as a model reads them.
+
+What stages read from and hand on through ADK's invocation context.
+"""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event, EventActions
 from google.genai import types
 
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey, Value
+from acc_ace.schemas.memory import Message, MessageRole
+from acc_ace.text.prompt import write_input
 
 
 class ContentText(NamedTuple):
@@ -47,3 +57,78 @@ def attachment(part: types.Part) -> str | None:
     """How a picture, a recording or a file stands in a text; None for another part."""
     data = part.inline_data or part.file_data
     return f"[{data.mime_type or 'file'} attached]" if data else None
+
+
+def contents_of(messages: Sequence[Message]) -> list[types.Content]:
+    """Messages of users, assistant and tools as contents; system messages are no contents."""
+    return [_content(message) for message in messages if message.role is not MessageRole.SYSTEM]
+
+
+def instruction_of(messages: Sequence[Message]) -> str:
+    """The system messages as one instruction."""
+    return "\n".join(m.content or "" for m in messages if m.role is MessageRole.SYSTEM)
+
+
+def _content(message: Message) -> types.Content:
+    match message.role:
+        case MessageRole.ASSISTANT:
+            return types.Content(role="model", parts=[*_text(message), *_calls(message)])
+        case MessageRole.TOOL:
+            return types.Content(role="user", parts=_results(message))
+        case _:
+            return types.Content(role="user", parts=_text(message))
+
+
+def _text(message: Message) -> list[types.Part]:
+    if not message.content:
+        return []
+    if message.role is MessageRole.USER and not message.authority.may_rule:
+        said = {"text": message.content, "authority": message.authority}
+        return [types.Part(text=write_input("earlier_input", said))]
+    return [types.Part(text=message.content)]
+
+
+def _calls(message: Message) -> list[types.Part]:
+    return [
+        types.Part(function_call=types.FunctionCall(id=call.id, name=call.name, args=call.args))
+        for call in message.tool_calls
+    ]
+
+
+def _results(message: Message) -> list[types.Part]:
+    return [
+        types.Part(
+            function_response=types.FunctionResponse(
+                id=result.tool_call_id,
+                name=result.name,
+                response={"error" if result.is_error else "result": result.result},
+            )
+        )
+        for result in message.tool_results
+    ]
+
+
+def session_key(ctx: InvocationContext) -> SessionKey:
+    """The session that an invocation runs in."""
+    return SessionKey(ctx.session.app_name, ctx.session.user_id, ctx.session.id)
+
+
+def hand_on(ctx: InvocationContext, key: str, value: Value | dict[str, object]) -> None:
+    """Hand a value to later stages under a `temp:` key.
+
+    It is written on the invocation's own session: an event would do the same but leave a row in
+    the event log for each stage of each turn.
+    """
+    if not key.startswith("temp:"):
+        raise ValueError(f"'{key}' would outlive the turn; only temp: keys are handed on")
+    ctx.session.state[key] = value.model_dump(mode="json") if isinstance(value, Value) else value
+
+
+def state_event(ctx: InvocationContext, author: str, state: dict[str, object]) -> Event:
+    """A content-less event that persists state."""
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=author,
+        branch=ctx.branch,
+        actions=EventActions(state_delta=state),
+    )

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from acc_ace.cli import jobs_commands
-from acc_ace.cli.failure import exit_code, told
+from acc_ace.cli.output import exit_code, told, use_utf8
 from acc_ace.cli.playbook.commands import playbook
-from acc_ace.cli.streams import use_utf8
 from acc_ace.errors import AccAceError
 
 app = typer.Typer(
@@ -120,7 +119,7 @@ def bench_recall(
     as_json: _Json = False,
 ) -> None:
     """Compare evidence recall with ADK's two memory services."""
-    from acc_ace.cli.recall_bench import run_recall  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.learn import run_recall  # noqa: PLC0415 — keeps --help quick
 
     run_recall(data, limit=limit, as_json=as_json, embed=embed)
 

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from acc_ace.cli.banner import DEFAULT_USER, banner
-from acc_ace.cli.chat import Chat, converse, play
+from acc_ace.cli.chat import DEFAULT_USER, Chat, banner, converse, play
 from acc_ace.cli.checks.configuration import check_files_dir, check_names
-from acc_ace.cli.checks.finding import Finding, Status
-from acc_ace.cli.failure import ExitCode
+from acc_ace.cli.checks.installation import Finding, Status
 from acc_ace.cli.line_prompt import line_history, read_line
-from acc_ace.cli.output import stderr_console, stdout_console
+from acc_ace.cli.output import ExitCode, stderr_console, stdout_console
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
 from acc_ace.cli.terminal import TerminalScreen

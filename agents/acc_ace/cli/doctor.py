@@ -15,8 +15,15 @@ from acc_ace.cli.checks.configuration import (
     check_names,
     check_tools,
 )
-from acc_ace.cli.checks.finding import Finding, Status, ok, problem
-from acc_ace.cli.checks.installation import check_adk, check_python, check_sqlite
+from acc_ace.cli.checks.installation import (
+    Finding,
+    Status,
+    check_adk,
+    check_python,
+    check_sqlite,
+    ok,
+    problem,
+)
 from acc_ace.cli.checks.model_checks import (
     check_embedder,
     check_gemini_answers,
@@ -24,10 +31,7 @@ from acc_ace.cli.checks.model_checks import (
     check_models,
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
-from acc_ace.cli.failure import ExitCode
-from acc_ace.cli.output import stdout_console
-from acc_ace.cli.printable_lines import Lines
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.output import ExitCode, Lines, json_line, stdout_console
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import ConfigError
 

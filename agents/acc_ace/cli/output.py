@@ -1,6 +1,27 @@
-"""Consoles: answers and views on stdout, diagnostics on stderr."""
+"""What a command prints: consoles, streams in UTF-8, text made safe for a terminal, errors.
 
-from rich.console import Console
+Answers and views go to stdout, diagnostics to stderr; an error is one line that names the thing
+and the fix.
+"""
+
+import io
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
+
+from acc_ace.cli.wrap import StreamWrap
+from acc_ace.errors import AccAceError, InputError, ModelError
 
 _UNBROKEN = 1_000_000
 """Cells; no line of a view is longer."""
@@ -22,3 +43,106 @@ def line_console() -> Console:
     if not console.is_terminal:
         console.width = _UNBROKEN
     return console
+
+
+class ExitCode(IntEnum):
+    """What a command's exit code means."""
+
+    OK = 0
+    FAILED = 1
+    """A model did not answer, or doctor has findings."""
+    BAD_INPUT = 2
+    """Input, settings, files or the database are at fault."""
+    INTERRUPTED = 130
+    """Ctrl-C, as shells count it."""
+
+
+def exit_code(error: AccAceError) -> ExitCode:
+    """1 for a model that failed, 2 for everything that the caller can mend."""
+    return ExitCode.FAILED if isinstance(error, ModelError) else ExitCode.BAD_INPUT
+
+
+def told(error: AccAceError) -> str:
+    """'error (code): message', on one line."""
+    return f"error ({error.code}): {' '.join(str(error).split())}"
+
+
+_BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_AS_IT_IS = frozenset("\n ")
+_REPLACED = {"\t": " " * 4, "\u2028": "\n", "\u2029": "\n", **dict.fromkeys(_BIDI, "")}
+_BY_CATEGORY = {"Cc": "", "Cs": "\ufffd"}
+
+
+def printable(text: str) -> str:
+    """Text without escape sequences, control characters or direction overrides.
+
+    Line breaks stay, tabs become spaces, and lone surrogates become U+FFFD.
+    """
+    return "".join(
+        character if character in _AS_IT_IS or character.isprintable() else _shown(character)
+        for character in text
+    )
+
+
+def _shown(character: str) -> str:
+    if character in _REPLACED:
+        return _REPLACED[character]
+    return _BY_CATEGORY.get(unicodedata.category(character), character)
+
+
+_NARROWEST = 10
+"""Cells that a column of text should have."""
+
+
+class Lines:
+    """Paragraphs, each with one style. Rich alone takes Japanese for one long word."""
+
+    def __init__(self, *paragraphs: tuple[str, str]) -> None:
+        """Each paragraph is (text, style); the text is data and never read as markup."""
+        self._paragraphs = [(printable(text), style) for text, style in paragraphs]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for text, style in self._paragraphs:
+            wrap = StreamWrap(options.max_width)
+            yield Text(wrap.feed(text) + wrap.flush(), style, no_wrap=True)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        lines = [line for text, _ in self._paragraphs for line in text.split("\n")]
+        widest = max((cell_len(line) for line in lines), default=0)
+        return Measurement(min(widest, _NARROWEST), widest).with_maximum(options.max_width)
+
+
+_LINE_BREAKS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+"""Characters that JSON lets through and that some readers take for the end of a line."""
+
+
+def use_utf8() -> None:
+    """Make the standard streams UTF-8, whatever the locale says.
+
+    Bytes that are not UTF-8 come in as lone surrogates, for the reader to report; a lone
+    surrogate that is to go out is written as an escape, which JSON reads back.
+    """
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def json_line(value: Mapping[str, Any]) -> str:
+    """A JSON object on exactly one line, not ended, with other scripts readable as they are."""
+    text = json.dumps(value, ensure_ascii=False)
+    for character, escape in _LINE_BREAKS.items():
+        text = text.replace(character, escape)
+    return text
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[TextIO]:
+    """The file, open for text. Raises InputError when it exists or cannot be written."""
+    try:
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be written: {error.strerror}") from error
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        yield file

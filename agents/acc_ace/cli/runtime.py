@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.banner import ModelUse
+from acc_ace.cli.chat import ModelUse
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.clock import Clock
 from acc_ace.config import ROLES, Role, Settings

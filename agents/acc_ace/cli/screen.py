@@ -4,8 +4,7 @@ from typing import Protocol, TextIO
 
 from rich.console import Console, RenderableType
 
-from acc_ace.cli.failure import told
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.output import json_line, told
 from acc_ace.errors import AccAceError
 from acc_ace.schemas.report import TurnDone, TurnEvent, TurnPaused
 

@@ -9,10 +9,8 @@ from typing import Any, TextIO
 
 from acc_ace.adk.user_data_service import total
 from acc_ace.cli.chat_command import APP_NAME, checked_name
-from acc_ace.cli.output import stderr_console, stdout_console
-from acc_ace.cli.private_file import writing
+from acc_ace.cli.output import json_line, stderr_console, stdout_console, writing
 from acc_ace.cli.runtime import open_app
-from acc_ace.cli.streams import json_line
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.config import Settings, load_settings
 from acc_ace.errors import InputError

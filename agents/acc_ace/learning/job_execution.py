@@ -5,7 +5,7 @@ from dataclasses import replace
 from acc_ace.container import Container
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.learning.learning_budget import Meter
-from acc_ace.playbook.idempotent_commit import Once
+from acc_ace.playbook.playbook_store import Once
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus

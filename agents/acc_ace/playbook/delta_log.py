@@ -1,11 +1,17 @@
-"""What a whole delta log, oldest record first, says about bullets and operations."""
+"""What a delta log says: of operations, of one bullet's history, and as a playbook.
+
+Playbooks are rebuilt from delta records, and the records between two playbooks are derived.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 
-from acc_ace.errors import ConflictError, NotFoundError
+from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
+from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import PlaybookVersion
 
 
@@ -87,3 +93,115 @@ def _applied(record: DeltaRecord) -> bool:
 
 def _erased(record: DeltaRecord) -> bool:
     return not record.user and record.operation is None and record.proposed is None
+
+
+_NEAR_IDS = 3
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that the log knows of a bullet, newest first."""
+
+    bullet_id: str
+    live: Bullet | None
+    """The bullet itself, or what it was merged into."""
+    records: list[DeltaRecord]
+    complete: bool
+    """False when the story is longer than what is read of it."""
+
+
+def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
+    """The error for an id that no bullet ever had, with those near it."""
+    near = get_close_matches(
+        bullet_id, [bullet.id for bullet in playbook.bullets], n=_NEAR_IDS, cutoff=0.6
+    )
+    hint = f"; near it: {', '.join(near)}" if near else ""
+    return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
+
+
+def departure(story: Story) -> Bullet:
+    """The bullet as it was when it left. Raises NotFoundError when the log does not have it."""
+    for record in story.records:
+        gone = record.status is DeltaStatus.APPLIED and record.after is None
+        if record.bullet_id == story.bullet_id and gone and record.before is not None:
+            return record.before
+    raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
+
+
+def what_became(story: Story) -> str:
+    """What became of a bullet that is not live, and how to have it back."""
+    if story.live is not None:
+        return (
+            f"bullet {story.bullet_id} was merged into {story.live.id}; edit that one, or "
+            f"'restore {story.bullet_id}' first"
+        )
+    archived = any(
+        record.kind is DeltaKind.ARCHIVE and record.bullet_id == story.bullet_id
+        for record in story.records[:1]
+    )
+    how = "archived" if archived else "removed"
+    return f"bullet {story.bullet_id} was {how}; 'restore {story.bullet_id}' brings it back"
+
+
+def replay(records: Iterable[DeltaRecord], *, start: Playbook | None = None) -> Playbook:
+    """Apply the applied records in order to `start` (the empty playbook)."""
+    first = start or Playbook()
+    bullets = {bullet.id: bullet for bullet in first.bullets}
+    next_id = first.next_id
+    for record in records:
+        if record.status is DeltaStatus.APPLIED:
+            next_id = _apply(record, bullets, next_id)
+    return first.model_copy(update={"bullets": tuple(bullets.values()), "next_id": next_id})
+
+
+def sealed(
+    current: Playbook, target: Playbook, records: Sequence[DeltaRecord]
+) -> list[DeltaRecord]:
+    """The records with what it takes to lead from `current` to `target` exactly.
+
+    Raises PlaybookError when they lead to other bullets: the log would not be the truth.
+    """
+    reached = replay(records, start=current)
+    # The usual case, and fast: most bullets are the very same values.
+    if reached.bullets == target.bullets and reached.next_id == target.next_id:
+        return list(records)
+    if _by_id(reached) != _by_id(target):
+        raise PlaybookError(
+            "the delta records do not lead to the playbook; log every changed bullet"
+        )
+    order = [bullet.id for bullet in target.bullets]
+    update: dict[str, object] = {}
+    if [bullet.id for bullet in reached.bullets] != order:
+        update["order"] = order
+    if reached.next_id != target.next_id:
+        update["next_id"] = target.next_id
+    if not update:
+        return list(records)
+    last = max(
+        (at for at, record in enumerate(records) if record.status is DeltaStatus.APPLIED),
+        default=None,
+    )
+    if last is None:
+        raise PlaybookError("the playbook changed, but no record was applied")
+    changed = list(records)
+    changed[last] = changed[last].model_copy(update=update)
+    return changed
+
+
+def _apply(record: DeltaRecord, bullets: dict[str, Bullet], next_id: int) -> int:
+    """Change `bullets` by one record; the next id after it."""
+    after = record.after
+    if after is not None:
+        next_id = max(next_id, id_number(after.id) + 1)
+        bullets[after.id] = after
+    elif record.bullet_id is not None:
+        bullets.pop(record.bullet_id, None)
+    if record.order is not None:
+        ordered = [bullets[bullet_id] for bullet_id in record.order if bullet_id in bullets]
+        bullets.clear()
+        bullets.update((bullet.id, bullet) for bullet in ordered)
+    return next_id if record.next_id is None else record.next_id
+
+
+def _by_id(playbook: Playbook) -> dict[str, Bullet]:
+    return {bullet.id: bullet for bullet in playbook.bullets}

@@ -1,12 +1,31 @@
-"""The plan of an offline run: who is held out, in which order is learnt, which version is best."""
+"""The plan of an offline run: who is held out, in which order is learnt, which version is best.
+
+A question is answered with a playbook and nothing else, and scored against its ground truth:
+numbers by value, lists item by item.
+"""
 
 import hashlib
 import json
+import math
 import random
+import re
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from acc_ace.playbook.selection import select_bullets
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.bullet import clean_id
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.learning_job import HeldoutScore, RunOptions, Sample
+from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.steps import take_input
+from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
 LEAST_ANSWERED = 0.9
 """Share of the held-out samples that must be answered for a score to count."""
@@ -65,3 +84,93 @@ def best(scores: Sequence[HeldoutScore]) -> HeldoutScore | None:
 
 def _counts(score: HeldoutScore) -> bool:
     return score.samples > 0 and score.answered >= LEAST_ANSWERED * score.samples
+
+
+ALONE = CommittedState(turn=2)
+"""The state of a question that stands alone; of turn 2, so that no model greets a newcomer."""
+
+
+async def predict(
+    text: str, playbook: Playbook, *, completion: Completion, prompt: Prompt, limits: Limits
+) -> Asked[GeneratorOutput]:
+    """The Generator's answer; the value is None when the model failed.
+
+    Bullets that it names and that do not exist are left out. At most `1 + limits.repairs` model
+    calls. Raises InputTooLargeError for a text beyond its budget, InputError for a blank one.
+    """
+    taken = take_input(text, Authority.USER, limits)
+    shown = select_bullets(playbook, taken.text, max_tokens=limits.playbook_prompt_tokens)
+    inputs = {
+        "state": state_value(ALONE),
+        "playbook": playbook.as_prompt(shown),
+        "warnings": [],
+        "current_input": input_value(taken),
+    }
+    with_input = replace(prompt, inputs=(*prompt.inputs, "current_input"))
+    asked = await ask(
+        completion, with_input, inputs, parser(GeneratorOutput), repairs=limits.repairs
+    )
+    if asked.value is None:
+        return asked
+    known = {bullet.id for bullet in shown}
+    used = [name for name in dict.fromkeys(map(clean_id, asked.value.bullet_ids)) if name in known]
+    return replace(asked, value=asked.value.model_copy(update={"bullet_ids": used}))
+
+
+def question(text: str) -> TurnInput:
+    """x_t of a question that stands alone."""
+    return TurnInput(text=text)
+
+
+_NUMBER = lazy_pattern(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d+")
+_HALF_A_CENT = 0.005
+_MAX_CHARS = 8_000
+
+
+def score_answer(answer: str, target: str) -> float:
+    """The share of `target` that `answer` has right, 0 to 1.
+
+    A target that is one number is compared by value at two decimals; one with commas item by
+    item, in order; any other as text without case, width and marks around it. Of an answer with
+    words around a number the last number counts.
+    """
+    wanted = _number(target)
+    if wanted is not None:
+        found = _last_number(answer)
+        return float(found is not None and same_number(found, wanted))
+    items = _items(target)
+    given = _items(answer)
+    if len(items) > 1:
+        return sum(a == b for a, b in zip(given, items, strict=False)) / len(items)
+    return float(bool(items) and bool(given) and items[0] == given[0])
+
+
+def same_number(one: float, other: float) -> bool:
+    """Whether two numbers are the same at two decimals."""
+    if math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
+        return True
+    return abs(one - other) <= _HALF_A_CENT * (1 + 1e-9)
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is, or None."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).strip()
+    return _value(plain) if _NUMBER.fullmatch(plain) else None
+
+
+def _last_number(text: str) -> float | None:
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS])
+    found = _NUMBER.findall(plain)
+    return _value(found[-1]) if found else None
+
+
+def _value(text: str) -> float | None:
+    value = float(text.replace(",", ""))
+    return value if math.isfinite(value) else None
+
+
+def _items(text: str) -> list[str]:
+    """The comma-separated items of a text, folded."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).casefold()
+    items = re.split(r"[,、，\n]", plain)
+    return [item.strip(" \t\"'`.。「」*") for item in items if item.strip(" \t\"'`.。「」*")]

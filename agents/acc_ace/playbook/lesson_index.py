@@ -1,11 +1,20 @@
-"""What the bullets of a playbook say, for looking up: who says the same, who says the contrary."""
+"""What the bullets of a playbook say, for looking up: who says the same, who the contrary.
+
+A person finds bullets by their words or their id.
+"""
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+
+from pydantic import Field
 
 from acc_ace.playbook.playbook_size import PlaybookSize
-from acc_ace.schemas.bullet import Bullet
+from acc_ace.playbook.selection_index import bullet_terms, terms_of
+from acc_ace.schemas.base import Value
+from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.text.claim import Claim, claim_of
 from acc_ace.text.duplicates import SAME_TERMS, same_wording
 from acc_ace.text.lessons.lesson_features import Lesson, read
@@ -93,3 +102,54 @@ def _keys(lesson: Lesson) -> list[Hashable]:
     """
     group = (lesson.numbers, lesson.denials)
     return [lesson.plain, *((group, term) for term in sorted(lesson.terms))]
+
+
+MOST_QUERY_CHARACTERS = 2_000
+
+
+class Hit(Value):
+    """A bullet that fits, with its score, 0 to 1."""
+
+    bullet: Bullet
+    score: float = Field(description="Share of what was asked for, rare words counting more.")
+
+
+def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
+    """The bullets that fit a text best, at most `limit`, the best first, then the oldest.
+
+    A text that is the id of a bullet finds that bullet first.
+    """
+    asked = text[:MOST_QUERY_CHARACTERS]
+    wanted = terms_of(asked)
+    found = [wanted & bullet_terms(bullet.section, bullet.content) for bullet in playbook.bullets]
+    frequency = Counter(term for terms in found for term in terms)
+    weight = {
+        term: math.log1p(len(found) / max(1, frequency.get(term, 0))) for term in sorted(wanted)
+    }
+    total = math.fsum(weight.values())
+    bullet_id = clean_id(asked)
+    hits = [
+        Hit(bullet=bullet, score=1.0 if bullet.id == bullet_id else round(share, 4))
+        for bullet, terms in zip(playbook.bullets, found, strict=True)
+        if (share := math.fsum(weight[term] for term in terms) / total if total else 0.0)
+        or bullet.id == bullet_id
+    ]
+    hits.sort(key=lambda hit: -hit.score)
+    return hits[:limit]
+
+
+def contradicted(
+    playbook: Playbook, records: Iterable[DeltaRecord]
+) -> Mapping[int, Sequence[Bullet]]:
+    """By `seq`, the live bullets whose contrary a held operation says; the others are left out."""
+    index = LessonIndex(playbook.bullets)
+    by_id = {bullet.id: bullet for bullet in playbook.bullets}
+    found: dict[int, Sequence[Bullet]] = {}
+    for record in records:
+        said = "" if record.operation is None else record.operation.content or ""
+        if said:
+            own = () if record.bullet_id is None else (record.bullet_id,)
+            bullets = [by_id[name] for name in index.contrary(said, apart_from=own)]
+            if bullets:
+                found[record.seq] = bullets
+    return found

@@ -10,12 +10,17 @@ from dataclasses import dataclass
 
 from acc_ace.clock import Clock
 from acc_ace.errors import ConflictError, InputError, ModelUnavailable
-from acc_ace.playbook.answer_scoring import score_answer
-from acc_ace.playbook.idempotent_commit import Once
-from acc_ace.playbook.learning_plan import Split, best, order
+from acc_ace.playbook.learning_plan import (
+    ALONE,
+    Split,
+    best,
+    order,
+    predict,
+    question,
+    score_answer,
+)
 from acc_ace.playbook.playbook_merge import Author
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.playbook.prediction import ALONE, predict, question
+from acc_ace.playbook.playbook_store import Once, PlaybookStore
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunState, Sample

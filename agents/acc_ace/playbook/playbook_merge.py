@@ -1,17 +1,18 @@
 """Changes of a whole playbook by a person: roll back, promote a branch, fork, import.
 
-Each gives the new playbook and the records that lead to it: first one that says what was done,
-then one for every bullet that differs. The counter of ids never goes back.
+And what changed between two versions, as a person reads a diff.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
+
+from pydantic import Field
 
 from acc_ace.errors import ConflictError, InputError
 from acc_ace.playbook.delta_log import archives
 from acc_ace.playbook.playbook_versions import check_playbook_version, named
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
@@ -170,3 +171,77 @@ def _left(said: DeltaRecord, bullet: Bullet, fate: DeltaRecord | None) -> DeltaR
 
 def _about(said: DeltaRecord, bullet_id: str, **fields: object) -> DeltaRecord:
     return said.model_copy(update={"bullet_id": bullet_id, "reason": "ok", **fields})
+
+
+_COUNTERS = ("helpful", "harmful", "neutral")
+
+
+class ChangedBullet(Value):
+    """A bullet before and after; None where it was not there."""
+
+    before: Bullet | None
+    after: Bullet | None
+
+    @property
+    def bullet(self) -> Bullet:
+        """The bullet as it is now, or as it was."""
+        found = self.after or self.before
+        if found is None:
+            raise ValueError("a change without a bullet")
+        return found
+
+
+class PlaybookDiff(Value):
+    """The bullets that differ, in playbook order, removed ones at their old place."""
+
+    changes: list[ChangedBullet] = Field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The diff as text, by section; the first character says what happened."""
+        lines: list[str] = []
+        sections: dict[str, list[ChangedBullet]] = {}
+        for change in self.changes:
+            sections.setdefault(change.bullet.section, []).append(change)
+        for section, changes in sections.items():
+            lines.append(f"## {section}")
+            lines += [line for change in changes for line in _lines(change)]
+        return lines
+
+
+def diff_playbooks(before: Playbook, after: Playbook) -> PlaybookDiff:
+    """What leads from one playbook to the other; empty when their bullets are the same."""
+    old = {bullet.id: bullet for bullet in before.bullets}
+    new = {bullet.id: bullet for bullet in after.bullets}
+    ids: Iterable[str] = dict.fromkeys([*old, *new])
+    return PlaybookDiff(
+        changes=[
+            ChangedBullet(before=old.get(bullet_id), after=new.get(bullet_id))
+            for bullet_id in ids
+            if old.get(bullet_id) != new.get(bullet_id)
+        ]
+    )
+
+
+def _lines(change: ChangedBullet) -> list[str]:
+    before, after = change.before, change.after
+    if before is None or after is None:
+        mark = "+" if before is None else "-"
+        return [f"{mark} [{change.bullet.id}] {change.bullet.content}"]
+    notes = _notes(before, after)
+    tail = f"  {', '.join(notes)}" if notes else ""
+    if before.content != after.content:
+        return [f"- [{before.id}] {before.content}", f"+ [{after.id}] {after.content}{tail}"]
+    return [f"~ [{after.id}] {after.content}{tail}"]
+
+
+def _notes(before: Bullet, after: Bullet) -> list[str]:
+    notes = [
+        f"{name} {getattr(before, name)} → {getattr(after, name)}"
+        for name in _COUNTERS
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if before.section != after.section:
+        notes.append(f"section {before.section} → {after.section}")
+    if before.pinned != after.pinned:
+        notes.append("pinned" if after.pinned else "unpinned")
+    return notes

@@ -11,14 +11,13 @@ from typing import Any
 
 from acc_ace.clock import Clock
 from acc_ace.errors import ConflictError, InputError, NotFoundError, PlaybookError
-from acc_ace.playbook.bullet_history import Story, departure, unknown_bullet, what_became
 from acc_ace.playbook.bullet_import import imported
 from acc_ace.playbook.curation.curation_record import OK, record_of, rejected
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.playbook.delta_log import Story, departure, unknown_bullet, what_became
+from acc_ace.playbook.lesson_index import Hit, search_bullets
 from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
-from acc_ace.playbook.playbook_diff import PlaybookDiff, diff_playbooks
-from acc_ace.playbook.playbook_merge import Author
-from acc_ace.playbook.playbook_search import Hit, search_bullets
+from acc_ace.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
 from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.schemas.base import PlaybookScope

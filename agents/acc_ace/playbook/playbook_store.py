@@ -1,6 +1,10 @@
-"""The authority on playbooks: bullets by row, delta log, compare-and-swap on the version."""
+"""The authority on playbooks: bullets by row, delta log, compare-and-swap on the version.
 
-from collections.abc import Sequence
+An observer follows commits; the lesson of a job is committed once, however often the job is run.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from acc_ace.playbook.playbook_merge import Author
@@ -135,3 +139,46 @@ class PlaybookStore(PlaybookReader, Protocol):
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's playbooks and their provenance in shared ones; return the row count."""
         ...
+
+
+class PlaybookFollower(Protocol):
+    """Notified after the store has committed; it cannot block or undo a commit."""
+
+    async def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+        """A playbook was read; it may have changed unobserved. Never raises."""
+        ...
+
+    async def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+        """A playbook has changed. Never raises."""
+        ...
+
+    async def dropped(self, scope: PlaybookScope) -> None:
+        """A branch was deleted. Never raises."""
+        ...
+
+    async def erased(self, reader: PlaybookReader, tenant: Tenant) -> None:
+        """A user was erased. Raises StoreError if some of their data is left."""
+        ...
+
+
+@dataclass(frozen=True)
+class Once:
+    """A job's name."""
+
+    job: str
+    gone: Callable[[], Awaitable[bool]] | None = None
+    """Whether what the job is about was taken back or erased while the models were asked."""
+
+    async def settled(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
+        """Whether there is nothing left to commit. Raises StoreError."""
+        if await self.stands(store, scope):
+            return True
+        return self.gone is not None and await self.gone()
+
+    async def stands(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
+        """Whether the job was committed. Raises StoreError."""
+        return await store.committed(scope, self.job) is not None
+
+    def signed(self, records: Sequence[DeltaRecord]) -> list[DeltaRecord]:
+        """The records with the job's name on them, for whoever reads the log."""
+        return [record.model_copy(update={"job": self.job}) for record in records]

@@ -9,9 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from acc_ace.playbook.bullet_tokens import heading_tokens
-from acc_ace.playbook.selection_index import Ranked, SelectionIndex, confidence, term_weights
-from acc_ace.playbook.selection_terms import terms_of
+from acc_ace.playbook.playbook_size import heading_tokens
+from acc_ace.playbook.selection_index import (
+    Ranked,
+    SelectionIndex,
+    confidence,
+    term_weights,
+    terms_of,
+)
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.playbook import Playbook
 

@@ -1,20 +1,47 @@
 """A playbook filed by its terms, so that choosing bullets does not read them all.
 
-One index follows one playbook from version to version: what changed is filed anew, the rest
-stays. It holds no truth; an index made from scratch answers the same.
+Terms are stems of words and pairs of CJK characters.
 """
 
 import math
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import heapify, heappop, merge
 from itertools import chain
 from operator import le
 from typing import TypeAlias
 
-from acc_ace.playbook.bullet_tokens import heading_tokens, line_tokens
-from acc_ace.playbook.selection_terms import bullet_terms
+from acc_ace.playbook.playbook_size import heading_tokens, line_tokens
 from acc_ace.schemas.bullet import Bullet
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.search_terms import STOP_BIGRAMS, STOP_WORDS
+from acc_ace.text.stemmer import stem
+
+QUERY_CHARACTERS = 20_000
+"""The part of a text that is read; the beginning says what it is about."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_RUN = lazy_pattern(rf"[{_CJK}ー]+|[^\W_{_CJK}]+")
+
+
+@lru_cache(maxsize=32_768)
+def bullet_terms(section: str, content: str) -> frozenset[str]:
+    """The terms of a bullet, its section's name included."""
+    return terms_of(f"{section} {content}")
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """The terms of a text's first QUERY_CHARACTERS; stop words are none."""
+    terms: set[str] = set()
+    for run in _RUN.findall(text[:QUERY_CHARACTERS].casefold()):
+        if run[0] > "\u3000" and re.match(rf"[{_CJK}]", run):
+            terms.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        elif (len(run) > 2 or run.isdigit()) and run not in STOP_WORDS:
+            terms.add(stem(run))
+    return frozenset(terms - STOP_BIGRAMS)
+
 
 EXPLORATION = 0.25
 """How much of what a bullet may still prove counts for one that was never used."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from acc_ace.playbook.answer_scoring import score_answer
+from acc_ace.playbook.learning_plan import score_answer
 from acc_ace.rules_model.conflicts import find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.phrases import Language, say

@@ -304,7 +304,7 @@ class StoredPlaybook(Value):
 
     version: int
     digest: str = Field(
-        description="SHA-256 of its content (agents/acc_ace/playbook/playbook_content.py)."
+        description="SHA-256 of its content (agents/acc_ace/playbook/playbook_versions.py)."
     )
     playbook: Playbook
 

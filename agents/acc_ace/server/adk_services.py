@@ -1,11 +1,29 @@
-"""ADK's memory and artifacts over the stores of a server, for its routes and its tools."""
+"""What ADK is given: our session, memory and artifact services, and the very app of `/v1`.
 
+Both share stores, locks and models.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
+from google.adk.agents import BaseAgent
+from google.adk.apps import App
 from google.adk.cli.service_registry import get_service_registry
+from google.adk.cli.utils.agent_loader import AgentLoader
+from google.adk.cli.utils.base_agent_loader import BaseAgentLoader
 
 from acc_ace.adk.artifact_services import artifact_service, memory_service
+from acc_ace.adk.sessions.create_session_service import open_sessions
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.errors import ConfigError
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn
+from acc_ace.turn.event_offload import offload_events
+from acc_ace.turn.session_changes import forget_session
 
 _SCHEME: Final = "accace-served"
 
@@ -23,3 +41,107 @@ def artifact_uri(container: Container) -> str:
     service = artifact_service(container.files)
     get_service_registry().register_artifact_service(_SCHEME, lambda uri, **_options: service)
     return f"{_SCHEME}://"
+
+
+def open_session_service(container: Container) -> SqlSessionService:
+    """Sessions beside the other stores; deleting one deletes what those keep of it.
+
+    It waits for the turn that runs, then raises SessionBusyError with nothing deleted.
+    """
+
+    async def forget(key: SessionKey) -> None:
+        await forget_session(container, key)
+
+    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload_events(container, key, turns)
+
+    return open_sessions(
+        container.settings, lambda: container.database, offload=offload, on_delete=forget
+    )
+
+
+def uri_of(service: SqlSessionService) -> str:
+    """A URI under which ADK, which takes nothing but URIs, finds this very service."""
+
+    def served(uri: str, **_options: object) -> SqlSessionService:
+        return service
+
+    get_service_registry().register_session_service(_SCHEME, served)
+    return f"{_SCHEME}://"
+
+
+_PACKAGE = "acc_ace"
+_RELOADED = (
+    "acc_ace.agent",
+    "acc_ace.pipeline",
+    "acc_ace.adk.stages",
+    "acc_ace.adk.tools",
+    "acc_ace.adk.tools",
+    "acc_ace.turn.structured_call",
+)
+"""What is read again when files of our app change; stores, settings and the server stay."""
+
+
+class InstalledApp(BaseAgentLoader):
+    """Loads the app that is already built, and nothing else: no folder of modules is looked at."""
+
+    def __init__(self, built: App) -> None:
+        self._built = built
+
+    def load_agent(self, agent_name: str) -> BaseAgent | App:
+        """The app of that name; raises ValueError when there is none."""
+        if agent_name != self._built.name:
+            raise ValueError(f"Agent not found: {agent_name!r}; there is {self._built.name!r}")
+        return self._built
+
+    def list_agents(self) -> list[str]:
+        """The name of the app."""
+        return [self._built.name]
+
+
+class ServedAgents(AgentLoader):
+    """Loads the apps of a directory, except the one that is already built."""
+
+    def __init__(self, agents_dir: str, *, built: App) -> None:
+        super().__init__(agents_dir)
+        self._built = built
+
+    def load_agent(self, agent_name: str) -> BaseAgent | App:
+        """The app of that name; raises ValueError when there is none."""
+        if agent_name == self._built.name:
+            return self._built
+        return super().load_agent(agent_name)
+
+
+class ReloadedAgents(AgentLoader):
+    """Loads the apps of a directory, anew when their files change."""
+
+    def remove_agent_from_cache(self, agent_name: str) -> None:
+        """Forget an app; of our own package, which the server runs in, only the app's part."""
+        if agent_name != _PACKAGE:
+            super().remove_agent_from_cache(agent_name)
+            return
+        for name in [*sys.modules]:
+            if name in _RELOADED or name.startswith(tuple(f"{part}." for part in _RELOADED)):
+                del sys.modules[name]
+        self._agent_cache.pop(agent_name, None)
+
+
+def agents_dir(settings: Settings) -> Path:
+    """The directory that ADK takes for that of its apps: an installation has none there."""
+    return settings.agent_dir or settings.data_dir / "agents"
+
+
+def agent_loader(settings: Settings, built: App) -> BaseAgentLoader:
+    """The loader to serve with. Raises ConfigError when the directory of apps is missing."""
+    folder = settings.agent_dir
+    if folder is None:
+        return InstalledApp(built)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"the directory of ADK apps is missing: {folder}; set ACC_ACE_AGENT_DIR to the folder "
+            "'agents' of a clone, or leave it out to serve this app alone"
+        )
+    if settings.reload_agents:
+        return ReloadedAgents(str(folder))
+    return ServedAgents(str(folder), built=built)

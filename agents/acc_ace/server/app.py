@@ -1,17 +1,25 @@
-"""Put the server together: ADK's routes and ours, behind the same guards."""
+"""Put the server together: ADK's routes and ours, behind the same guards.
+
+The OpenAPI document tells the truth about errors; `/docs` and `/redoc` need no network.
+"""
 
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Final
+from importlib.resources import files
+from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
+from fastapi.routing import APIRoute
 from google.adk.cli.fast_api import get_fast_api_app
 from google.adk.cli.utils.base_agent_loader import BaseAgentLoader
 from google.adk.models.base_llm import BaseLlm
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.routing import BaseRoute
+from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
@@ -20,42 +28,120 @@ from acc_ace.conversation import Conversation
 from acc_ace.models.factory import describe
 from acc_ace.pipeline import build_app
 from acc_ace.server import (
-    document_routes,
-    feedback_routes,
-    health,
-    job_routes,
     memory_routes,
-    model_routes,
     playbook_changes,
     session_routes,
+    status_routes,
     turn_routes,
 )
-from acc_ace.server.adk_guard import AdkInputGuard
-from acc_ace.server.adk_services import artifact_uri, memory_uri
-from acc_ace.server.agent_loader import agent_loader, agents_dir
-from acc_ace.server.api_docs import serve_docs
+from acc_ace.server.adk_guard import AdkInputGuard, PathRedaction
+from acc_ace.server.adk_services import (
+    agent_loader,
+    agents_dir,
+    artifact_uri,
+    memory_uri,
+    open_session_service,
+    uri_of,
+)
 from acc_ace.server.auth import TokenGuard, login_router
-from acc_ace.server.headers import SecurityHeaders
-from acc_ace.server.hosts import TrustedHosts
+from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
-from acc_ace.server.openapi import describe_problems
-from acc_ace.server.path_redaction import PathRedaction
-from acc_ace.server.problems import install_problem_handlers
+from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload, body_limit
-from acc_ace.server.served_sessions import open_session_service, uri_of
 from acc_ace.server.server_context import ServerContext
 from acc_ace.server.turn_gate import TurnGate, TurnGuard
 
+_DOCS: Final = "/docs"
+_REDOC: Final = "/redoc"
+_ASSETS: Final = "/docs/assets"
+
+
+def serve_docs(app: FastAPI) -> None:
+    """Replace FastAPI's pages, which load their scripts from a content delivery network."""
+    app.router.routes[:] = [
+        route for route in app.router.routes if getattr(route, "path", "") not in {_DOCS, _REDOC}
+    ]
+    assets = files("fastapi_offline") / "static"
+    app.mount(_ASSETS, StaticFiles(directory=str(assets)), name="docs-assets")
+
+    async def swagger_ui(request: Request) -> HTMLResponse:
+        root = request.scope.get("root_path", "")
+        return get_swagger_ui_html(
+            openapi_url=f"{root}{app.openapi_url}",
+            title=f"{app.title}: API",
+            oauth2_redirect_url=f"{root}{app.swagger_ui_oauth2_redirect_url}",
+            swagger_js_url=f"{root}{_ASSETS}/swagger-ui-bundle.js",
+            swagger_css_url=f"{root}{_ASSETS}/swagger-ui.css",
+            swagger_favicon_url=f"{root}{_ASSETS}/favicon.png",
+        )
+
+    async def redoc(request: Request) -> HTMLResponse:
+        root = request.scope.get("root_path", "")
+        return get_redoc_html(
+            openapi_url=f"{root}{app.openapi_url}",
+            title=f"{app.title}: API",
+            redoc_js_url=f"{root}{_ASSETS}/redoc.standalone.js",
+            redoc_favicon_url=f"{root}{_ASSETS}/favicon.png",
+            with_google_fonts=False,
+        )
+
+    app.add_api_route(_DOCS, swagger_ui, include_in_schema=False)
+    app.add_api_route(_REDOC, redoc, include_in_schema=False)
+
+
+_REF: Final = {"$ref": "#/components/schemas/Problem"}
+
+
+def describe_problems(app: FastAPI) -> None:
+    """Add the Problem schema, and put it where FastAPI announces its own validation errors."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            _name_apart(app.routes)
+            document = generate()
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            schemas["Problem"] = Problem.model_json_schema()
+            for path in document["paths"].values():
+                for operation in path.values():
+                    _replace_validation_error(operation)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
+
+
+def _name_apart(routes: Iterable[BaseRoute]) -> None:
+    """Number ADK's operations that share an id: it serves one under two spellings of a path.
+
+    Ours are left as they are, so that FastAPI still warns of a clash under /v1.
+    """
+    taken: dict[str, int] = {}
+    for route in routes:
+        if not isinstance(route, APIRoute) or route.path.startswith("/v1/"):
+            continue
+        name = route.operation_id or route.unique_id
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            route.operation_id = f"{name}_{taken[name]}"
+
+
+def _replace_validation_error(operation: dict[str, Any]) -> None:
+    response = operation.get("responses", {}).get("422")
+    if response is not None:
+        response["content"] = {MEDIA_TYPE: {"schema": _REF}}
+
+
 _ROUTERS: Final = (
     turn_routes.router,
-    feedback_routes.router,
+    turn_routes.feedback_router,
     session_routes.router,
     playbook_changes.router,
-    job_routes.router,
+    status_routes.jobs_router,
     memory_routes.router,
-    document_routes.router,
-    model_routes.router,
-    health.router,
+    memory_routes.documents_router,
+    status_routes.models_router,
+    status_routes.health_router,
 )
 
 
@@ -139,7 +225,7 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
                 limit=body_limit(settings.limits),
                 seconds=settings.limits.receive_s,
                 upload=Upload(
-                    document_routes.PREFIX,
+                    memory_routes.PREFIX,
                     settings.limits.upload_bytes,
                     "ACC_ACE_LIMITS__UPLOAD_BYTES",
                 ),

@@ -10,8 +10,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acc_ace.errors import InputError
-from acc_ace.server.access import PUBLIC, is_open_to_tokens, users_named
-from acc_ace.server.identity import COOKIE, USER, Identities, header
+from acc_ace.server.identity import (
+    COOKIE,
+    PUBLIC,
+    USER,
+    Identities,
+    header,
+    is_open_to_tokens,
+    users_named,
+)
 from acc_ace.server.problems import problem, problem_response
 from acc_ace.server.request_body import BODY
 

@@ -47,16 +47,13 @@ def _serve() -> None:
     # Before the imports, which take seconds: a wrong setting is told at once.
     current = settings()
     from acc_ace.models.factory import describe  # noqa: PLC0415 - see the module's docstring
-    from acc_ace.server.binding import check_exposure, open_socket, url_of  # noqa: PLC0415 - see the module's docstring
-    from acc_ace.server.process import serve  # noqa: PLC0415 - see the module's docstring
-    from acc_ace.server.startup_banner import greeting  # noqa: PLC0415 - see the module's docstring
+    from acc_ace.server import process  # noqa: PLC0415 - see the module's docstring
 
-    check_exposure(current)
+    process.check_exposure(current)
     models = [describe(role, current) for role in ROLES]
-    with open_socket(current.host, current.port) as listener:
-        url = url_of(listener)
-        text = greeting(url, current, models)
-        serve(_make_app(), listener, on_ready=lambda: print(text, flush=True))
+    with process.open_socket(current.host, current.port) as listener:
+        text = process.greeting(process.url_of(listener), current, models)
+        process.serve(_make_app(), listener, on_ready=lambda: print(text, flush=True))
 
 
 if __name__ == "__main__":

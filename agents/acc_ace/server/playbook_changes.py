@@ -6,16 +6,15 @@ from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from acc_ace.errors import InputError
-from acc_ace.playbook.delta_batches import read_batch
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_reader import read
+from acc_ace.playbook.formats.playbook_file import read
+from acc_ace.playbook.manual_edit import read_batch
 from acc_ace.playbook.playbook_service import Governed
 from acc_ace.playbook.refine.refinement import Refinery
-from acc_ace.server.playbook_access import Editor, Expected, required_branch, tell_version
 from acc_ace.server.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.playbook_views import BranchView, ChangeView, RefineView
 from acc_ace.server.problems import documented
-from acc_ace.server.server_context import Context
+from acc_ace.server.server_context import Context, Editor, Expected, required_branch, tell_version
 
 __all__ = ["router"]
 

@@ -5,8 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query, Response
 
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_writer import write
-from acc_ace.server.playbook_access import Editor, Reader, tell_version
+from acc_ace.playbook.formats.playbook_file import write
 from acc_ace.server.playbook_views import (
     BranchView,
     Delta,
@@ -22,7 +21,7 @@ from acc_ace.server.playbook_views import (
     seen_by,
 )
 from acc_ace.server.problems import documented
-from acc_ace.server.server_context import User
+from acc_ace.server.server_context import Editor, Reader, User, tell_version
 from acc_ace.server.session_routes import Limit
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])

@@ -1,16 +1,25 @@
-"""Run the server as a process: serve until a signal, then let the running turns finish."""
+"""Run the server as a process: its address, its banner, and its end.
+
+It serves until a signal, then lets the running turns finish. The banner says what to open, and who
+answers.
+"""
 
 import asyncio
+import errno
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
 
-from acc_ace.server.header_timeout import header_timeout
-from acc_ace.server.health import ask_stores
+from acc_ace.config import Settings
+from acc_ace.errors import ConfigError
+from acc_ace.models.factory import ModelInfo
+from acc_ace.server.http_guards import HostNames, header_timeout, is_loopback
 from acc_ace.server.server_context import ServerContext
+from acc_ace.server.status_routes import ask_stores
 
 logger = logging.getLogger(__name__)
 
@@ -68,3 +77,105 @@ def serve(app: FastAPI, listener: socket.socket, *, on_ready: Callable[[], None]
         server_header=False,
     )
     DrainingServer(config, context, on_ready=on_ready).run(sockets=[listener])
+
+
+_BACKLOG = 2_048
+
+
+def check_exposure(settings: Settings) -> None:
+    """Raise ConfigError when others could reach a server that asks nobody for a token."""
+    if (
+        not is_loopback(settings.host)
+        and not settings.auth_tokens
+        and not settings.allow_remote_without_tokens
+    ):
+        raise ConfigError(
+            f"ACC_ACE_HOST={settings.host} would let anyone who reaches this machine read and "
+            "delete every conversation. Set ACC_ACE_AUTH_TOKENS=user:token,…, or bind 127.0.0.1, "
+            "or, if something in front of the server checks users, set "
+            "ACC_ACE_ALLOW_REMOTE_WITHOUT_TOKENS=true"
+        )
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Bind and listen; port 0 takes a free one. Raises ConfigError when it cannot."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise ConfigError(
+            f"ACC_ACE_HOST={host} is not an address of this machine ({error.strerror}); "
+            "127.0.0.1 always is"
+        ) from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(_cannot_bind(error, host, port)) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """The URL that a browser on this machine opens."""
+    host, port = listener.getsockname()[:2]
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _cannot_bind(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is in use; set ACC_ACE_PORT to another one (0 = a free one)"
+    if error.errno == errno.EACCES:
+        return f"port {port} needs more rights; set ACC_ACE_PORT to one above 1023"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"ACC_ACE_HOST={host} is not an address of this machine; 127.0.0.1 always is"
+    return f"cannot bind {host}:{port} ({error.strerror}); set ACC_ACE_HOST and ACC_ACE_PORT"
+
+
+def greeting(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
+    """The lines to print; they name no secret."""
+    return "\n".join(_lines(url, settings, models))
+
+
+def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterator[str]:
+    names = HostNames(trusted=settings.trusted_hosts, bind_host=settings.host)
+    if names.accepts(urlsplit(url).hostname or ""):
+        yield f"ACC×ACE serves on {url}"
+    else:
+        # The address itself would be refused, and a proxy's scheme and port are not known.
+        port, told = urlsplit(url).port, ", ".join(names.patterns)
+        yield f"ACC×ACE serves on port {port}, under these names only: {told}"
+        url = ""
+    if settings.serve_web_interface:
+        yield f"  chat      {url}/dev-ui/?app=acc_ace"
+    yield f"  API       {url}/docs"
+    yield f"  data      {_data(settings)}"
+    yield f"  access    {_access(settings)}"
+    yield "Models"
+    width = max(len(info.name) for info in models)
+    for info in models:
+        note = f"  ({info.note})" if info.note else ""
+        yield f"  {info.role:<11} {info.name:<{width}}{note}"
+    if all(info.kind == "embedded" for info in models):
+        yield "Set GOOGLE_API_KEY to let Gemini answer. Press Ctrl-C to stop."
+    else:
+        yield "Press Ctrl-C to stop."
+
+
+def _data(settings: Settings) -> str:
+    if settings.store == "memory":
+        return "in memory, forgotten at exit"
+    if settings.store == "postgres":
+        return "in PostgreSQL (ACC_ACE_DATABASE_URL)"
+    return str(settings.data_dir)
+
+
+def _access(settings: Settings) -> str:
+    if settings.auth_tokens:
+        return f"bearer tokens ({len(settings.auth_tokens)} set); browsers sign in at /login"
+    return "no tokens: whoever reaches this address is let in"

@@ -1,8 +1,12 @@
-"""Read a request's body once, bounded in size and time, before anything parses it."""
+"""Read a request's body once, bounded in size and time, before anything parses it.
+
+Text that can be stored and answered: valid Unicode, whatever JSON escapes allow.
+"""
 
 import asyncio
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
+from pydantic import AfterValidator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acc_ace.schemas.limits import Limits
@@ -138,3 +142,21 @@ async def _refuse(value: Problem, scope: Scope, receive: Receive, send: Send) ->
     # The rest of the body is never read, so the connection cannot be used again.
     response = problem_response(value, headers={"Connection": "close"})
     await response(scope, receive, send)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text has no half of a surrogate pair, which UTF-8 cannot write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _valid(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("not valid Unicode: it contains half of a surrogate pair")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_valid)]

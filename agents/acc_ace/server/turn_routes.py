@@ -1,16 +1,21 @@
-"""Routes that take a turn, as one JSON report or as a stream of events."""
+"""Routes that take a turn, as one JSON report or as a stream of events.
+
+The route that takes feedback on a turn.
+"""
 
 import uuid
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.report import TurnEvent, TurnPaused, TurnReport
+from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import documented
+from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import (
     NAME_LENGTH,
     NAME_PATTERN,
@@ -28,7 +33,6 @@ from acc_ace.server.turn_stream import (
     result_of,
     unless_disconnected,
 )
-from acc_ace.server.valid_text import Text
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 
@@ -178,3 +182,44 @@ async def _streamed(request: Request, context: ServerContext, turn: Answering) -
         await stream.aclose()
         raise
     return EventStreamResponse(stream)
+
+
+feedback_router = APIRouter(prefix="/v1", tags=["playbook"])
+
+MAX_TURN = 2**31 - 1
+
+
+class FeedbackRequest(Judgement):
+    """What is said of an answer: at least one of thumbs, reward, ground_truth and comment."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"thumbs": "up", "id": "click-1"}]}
+    )
+
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=NAME_LENGTH,
+        pattern=NAME_PATTERN,
+        description="Your id of this feedback. The same id again is learnt from once; absent, the "
+        "same words count as the same feedback.",
+    )
+
+
+@feedback_router.post(
+    "/sessions/{session}/turns/{turn}/feedback",
+    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
+    summary="Give feedback on a turn",
+)
+async def give_feedback(
+    context: Context,
+    key: Key,
+    turn: Annotated[int, Path(ge=1, le=MAX_TURN, description="Number of an answered turn.")],
+    body: FeedbackRequest,
+) -> FeedbackReport:
+    """Keep feedback with the turn, and learn from it as the settings say.
+
+    The bullets that the answer used are tagged, and the Curator may add a lesson. Sending the
+    same feedback again changes nothing; if learning had failed, it is tried again.
+    """
+    return await context.conversation.feedback(key, turn, body, given_id=body.id or "")

@@ -6,9 +6,8 @@ from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.storage.create_playbook_files import open_playbook_files
+from acc_ace.storage.create_stores import SqlStores, Stores, open_playbook_files
 from acc_ace.storage.sql_erasure import Files
-from acc_ace.storage.stores import SqlStores, Stores
 
 try:
     from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex

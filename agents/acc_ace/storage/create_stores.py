@@ -1,20 +1,144 @@
-"""Open the stores that the settings ask for."""
+"""Open the stores that the settings ask for, all in one database."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
-from acc_ace.memory.artifact_store import Embedder
-from acc_ace.storage.create_playbook_files import open_playbook_files
+from acc_ace.memory.artifact_store import ArtifactStore, Embedder
+from acc_ace.playbook.playbook_store import PlaybookFollower, PlaybookStore
+from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
+from acc_ace.storage.playbooks.playbook_export_files import FOLDER
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
+from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
+from acc_ace.storage.sql_database import Database, UnitOfWork
 from acc_ace.storage.sql_dense import SqlDense
-from acc_ace.storage.sql_erasure import Files
+from acc_ace.storage.sql_directory import SqlSessionDirectory
+from acc_ace.storage.sql_erasure import Files, SqlErasure
+from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
+from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, IN_MEMORY, SqliteDatabase
-from acc_ace.storage.stores import SqlStores, Stores
-from acc_ace.turn.ports import UserFiles
+from acc_ace.turn.journal import Journal
+from acc_ace.turn.ports import EvidenceStore, SessionLock, ToolStarts, UserErasure, UserFiles
+from acc_ace.turn.session_directory import SessionDirectory
+
+
+def open_playbook_files(settings: Settings) -> PlaybookFollower | None:
+    """Whoever keeps files in the data directory in step, or None. Does no I/O.
+
+    Unless it is set, SQLite's playbooks are followed: those of a database server are changed by
+    many machines, whose disks may not last. Locks of files need a POSIX system.
+    """
+    wanted = (
+        settings.store == "sqlite" if settings.playbook_files is None else (settings.playbook_files)
+    )
+    if not wanted or os.name != "posix":
+        return None
+    # Its file locks exist on POSIX systems only.
+    from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles  # noqa: PLC0415
+
+    return PlaybookFiles(settings.data_dir / FOLDER)
+
+
+@dataclass(frozen=True)
+class Stores:
+    """All stores of one process."""
+
+    artifacts: ArtifactStore
+    evidence: EvidenceStore
+    journal: Journal
+    playbooks: PlaybookStore
+    lock: SessionLock
+    directory: SessionDirectory
+    tool_starts: ToolStarts
+    erasure: UserErasure
+    """Deletes sessions and users from all of them in one transaction."""
+    database: Database
+    unit_of_work: Callable[[], UnitOfWork]
+    """Begins a commit of several stores together."""
+    close: Callable[[], Awaitable[None]]
+    """Closes the database."""
+
+
+@dataclass(frozen=True)
+class SqlStores:
+    """The stores of one database, without its lock and without what erases from all of them."""
+
+    database: Database
+    artifacts: SqlArtifactStore[Any]
+    evidence: SqlEvidenceStore
+    journal: SqlJournal
+    playbooks: SqlPlaybookStore
+    directory: SqlSessionDirectory
+    tool_starts: SqlToolStarts
+
+    @staticmethod
+    def over(
+        database: Database,
+        index: ArtifactIndex[Any],
+        dense: SqlDense[Any] | None,
+        *,
+        weights: RecallWeights,
+        clock: Clock,
+        follower: PlaybookFollower | None,
+    ) -> "SqlStores":
+        """The stores of a database. Does no I/O."""
+        return SqlStores(
+            database=database,
+            artifacts=SqlArtifactStore(database, index, weights=weights, dense=dense),
+            evidence=SqlEvidenceStore(database),
+            journal=SqlJournal(database),
+            playbooks=SqlPlaybookStore(database, clock, follower=follower),
+            directory=SqlSessionDirectory(database),
+            tool_starts=SqlToolStarts(database),
+        )
+
+    def completed(
+        self,
+        lock: SessionLock,
+        *,
+        files: Mapping[str, Files],
+        wipe: Callable[[], Awaitable[object]] | None = None,
+        close_lock: Callable[[], Awaitable[None]] | None = None,
+    ) -> Stores:
+        """All stores of a process. The lock is closed before the database.
+
+        `files` are erased with a user; `wipe` fails while bytes of what was erased are left.
+        """
+        erasure = SqlErasure(
+            self.database,
+            self.artifacts,
+            self.playbooks,
+            files=files,
+            wipe=wipe or self.database.scrub,
+        )
+
+        async def close() -> None:
+            await self.artifacts.close()
+            if close_lock is not None:
+                await close_lock()
+            await self.database.close()
+
+        return Stores(
+            artifacts=self.artifacts,
+            evidence=self.evidence,
+            journal=self.journal,
+            playbooks=self.playbooks,
+            lock=lock,
+            directory=self.directory,
+            tool_starts=self.tool_starts,
+            erasure=erasure,
+            database=self.database,
+            unit_of_work=lambda: UnitOfWork(self.database, after=[self.artifacts.wake]),
+            close=close,
+        )
+
 
 LOCKS = "locks"
 """The directory of the locks of sessions, in the data directory."""

@@ -1,8 +1,4 @@
-"""One at a time among tasks of any event loop; those of a closed loop keep nobody waiting.
-
-A task of a loop that was closed goes on never, and may be collected late or not at all, so what it
-holds is taken from it.
-"""
+"""One at a time among the tasks of a process, of one event loop or of several."""
 
 import asyncio
 import threading
@@ -10,6 +6,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from acc_ace.errors import StoreError
 
 _LOOK_S = 1.0
 """How often one that waits looks whether the loop of the holder was closed."""
@@ -126,3 +125,30 @@ class LivingLock:
                 continue
             self._holder = turn
             turn.after_lost, self._has_lost = self._has_lost, False
+
+
+class LoopLock:
+    """A lock of each event loop that uses it. Waiting for it takes no thread."""
+
+    def __init__(self, what: str, *, wait_s: float) -> None:
+        """`what` is locked, for the error of one that waited `wait_s` seconds in vain."""
+        self._what, self._wait_s = what, wait_s
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold it while the context is open. Raises StoreError when others do for too long."""
+        lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await lock.acquire()
+        except TimeoutError:
+            raise StoreError(
+                f"{self._what} was in use by this process for {self._wait_s:g} s"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()

@@ -1,23 +1,19 @@
-"""Pick a bounded pool of what may be relevant, by its words, from an index in a SQL database.
+"""Pick a bounded pool of what may be relevant, by its words, from an index in a SQL database."""
 
-A common word costs time in proportion to all that was ever stored. So the rarest terms go first,
-until their rows exceed a budget; if they are few by then, the newest rows of the next terms are
-looked at too, wherever they stand.
-Recall takes the same time at turn 10 and at turn 100,000; the words left out still count when the
-pool is ranked.
-"""
-
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from acc_ace.memory.priors import REACH
+from acc_ace.memory.priors import REACH, ends_asking, speaker_terms
 from acc_ace.memory.ranking import Document, SearchQuery
-from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.schemas.artifact import Artifact, RecallQuery
 from acc_ace.schemas.base import Tenant
-from acc_ace.storage.tenant_totals import Span, TenantTotals, affordable
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.sql_rows import encode
+from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, affordable
 from acc_ace.text.dates.periods import Period
+from acc_ace.text.search_terms import index_terms
 
 MAX_ROWS = 768
 """Rows of the index that one search may score."""
@@ -191,3 +187,83 @@ class _Search(NamedTuple):
             scope = Scope(span, look.newest, times, size)
             found += self.rows.matches(self.tenant, look.terms, self.frequencies, scope)
         return found
+
+
+class ArtifactRow(NamedTuple):
+    """An artifact with its search terms, their number and the JSON that is stored."""
+
+    artifact: Artifact
+    terms: str
+    length: int
+    body: str
+
+    @staticmethod
+    def of(artifact: Artifact) -> "ArtifactRow":
+        """The row of an artifact."""
+        terms = index_terms(artifact.content)
+        return ArtifactRow(artifact, terms, len(terms.split()), encode(artifact))
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """artifact_id, session, kind, turn, created_at, length, speaker and asks."""
+        artifact = self.artifact
+        return (
+            artifact.artifact_id,
+            artifact.session,
+            artifact.kind.value,
+            artifact.turn,
+            artifact.created_at.timestamp(),
+            self.length,
+            speaker_terms(artifact.content),
+            ends_asking(artifact.content),
+        )
+
+
+_CACHED_TERMS = 50_000
+
+CountTerms = Callable[[TenantTotals, Sequence[str]], Mapping[str, int]]
+"""How many of the tenant's artifacts hold each of the terms; those that none holds may lack."""
+
+
+class TermFrequencies:
+    """Counts of terms. Old ones are used while a tenant grew little since. Safe in threads."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._counts: OrderedDict[tuple[int, str], tuple[int, int]] = OrderedDict()
+
+    def of(self, tenant: TenantTotals, terms: Sequence[str], count: CountTerms) -> dict[str, int]:
+        """How many artifacts hold each term; what is not known is counted, all at once."""
+        known = self._known(tenant, terms)
+        missing = [term for term in terms if term not in known]
+        if missing:
+            counted = count(tenant, missing)
+            found = {term: counted.get(term, 0) for term in missing}
+            self._keep(tenant, found)
+            known |= found
+        return known
+
+    def _known(self, tenant: TenantTotals, terms: Sequence[str]) -> dict[str, int]:
+        with self._mutex:
+            cached = {term: self._counts.get((tenant.id, term)) for term in terms}
+        return {
+            term: found[0]
+            for term, found in cached.items()
+            if found is not None and _is_fresh(*found, tenant.documents)
+        }
+
+    def _keep(self, tenant: TenantTotals, counted: Mapping[str, int]) -> None:
+        with self._mutex:
+            for term, count in counted.items():
+                self._counts[tenant.id, term] = (count, tenant.documents)
+            while len(self._counts) > _CACHED_TERMS:
+                self._counts.popitem(last=False)
+
+
+def _is_fresh(count: int, counted_at: int, documents: int) -> bool:
+    """Whether a count still serves: the tenant had `counted_at` documents then.
+
+    Not when all that is new could make too common what was rare enough to be looked for whole.
+    """
+    new = documents - counted_at
+    return 0 <= new <= counted_at // 10 and (count > MAX_ROWS or count + new <= MAX_ROWS)

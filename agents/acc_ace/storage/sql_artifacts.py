@@ -25,17 +25,16 @@ from acc_ace.memory.ranking import (
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.limits import RecallWeights
-from acc_ace.storage.artifact_values import ArtifactRow
-from acc_ace.storage.dense_query import Asked, DensePool, Prepared, asking
-from acc_ace.storage.json_codec import decode
-from acc_ace.storage.sql_artifact_pool import ArtifactRows, lexical_pool
+from acc_ace.storage.sql_artifact_pool import (
+    ArtifactRow,
+    ArtifactRows,
+    TermFrequencies,
+    lexical_pool,
+)
 from acc_ace.storage.sql_database import Database
-from acc_ace.storage.sql_dense import SqlDense
-from acc_ace.storage.sql_rows import Rows
-from acc_ace.storage.tenant_rows import find_tenant, locked_tenant
-from acc_ace.storage.tenant_totals import TenantTotals
-from acc_ace.storage.term_frequencies import TermFrequencies
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.sql_dense import Asked, DensePool, Prepared, SqlDense, asking
+from acc_ace.storage.sql_rows import Rows, decode
+from acc_ace.storage.tenant_rows import TenantTotals, Times, find_tenant, locked_tenant
 from acc_ace.unit_of_work import Write
 
 _ANY_TOKENS = 2**31

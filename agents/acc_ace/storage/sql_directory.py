@@ -10,9 +10,8 @@ from acc_ace.errors import CorruptStoreError
 from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
 from acc_ace.schemas.memory import Summary
 from acc_ace.schemas.session import ReadThrough, SessionRecord
-from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.sql_database import Database
-from acc_ace.storage.sql_rows import Rows, page_size, raw
+from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, raw
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.turn import session_directory as rules
 from acc_ace.unit_of_work import Write

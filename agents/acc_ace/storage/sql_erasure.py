@@ -7,10 +7,10 @@ from acc_ace.errors import ConflictError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_directory import end_record
-from acc_ace.storage.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import find_tenant, tenant_number
 from acc_ace.unit_of_work import Write

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from acc_ace.errors import CorruptStoreError, NotFoundError
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import JournalEntry
-from acc_ace.storage.json_codec import decode, encode
-from acc_ace.storage.sql_database import Database
-from acc_ace.storage.sql_rows import Rows, page_size
-from acc_ace.storage.sql_unit_of_work import AlreadyCommittedError, UnitOfWork
+from acc_ace.storage.sql_database import AlreadyCommittedError, Database, UnitOfWork
+from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.turn.journal import check_expected_version, check_next_version
 from acc_ace.unit_of_work import Write

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from acc_ace.errors import ModelUnavailable
-from acc_ace.playbook.prediction import predict
+from acc_ace.playbook.learning_plan import predict
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.limits import Limits

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from acc_ace.clock import Clock
 from acc_ace.errors import ModelUnavailable
+from acc_ace.playbook.learning_plan import ALONE, question
 from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.playbook.prediction import ALONE, question
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.playbook.idempotent_commit import Once
+from acc_ace.playbook.playbook_store import Once
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import Interaction, Outcome

@@ -12,8 +12,7 @@ from hashlib import sha256
 
 from acc_ace.errors import ConflictError
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.idempotent_commit import Once
-from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.playbook.playbook_store import Once, PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.base import PlaybookScope

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from acc_ace.playbook.delta_replay import replay
+from acc_ace.playbook.delta_log import replay
 from acc_ace.playbook.refine.refine_plan import make_room, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind

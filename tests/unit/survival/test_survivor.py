@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.adk.offline_roles import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
@@ -20,8 +20,7 @@ from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.survival.appraisal import PATIENCE, Appraisal, ModelAppraiser, PlaybookReader, advice
-from acc_ace.survival.life import Life, live
-from acc_ace.survival.movement import Legs
+from acc_ace.survival.life import Legs, Life, live
 from acc_ace.survival.senses import Moment, Stance
 from acc_ace.survival.touch_learning import Teacher
 from acc_ace.survival.world import Touch, World

@@ -24,17 +24,20 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace.adk.job_scheduler import Upkeep
-from acc_ace.adk.plugin.answer_collector import is_evidence
-from acc_ace.adk.plugin.context_cache import find_cache
-from acc_ace.adk.plugin.model_request import bound_results, put_memory
-from acc_ace.adk.plugin.open_turn import OpenTurn, run_name
+from acc_ace.adk.plugin.model_request import bound_results, find_cache, put_memory
+from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.reply_facts import reply_facts
+from acc_ace.adk.session_lifecycle import Upkeep
 from acc_ace.adk.stages.answer_events import answer_metadata
-from acc_ace.adk.stages.call_ids import keep_calls_apart
-from acc_ace.adk.stages.tool_loop import is_failure, note_result, result_text, tool_result
+from acc_ace.adk.stages.tool_loop import (
+    is_failure,
+    keep_calls_apart,
+    note_result,
+    result_text,
+    tool_result,
+)
+from acc_ace.adk.structured_agent import reply_facts
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError

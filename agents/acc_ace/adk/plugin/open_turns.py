@@ -10,16 +10,15 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 
 from acc_ace.adk.bounded_turn import learning_failed
-from acc_ace.adk.invocation_context import session_key, state_event
-from acc_ace.adk.job_scheduler import Upkeep
-from acc_ace.adk.plugin.bullet_attribution import used_bullets
-from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name
-from acc_ace.adk.plugin.transcript_filter import Transcript
+from acc_ace.adk.plugin.model_request import Transcript
+from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
+from acc_ace.adk.session_lifecycle import Upkeep
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
-from acc_ace.adk.stages.memory_view import shown_bullets
+from acc_ace.adk.stages.history_loader import shown_bullets
 from acc_ace.adk.turn_report import turn_report
+from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, MemoryBypassedError
 from acc_ace.models.factory import note_on

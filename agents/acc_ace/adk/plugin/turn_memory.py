@@ -8,19 +8,20 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.adk.background_learning import BackgroundLearning
-from acc_ace.adk.direct_completion import DirectCompletion
-from acc_ace.adk.plugin.answer_collector import is_evidence
-from acc_ace.adk.plugin.open_turn import OpenTurn
+from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import arrival, turn_events
-from acc_ace.adk.stages.compressor import Compressor
-from acc_ace.adk.stages.curator import CuratorModel, PlaybookUpdater
+from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.qualifier import Qualifier
-from acc_ace.adk.stages.recaller import Recaller
-from acc_ace.adk.stages.reflector import ReflectorModel, TagBullet
-from acc_ace.adk.stages.scheduler import Scheduler
+from acc_ace.adk.stages.learning_stages import (
+    CuratorModel,
+    PlaybookUpdater,
+    ReflectorModel,
+    Scheduler,
+    TagBullet,
+)
 from acc_ace.adk.stages.stage import ContentlessStage, State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
+from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.models.factory import build_model

@@ -1,13 +1,20 @@
-"""Open the ADK session service that goes with the stores."""
+"""Open the ADK session service that goes with the stores.
 
-from collections.abc import Callable
+The ADK session service of this product's own runner.
+"""
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from acc_ace.adk.sessions.event_retention import Offload, Retention
 from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
 from acc_ace.config import Settings
+from acc_ace.container import Container
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.session import PastTurn
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
+from acc_ace.turn.event_offload import offload_events
 
 
 def open_sessions(
@@ -39,3 +46,12 @@ def _retention(settings: Settings, offload: Offload) -> Retention:
             return Retention(settings.session_turns)
         case "offload":
             return Retention(settings.session_turns, offload)
+
+
+def open_session_service(container: Container) -> SqlSessionService:
+    """Sessions in the database of the stores."""
+
+    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload_events(container, key, turns)
+
+    return open_sessions(container.settings, lambda: container.database, offload=offload)

@@ -42,10 +42,10 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from acc_ace.adk.sessions.client_state import is_from_client
-from acc_ace.adk.sessions.event_buffer import HeldTurn
+from acc_ace.adk.sessions.event_buffer import HeldTurn, write_events
 from acc_ace.adk.sessions.event_retention import Retention, cut
 from acc_ace.adk.sessions.event_rows import (
+    begins_turn,
     delete_events,
     read_all,
     read_newest,
@@ -53,9 +53,7 @@ from acc_ace.adk.sessions.event_rows import (
     read_undone,
     read_window,
 )
-from acc_ace.adk.sessions.event_writes import write_events
 from acc_ace.adk.sessions.json_safe import hold_live, json_form, make_storable
-from acc_ace.adk.sessions.pending_tool_calls import begins_turn
 from acc_ace.adk.sessions.session_rows import (
     SessionRow,
     add_session,
@@ -66,18 +64,20 @@ from acc_ace.adk.sessions.session_rows import (
     read_shared_state,
     read_user_state,
     session_id,
+    use_time_ordered_ids,
     write_state,
 )
-from acc_ace.adk.sessions.state_history import keep_changes, own_state
 from acc_ace.adk.sessions.stored_state import (
+    is_from_client,
     is_silent,
+    keep_changes,
     lasting,
     left_to_the_next_turn,
+    own_state,
     protected,
     take_projection,
     unshared,
 )
-from acc_ace.adk.sessions.time_ordered_ids import use_time_ordered_ids
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows

@@ -1,19 +1,59 @@
-"""Which of an event's state is stored, and where."""
+"""Which of an event's state is stored, and where.
+
+What a client may write into session.state, through ADK's endpoints.
+
+What events change of a session's own state, and how that is kept when they are deleted.
+
+A rewind finds what the state was in the events before it. What a session began with is in none of
+them, so its row keeps that. What a deleted event changed becomes a change of the event before it,
+so that it stays where it was between those that are kept; of the first it becomes what the session
+began with.
+"""
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from google.adk.events import Event, EventActions
+from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
 from pydantic_core import to_jsonable_python
 
-from acc_ace.adk.sessions.client_state import allowed
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.state import PLAYBOOK
+from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
+from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED, PLAYBOOK
+from acc_ace.storage.sql_rows import Rows, marks
+
+_CLIENT = "user"
+_SHARED = ("app:", "temp:")
+_OF_WEB_UI = "__session_metadata__"
+"""What ADK's web UI keeps of a session: the name that is shown for it."""
+
+
+def is_from_client(event: Event) -> bool:
+    """Whether a client made the event: a user's message, a state patch, or a restored event."""
+    restored = (event.custom_metadata or {}).get(RESTORED_EVENT_KEY, False)
+    return event.author == _CLIENT or bool(restored)
+
+
+def allowed(app: str, key: str, value: object) -> bool:
+    """Whether a client may write this.
+
+    Not our persisted keys, nothing that all users share, nothing between stages. The authority
+    of an input may be lowered, never raised above the user's own, and the memory may be chosen.
+    Of our own app nothing else persists; under the plugin an app has keys of its own.
+    """
+    if key == MEMORY:
+        return isinstance(value, str) and value in MEMORIES
+    if key == INPUT_AUTHORITY:
+        # What is no authority at all stays and is refused, lest a typo for 'tool' speak as user.
+        return value != Authority.SYSTEM.value
+    if app == OWN_APP:
+        return key == _OF_WEB_UI
+    return key not in PERSISTED and not key.startswith(_SHARED)
+
 
 _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 
@@ -74,3 +114,71 @@ def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any
         dropped = sorted(set(state) - set(kept))
         _log.warning("client_state_dropped session=%s keys=%s", key.session, ",".join(dropped))
     return kept
+
+
+def own_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that a rewind may bring back: those of the session itself, none of ours."""
+    return {key: value for key, value in unshared(state).items() if key not in PERSISTED}
+
+
+def own_changes(events: Iterable[Event]) -> dict[str, Any]:
+    """The keys of the session's own state that events changed, as they left them."""
+    changes: dict[str, Any] = {}
+    for event in events:
+        changes |= own_state(event.actions.state_delta)
+    return changes
+
+
+def read_base(rows: Rows, session: int) -> dict[str, Any]:
+    """The session's own state before its oldest event."""
+    row = rows.one("SELECT base_state FROM adk_sessions WHERE id = ?", (session,))
+    state: dict[str, Any] = json.loads(row[0]) if row else {}
+    return state
+
+
+def keep_changes(rows: Rows, session: int, events: Collection[str]) -> None:
+    """Keep what events that are about to be deleted changed."""
+    stays: int | None = None
+    left: dict[int | None, dict[str, Any]] = {}
+    for seq, event, body in _around(rows, session, events):
+        if event not in events:
+            stays = seq
+        elif changes := own_changes([Event.model_validate_json(body)]):
+            left[stays] = left.get(stays, {}) | changes
+    for seq, changes in left.items():
+        if seq is None:
+            _write_base(rows, session, read_base(rows, session) | changes)
+        else:
+            _add_changes(rows, seq, changes)
+
+
+def _around(rows: Rows, session: int, events: Collection[str]) -> list[tuple[Any, ...]]:
+    """The events from the one before the oldest of some up to the newest of them."""
+    ends = rows.one(
+        "SELECT min(seq), max(seq) FROM adk_events "  # noqa: S608 - marks of values
+        f"WHERE session_id = ? AND event_id IN {marks(events)}",
+        (session, *events),
+    )
+    if ends is None or ends[0] is None:
+        return []
+    return rows.all(
+        "SELECT seq, event_id, body FROM adk_events WHERE session_id = ? AND seq <= ? "
+        "AND seq >= (SELECT coalesce(max(seq), 0) FROM adk_events "
+        "WHERE session_id = ? AND seq < ?) ORDER BY seq",
+        (session, ends[1], session, ends[0]),
+    )
+
+
+def _write_base(rows: Rows, session: int, state: Mapping[str, Any]) -> None:
+    rows.run("UPDATE adk_sessions SET base_state = ? WHERE id = ?", (encoded(state), session))
+
+
+def _add_changes(rows: Rows, seq: int, changes: Mapping[str, Any]) -> None:
+    """Let a stored event change the state once more, last."""
+    for (body,) in rows.all("SELECT body FROM adk_events WHERE seq = ?", (seq,)):
+        event: dict[str, Any] = json.loads(body)
+        event.setdefault("actions", {}).setdefault("state_delta", {}).update(changes)
+        rows.run(
+            "UPDATE adk_events SET body = ? WHERE seq = ?",
+            (json.dumps(event, ensure_ascii=False), seq),
+        )

@@ -16,13 +16,12 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
-from acc_ace.adk.adk_completion import content_config
-from acc_ace.adk.invocation_context import hand_on, session_key, state_event
-from acc_ace.adk.message_contents import instruction_of
+from acc_ace.adk.stages.acc_stages import take_back_writes
 from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
-from acc_ace.adk.stages.memory_view import memory_view
-from acc_ace.adk.stages.projections import take_back_writes
+from acc_ace.adk.stages.history_loader import memory_view
 from acc_ace.adk.stages.tool_loop import ToolLoop
+from acc_ace.adk.structured_agent import content_config
+from acc_ace.adk.user_content import hand_on, instruction_of, session_key, state_event
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, ModelOutputError

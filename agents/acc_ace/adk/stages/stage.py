@@ -13,7 +13,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from pydantic import PrivateAttr
 
-from acc_ace.adk.invocation_context import session_key, state_event
+from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.schemas.base import MEMORIES, MemoryName
 from acc_ace.text.prompt import Prompt

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from pydantic import BaseModel
 
-from acc_ace.cli.checks.finding import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_unseen
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError

@@ -1,11 +1,46 @@
-"""Python, ADK and SQLite as they are installed."""
+"""What a check found; and Python, ADK and SQLite as they are installed."""
 
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 
-from acc_ace.cli.checks.finding import Finding, ok, problem
+
+class Status(StrEnum):
+    """How a check ended."""
+
+    OK = "ok"
+    NOTE = "note"
+    """Works, and the user may want to know."""
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A check's word on one thing; `fix` is empty when there is nothing to mend."""
+
+    check: str
+    status: Status
+    detail: str
+    fix: str = ""
+
+
+def ok(check: str, detail: str) -> Finding:
+    """All is well."""
+    return Finding(check, Status.OK, detail)
+
+
+def note(check: str, detail: str, fix: str = "") -> Finding:
+    """Works, with something to know."""
+    return Finding(check, Status.NOTE, detail, fix)
+
+
+def problem(check: str, detail: str, fix: str) -> Finding:
+    """Does not work; `fix` says what to do."""
+    return Finding(check, Status.PROBLEM, detail, fix)
+
 
 PYTHON = (3, 11)
 """The oldest Python that works."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from google import genai
 from google.genai import types
 
-from acc_ace.cli.checks.finding import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_unseen
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from acc_ace.errors import ConfigError

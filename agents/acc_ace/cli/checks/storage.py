@@ -10,12 +10,11 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from acc_ace.cli.checks.finding import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, StoreError
-from acc_ace.storage.sql_schema import check_version
-from acc_ace.storage.sqlite.database import DATABASE_FILE
-from acc_ace.storage.sqlite.error_messages import store_error
+from acc_ace.storage.sql_database import check_version
+from acc_ace.storage.sqlite.database import DATABASE_FILE, store_error
 
 ENOUGH_BYTES = 200 * 1024 * 1024
 """Free disk space below which doctor complains."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from acc_ace.cli.playbook.playbook_target import Place
+from acc_ace.cli.playbook.read_commands import Place
 
 playbook = typer.Typer(help="Inspect and manage the playbook of lessons.", no_args_is_help=True)
 branches = typer.Typer(help="Manage playbook branches.", no_args_is_help=True)
@@ -130,7 +130,7 @@ def apply(
     branch: _Branch = None,
 ) -> None:
     """Apply delta batches from a file. Each passes the Curator's checks."""
-    from acc_ace.cli.failure import ExitCode  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.output import ExitCode  # noqa: PLC0415 — keeps --help quick
     from acc_ace.cli.playbook import change_commands  # noqa: PLC0415 — keeps --help quick
 
     well = change_commands.apply(Place(user, branch), source)
@@ -272,9 +272,9 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]
 @branches.command("list")
 def branch_list(*, user: _User = None, as_json: _Json = False) -> None:
     """List the branches."""
-    from acc_ace.cli.playbook import branch_commands  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.playbook import change_commands  # noqa: PLC0415 — keeps --help quick
 
-    branch_commands.list_branches(Place(user, None), as_json=as_json)
+    change_commands.list_branches(Place(user, None), as_json=as_json)
 
 
 @branches.command("create")
@@ -287,9 +287,9 @@ def branch_create(
     as_json: _Json = False,
 ) -> None:
     """Create a branch."""
-    from acc_ace.cli.playbook import branch_commands  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.playbook import change_commands  # noqa: PLC0415 — keeps --help quick
 
-    branch_commands.create(Place(user, branch), name, version=version, as_json=as_json)
+    change_commands.create(Place(user, branch), name, version=version, as_json=as_json)
 
 
 @branches.command("promote")
@@ -303,14 +303,14 @@ def branch_promote(
     as_json: _Json = False,
 ) -> None:
     """Replace the main playbook's bullets with a branch's."""
-    from acc_ace.cli.playbook import branch_commands  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.playbook import change_commands  # noqa: PLC0415 — keeps --help quick
 
-    branch_commands.promote(Place(user, name), expected_version=onto, as_json=as_json)
+    change_commands.promote(Place(user, name), expected_version=onto, as_json=as_json)
 
 
 @branches.command("drop")
 def branch_drop(name: _Name, *, user: _User = None, as_json: _Json = False) -> None:
     """Delete a branch and its log."""
-    from acc_ace.cli.playbook import branch_commands  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.playbook import change_commands  # noqa: PLC0415 — keeps --help quick
 
-    branch_commands.drop(Place(user, name), as_json=as_json)
+    change_commands.drop(Place(user, name), as_json=as_json)

@@ -7,11 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from acc_ace.cli.printable import printable
-from acc_ace.cli.printable_lines import Lines
-from acc_ace.playbook.bullet_history import Story
+from acc_ace.cli.output import Lines, printable
+from acc_ace.playbook.delta_log import Story
+from acc_ace.playbook.lesson_index import Hit
 from acc_ace.playbook.playbook_merge import MAIN
-from acc_ace.playbook.playbook_search import Hit
 from acc_ace.playbook.playbook_service import Governed
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaResult, DeltaStatus

@@ -1,10 +1,14 @@
-"""Commands that only read: show, search, diff, history, why, stats, export."""
+"""Commands that only read a playbook: show, search, diff, history, why, stats, export."""
 
+import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from acc_ace.cli.output import line_console, stdout_console
-from acc_ace.cli.playbook.playbook_stores import govern
+from acc_ace.cli.chat import DEFAULT_USER
+from acc_ace.cli.chat_command import APP_NAME, checked_name
+from acc_ace.cli.output import json_line, line_console, stdout_console, writing
 from acc_ace.cli.playbook.playbook_tables import (
     diff_view,
     hits_view,
@@ -13,16 +17,67 @@ from acc_ace.cli.playbook.playbook_tables import (
     story_view,
     versions_view,
 )
-from acc_ace.cli.playbook.playbook_target import Place
-from acc_ace.cli.private_file import writing
-from acc_ace.cli.slash_views import playbook_view
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.slash_commands import playbook_view
+from acc_ace.config import Settings, load_settings
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_writer import WRITABLE, write
+from acc_ace.playbook.formats.playbook_file import WRITABLE, write
+from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import StoredPlaybook
+from acc_ace.storage.create_stores import open_stores
+from acc_ace.system_clock import SystemClock
 from acc_ace.text.tokens import estimate_tokens
+
+
+class Place(NamedTuple):
+    """A user's own playbook or, without a user, the one that chats use; and its branch."""
+
+    user: str | None = None
+    branch: str | None = None
+
+
+T = TypeVar("T")
+
+
+def scope_of(place: Place, settings: Settings) -> PlaybookScope:
+    """The scope of a place. Raises InputError for names that are none."""
+    user = place.user
+    if user is None and settings.playbook_scope == "user":
+        user = DEFAULT_USER
+    branch = place.branch or ""
+    if branch == MAIN:
+        branch = ""
+    if branch:
+        check_branch_name(branch)
+    return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
+
+
+def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
+    """Do something with a playbook. Only the stores are opened, so it is quick.
+
+    Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
+    """
+    settings = load_settings()
+    scope = scope_of(place, settings)
+    clock = SystemClock()
+
+    async def run() -> T:
+        stores = open_stores(settings, clock)
+        governor = PlaybookGovernor(
+            stores.playbooks,
+            scope,
+            person=scope.user or DEFAULT_USER,
+            limits=settings.limits,
+            clock=clock,
+        )
+        try:
+            return await work(governor)
+        finally:
+            await stores.close()
+
+    return asyncio.run(run())
 
 
 def show(place: Place, *, version: int | None, as_json: bool) -> None:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from acc_ace.cli.output import stdout_console
+from acc_ace.cli.output import json_line, stdout_console
 from acc_ace.cli.playbook.change_commands import tell
-from acc_ace.cli.playbook.playbook_stores import govern
 from acc_ace.cli.playbook.playbook_tables import governed_view, held_view
-from acc_ace.cli.playbook.playbook_target import Place
-from acc_ace.cli.streams import json_line
+from acc_ace.cli.playbook.read_commands import Place, govern
 from acc_ace.errors import ConflictError, InputError, NotFoundError
-from acc_ace.playbook.playbook_contradictions import contradicted
+from acc_ace.playbook.lesson_index import contradicted
 from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 

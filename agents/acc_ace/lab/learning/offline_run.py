@@ -1,17 +1,77 @@
-"""Begin a run of offline learning, or go on with one that was cut short."""
+"""Start a run of offline learning over a data set, or go on with one that was cut short.
 
-from collections.abc import AsyncIterator, Callable, Sequence
+A small file in the data directory, whole at any time, notes how far a run has come.
+"""
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from acc_ace.container import Container
-from acc_ace.errors import InputError, NotFoundError, SessionBusyError
-from acc_ace.lab.learning.run_file import RunFile
+from acc_ace.errors import (
+    CorruptStoreError,
+    InputError,
+    NotFoundError,
+    SessionBusyError,
+    StoreError,
+)
 from acc_ace.playbook.learning_plan import Split, run_name, split
 from acc_ace.playbook.offline_learning import OfflineLearner, Students
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.learning_job import RunOptions, RunState, Sample
+
+_FOLDER = "learning"
+
+
+class RunFile:
+    """The state of one run."""
+
+    def __init__(self, data_dir: Path, run: str) -> None:
+        self.path = data_dir / _FOLDER / f"{run}.json"
+
+    def load(self) -> RunState | None:
+        """The state, or None when the run never began.
+
+        Raises StoreError, or CorruptStoreError for what is no state.
+        """
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreError(f"{self.path} cannot be read: {error}") from error
+        try:
+            return RunState.model_validate_json(text)
+        except ValidationError as error:
+            raise CorruptStoreError(
+                f"{self.path} is no state of a run; delete it to begin anew: {error}"
+            ) from error
+
+    def save(self, state: RunState) -> None:
+        """Replace the state; a reader, or a crash, sees the old or the new. Raises StoreError."""
+        temporary = self.path.with_suffix(".new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("w", encoding="utf-8") as file:
+                file.write(state.model_dump_json())
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written: {error.strerror}") from error
+
+    def delete(self) -> None:
+        """Forget the run. Raises StoreError."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be deleted: {error.strerror}") from error
 
 
 class Begun(NamedTuple):
@@ -144,3 +204,59 @@ async def _drop(container: Container, state: RunState) -> None:
         await container.playbooks.drop(scope)
     except NotFoundError:
         return  # It is what was wanted.
+
+
+MAX_SAMPLES = 100_000
+_MAX_LINE = 1_000_000
+
+
+def read_samples(path: Path, *, limit: int | None = None) -> list[Sample]:
+    """The samples of a file, at most `limit`; blank lines are left out.
+
+    Raises InputError that names file and line for what is no sample, and for an empty file.
+    """
+    samples: list[Sample] = []
+    for where, line in _lines(path):
+        if len(samples) >= MAX_SAMPLES:
+            raise InputError(f"{path} has more than {MAX_SAMPLES:,} samples; split it")
+        if limit is not None and len(samples) >= limit:
+            break
+        samples.append(_sample(where, line))
+    if not samples:
+        raise InputError(f"{path} holds no samples")
+    return samples
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            number = 0
+            while line := file.readline(_MAX_LINE + 1):
+                number += 1
+                where = f"{path}, line {number}"
+                if len(line) > _MAX_LINE:
+                    raise InputError(f"{where}: longer than {_MAX_LINE:,} characters")
+                if line.strip():
+                    yield where, line
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: {error.reason}") from error
+
+
+def _sample(where: str, line: str) -> Sample:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: not a JSON object")
+    parts = [value.get("context"), value.get("question")]
+    text = "\n\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
+    if not text:
+        raise InputError(f"{where}: neither 'question' nor 'context' has text")
+    target = value.get("target")
+    if target is not None and not isinstance(target, str | int | float):
+        raise InputError(f"{where}: 'target' is neither text nor a number")
+    # A blank target says nothing, so the sample has none.
+    return Sample(text=text, target=str(target).strip() or None if target is not None else None)

@@ -14,7 +14,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from acc_ace.models.response_shape import role_of
-from acc_ace.playbook.answer_scoring import score_answer
+from acc_ace.playbook.learning_plan import score_answer
 from acc_ace.rules_model.prompt_parts import Prompt, read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, items_of, mapping_of, text_of
 from acc_ace.schemas.base import Value

@@ -1,7 +1,17 @@
-"""What recall is measured on: passages, and questions whose evidence is known."""
+"""What recall is measured on: passages, and questions whose evidence is known.
 
+Read from LoCoMo (Maharana et al., ACL 2024) or JSQuAD (Kurihara et al., LREC 2022), whichever a
+file is.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from acc_ace.errors import InputError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first passage was made, if the data do not say; each later one a minute later."""
@@ -44,3 +54,154 @@ class Corpus(NamedTuple):
     def asked_at(self) -> datetime:
         """When the questions are asked: after all that was said."""
         return max(passage.created_at for passage in self.passages) + timedelta(minutes=1)
+
+
+def text_in(item: Mapping[str, Any], name: str) -> str:
+    """The text of a field.
+
+    Raises KeyError when there is none, TypeError for something else, ValueError for a text that
+    no store can keep: half of a surrogate pair is no character.
+    """
+    value = item[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name!r} is no text but {type(value).__name__}")
+    value.encode()
+    return value
+
+
+CATEGORY = "paragraph"
+
+
+def read_articles(document: Mapping[str, Any]) -> Corpus:
+    """All articles as one corpus. Raises KeyError, TypeError or ValueError for another format."""
+    paragraphs = [paragraph for article in document["data"] for paragraph in article["paragraphs"]]
+    return Corpus(
+        "articles",
+        [
+            Passage(f"p{position}", text_in(paragraph, "context"), position)
+            for position, paragraph in enumerate(paragraphs)
+        ],
+        [
+            Question(text_in(item, "question"), frozenset({f"p{position}"}), CATEGORY)
+            for position, paragraph in enumerate(paragraphs)
+            for item in paragraph["qas"]
+        ],
+    )
+
+
+ADVERSARIAL = "adversarial"
+
+_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: ADVERSARIAL,
+}
+_SESSION = re.compile(r"session_(\d+)")
+_TURN_ID = re.compile(r"D\d+:\d+")
+
+
+def read_dialogue(dialogue: Mapping[str, Any]) -> Corpus:
+    """One dialogue as a corpus. Raises KeyError, TypeError or ValueError for another format."""
+    passages = _passages(dialogue["conversation"])
+    known = _distinct(passage.passage_id for passage in passages)
+    questions = [_question(item, known) for item in dialogue["qa"]]
+    return Corpus(
+        str(dialogue.get("sample_id", "dialogue")),
+        passages,
+        [question for question in questions if question.evidence],
+    )
+
+
+def _distinct(ids: Iterable[str]) -> set[str]:
+    """The ids; a second turn of one id would take the place of the first."""
+    known: set[str] = set()
+    for dia_id in ids:
+        if dia_id in known:
+            raise ValueError(f"two turns have the dia_id {dia_id!r}")
+        known.add(dia_id)
+    return known
+
+
+def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
+    numbers = [int(found[1]) for name in conversation if (found := _SESSION.fullmatch(name))]
+    turns = [
+        (number, turn, said)
+        for number in sorted(numbers)
+        for turn, said in enumerate(conversation[f"session_{number}"], start=1)
+    ]
+    began = {number: _began(conversation, number) for number in numbers}
+    return [
+        Passage(
+            text_in(said, "dia_id"),
+            _text(said),
+            position,
+            str(number),
+            turn,
+            text_in(said, "speaker"),
+            _said_at(began[number], turn),
+        )
+        for position, (number, turn, said) in enumerate(turns)
+    ]
+
+
+def _began(conversation: Mapping[str, Any], number: int) -> datetime | None:
+    """When a session began: '1:56 pm on 8 May, 2023', taken as UTC; None for anything else."""
+    said = str(conversation.get(f"session_{number}_date_time"))
+    try:
+        return datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _said_at(began: datetime | None, turn: int) -> datetime | None:
+    """When a turn was said: the data give the time of the session alone."""
+    return None if began is None else began + timedelta(minutes=turn)
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    caption = text_in(said, "blip_caption") if said.get("blip_caption") else ""
+    shared = f" [shares a picture: {caption}]" if caption else ""
+    return f"{text_in(said, 'speaker')}: {text_in(said, 'text')}{shared}"
+
+
+def _question(item: Mapping[str, Any], known: set[str]) -> Question:
+    named = {name for text in item.get("evidence", []) for name in _TURN_ID.findall(text)}
+    category = _CATEGORIES.get(item["category"], str(item["category"]))
+    return Question(text_in(item, "question"), frozenset(named & known), category)
+
+
+def read_corpora(path: Path, *, limit: int | None = None) -> list[Corpus]:
+    """The corpora of a file, with at most `limit` questions each, and a name of its own each.
+
+    Raises InputError, naming the file, when it cannot be read, is of no known format or asks
+    nothing.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        dialogues = document if isinstance(document, list) else None
+        corpora = (
+            [read_dialogue(item) for item in dialogues] if dialogues else [read_articles(document)]
+        )
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise InputError(
+            f"{path} is neither a list of LoCoMo dialogues nor a JSQuAD document "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    if not any(corpus.questions for corpus in corpora):
+        raise InputError(f"{path} holds no question with known evidence; there is nothing to ask")
+    return [
+        # A name is a user of the stores: two dialogues of one name would be one.
+        corpus._replace(name=f"{number} {corpus.name}", questions=corpus.questions[:limit])
+        for number, corpus in enumerate(corpora, start=1)
+    ]

@@ -1,15 +1,18 @@
-"""Count how much of the evidence is among the first k."""
+"""The recall bench: how much of the evidence is among the first k, printed as a table."""
 
 import math
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from acc_ace.lab.recall.contenders import Contender
-from acc_ace.lab.recall.corpus import Corpus, Question
-from acc_ace.lab.recall.locomo import ADVERSARIAL
+from acc_ace.lab.recall.contenders import Contender, contenders
+from acc_ace.lab.recall.corpus import ADVERSARIAL, Corpus, Question, read_corpora
+from acc_ace.memory.artifact_store import Embedder
+from acc_ace.schemas.limits import RecallWeights
 
 DEPTHS = (5, 10, 20)
 ALL = "all"
@@ -105,3 +108,42 @@ def _rows(name: str, shares: dict[str, list[dict[int, float]]]) -> list[Row]:
         )
         for category in order
     ]
+
+
+async def bench_recall(
+    data: Path,
+    *,
+    limit: int | None = None,
+    weights: RecallWeights | None = None,
+    embedder: Embedder | None = None,
+) -> list[Score]:
+    """Score every contender on a data file, ours first, with at most `limit` questions a corpus.
+
+    With an embedder our store is measured twice, by words alone and fused. Raises InputError when
+    the file cannot be read, EmbedderError when the embedder fails.
+    """
+    corpora = read_corpora(data, limit=limit)
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        async with contenders(Path(folder), weights or RecallWeights(), embedder) as measured:
+            return [await score(contender, corpora) for contender in measured]
+
+
+def table(scores: Sequence[Score]) -> str:
+    """The scores of all contenders, one line for each category and contender."""
+    lines = [_line("category", "contender", "n", *(f"recall@{depth}" for depth in DEPTHS))]
+    for category in dict.fromkeys(row.category for score in scores for row in score.rows):
+        for score in scores:
+            for row in score.rows:
+                if row.category == category:
+                    values = (f"{row.recall[depth]:.3f}" for depth in DEPTHS)
+                    lines.append(_line(category, row.contender, str(row.questions), *values))
+    lines += ["", _line("", "contender", "", "p50 ms", "p95 ms", "store s")]
+    for score in scores:
+        timing = score.timing
+        took = (f"{timing.p50_ms:.2f}", f"{timing.p95_ms:.2f}", f"{timing.store_s:.2f}")
+        lines.append(_line("", timing.contender, "", *took))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _line(category: str, contender: str, count: str, *values: str) -> str:
+    return f"{category:12} {contender:22} {count:>5} " + " ".join(f"{v:>10}" for v in values)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from acc_ace.errors import PlaybookError
-from acc_ace.playbook.bullet_screening import objection
+from acc_ace.playbook.bullet_screening import COPIED, Wording, objection
 from acc_ace.playbook.curation.curation_record import (
     OK,
     CurationContext,
@@ -18,7 +18,6 @@ from acc_ace.playbook.curation.curation_record import (
     rejected,
 )
 from acc_ace.playbook.curation.delta_applier import Ledger
-from acc_ace.playbook.provenance import COPIED, Wording
 from acc_ace.playbook.sharing_gate import Generalised, generalise
 from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
 from acc_ace.schemas.delta import MOST_SOURCES, DeltaOperation, DeltaStatus, DeltaType

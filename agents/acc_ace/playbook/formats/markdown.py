@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from acc_ace.errors import InputError
+from acc_ace.playbook.formats.exchange_forms import parse_line
 from acc_ace.playbook.formats.file_form import broken, bullet_at, gathered, shown
-from acc_ace.playbook.formats.json_forms import parse_line
 from acc_ace.schemas.base import SCHEMA_VERSION
 from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, id_number
 from acc_ace.schemas.playbook import Playbook

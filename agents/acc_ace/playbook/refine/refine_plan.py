@@ -7,9 +7,8 @@ from typing import Final
 
 from acc_ace.playbook.curation.curation_record import CurationContext, Verdict, record_of
 from acc_ace.playbook.playbook_size import exceeded_budgets
-from acc_ace.playbook.refine.budgets import spare, victims
 from acc_ace.playbook.refine.clustering import Cluster, clusters
-from acc_ace.playbook.refine.retirement import retirement
+from acc_ace.playbook.refine.retirement import retirement, spare, victims
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from acc_ace.playbook.playbook_content import Pieces, digest_of, pieces_after, pieces_of
+from acc_ace.playbook.playbook_versions import Pieces, digest_of, pieces_after, pieces_of
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 

@@ -13,10 +13,9 @@ from acc_ace.playbook.playbook_versions import without_origin, without_user
 from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord
-from acc_ace.storage.json_codec import decode, encode
 from acc_ace.storage.playbooks.playbook_log_rows import append_log, records_of, write_version
 from acc_ace.storage.playbooks.playbook_rows import Head, head_of, read_snapshot, write_head
-from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_rows import Rows, decode, encode
 
 _PAGE = 500
 

@@ -7,27 +7,68 @@
 NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Every file is
 written beside its place, flushed to disk and renamed, `playbook.json` last: a reader sees a whole
 file, old or new, and what a crash left behind is caught up with at the next change.
+
+Names of playbooks as names of directories.
 """
 
 import asyncio
+import hashlib
 import json
 import logging
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from acc_ace.errors import AccAceError, StoreError
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_writer import write
+from acc_ace.playbook.formats.playbook_file import write
 from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.storage.atomic_files import exclusive, remove_tree, write_if_new
-from acc_ace.storage.json_codec import encode
-from acc_ace.storage.loop_lock import LoopLock
-from acc_ace.storage.playbooks.playbook_file_names import directories_of, name_of
+from acc_ace.storage.fair_lock import LoopLock
+from acc_ace.storage.sql_rows import encode
+
+FOLDER = "playbook"
+"""Where the files are in the data directory."""
+
+_LONGEST = 72
+"""Bytes of one part of a name; three of them stay below what file systems take."""
+
+
+def name_of(scope: PlaybookScope) -> str:
+    """'app', 'app+user', 'app@branch' or 'app+user@branch', each part escaped."""
+    user = "" if scope.user is None else f"+{part(scope.user)}"
+    branch = f"@{part(scope.branch)}" if scope.branch else ""
+    return f"{part(scope.app)}{user}{branch}"
+
+
+def directories_of(root: Path, tenant: Tenant) -> list[str]:
+    """The names of a user's own playbooks, branches included, that have files."""
+    own = name_of(PlaybookScope(tenant.app, tenant.user))
+    found = {
+        path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")
+    }
+    return sorted(name for name in found if name == own or name.startswith(f"{own}@"))
+
+
+def is_of_other_app(path: Path, app: str) -> bool:
+    """Whether a path below the data directory is a file of the playbooks of another app."""
+    if len(path.parts) < 3 or path.parts[0] != FOLDER:
+        return False
+    return path.parts[2].partition("+")[0].partition("@")[0] != part(app)
+
+
+def part(text: str) -> str:
+    """A part with no separator, no path and no surprise; a long one ends in its digest."""
+    name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[:40]}%{hashlib.sha256(name.encode()).hexdigest()[:30]}"
+
 
 KEPT_VERSIONS = 512
 """Versions of a playbook whose records are kept as files; the store has all of them."""

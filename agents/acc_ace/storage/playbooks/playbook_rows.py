@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from acc_ace.errors import CorruptStoreError, PlaybookError
-from acc_ace.playbook.playbook_content import Pieces
+from acc_ace.playbook.playbook_versions import Pieces
 from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook
-from acc_ace.storage.json_codec import decode, encode
-from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_rows import Rows, decode, encode
 from acc_ace.storage.tenant_rows import tenant_number
 
 NEWEST = 2**62

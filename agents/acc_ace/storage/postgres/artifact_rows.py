@@ -16,8 +16,7 @@ from acc_ace.schemas.base import Tenant
 from acc_ace.storage.postgres.schema import Connection
 from acc_ace.storage.sql_artifact_pool import MAX_ROWS, Breadth, Scope, places_beside
 from acc_ace.storage.sql_rows import page_size
-from acc_ace.storage.tenant_totals import Span, TenantTotals, prefixed
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
 _MOST_OF_A_TURN = 4
 """Artifacts looked at beside what was said in a neighbouring turn, such as tool results."""

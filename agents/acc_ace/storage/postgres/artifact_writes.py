@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from acc_ace.storage.artifact_values import ArtifactRow
 from acc_ace.storage.postgres.artifact_rows import PostgresArtifactRows
 from acc_ace.storage.postgres.schema import Connection
 from acc_ace.storage.postgres.vectors import delete_vectors
+from acc_ace.storage.sql_artifact_pool import ArtifactRow
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.storage.tenant_totals import prefixed
+from acc_ace.storage.tenant_rows import prefixed
 
 _MAX_LEXEME_BYTES = 900_000
 """A tsvector holds less than 1 MiB of text; terms beyond this are stored but not searched."""

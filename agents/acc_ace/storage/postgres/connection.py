@@ -1,17 +1,20 @@
-"""Connections to PostgreSQL on which no statement waits for ever.
+"""Connections to PostgreSQL: their URL, their time limits, and what is wrong when they fail.
 
-The server ends a statement that takes too long, and the network one that nobody acknowledges.
-Neither ends the wait for a server that is frozen, or a proxy that hangs: so whoever waits looks at
-the clock too, and closes a connection on which nothing was said for longer than a statement may
-take.
+No statement waits for ever, and no message holds a password.
 """
 
+import re
 import time
 from collections.abc import Generator
 from math import ceil
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
+
+from acc_ace.errors import ConfigError, CorruptStoreError, InputError, StoreError
 
 T = TypeVar("T")
 
@@ -76,3 +79,175 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
         except StopIteration as done:
             result: T = done.value
             return result
+
+
+_SCHEMES: Final = ("postgresql://", "postgres://")
+_ENCODE: Final = (
+    "percent-encode what is special in the password (/ as %2F, @ as %40, ? as %3F, % as %25), or "
+    "leave the password out and set PGPASSWORD"
+)
+_NAME: Final = re.compile(r"[?&]([^?&=]*)=")
+
+
+def server_name(url: str) -> str:
+    """The server as messages name it: host, port and database, no user and no password.
+
+    Raises ConfigError for a URL that cannot be read, or of which the password or a part of the
+    query would be read as a host, a port or a database.
+    """
+    if _is_cut_wrongly(url):
+        raise ConfigError(
+            "ACC_ACE_DATABASE_URL has an @ or a query where the host or the database should be; "
+            f"{_ENCODE}; begin a query with /? behind the host"
+        )
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The driver's words are left out: they quote the URL, and may quote the password.
+        raise ConfigError(
+            "ACC_ACE_DATABASE_URL is not a PostgreSQL URL; write it as "
+            f"postgresql://user:password@host:5432/database, and {_ENCODE}"
+        ) from None
+    host, port = parts.get("host") or "localhost", parts.get("port") or "5432"
+    return f"PostgreSQL at {host}:{port}/{parts.get('dbname') or ''}"
+
+
+def with_encoded_query(url: str) -> str:
+    """The same URL for programs that take an @ in its query for the end of user and password."""
+    begin, server, query = _cut(url)
+    return begin + server + query.replace("@", "%40")
+
+
+def _is_cut_wrongly(url: str) -> bool:
+    """Whether an @ stands in host or path, or a query would be read as anything but a query.
+
+    An @ in a query that follows the host directly ends what is read as user and password, and
+    what stands behind it, a password too, is read as host and database.
+    """
+    if not url.startswith(_SCHEMES):
+        return False
+    begin, server, _ = _cut(url)
+    return "@" in server or bool(_names(begin + server) & _parameters())
+
+
+def _names(text: str) -> set[str]:
+    """What stands before an equals sign as the name of a parameter of a query would."""
+    return {unquote(name) for name in _NAME.findall(text)}
+
+
+def _parameters() -> set[str]:
+    return {option.keyword.decode() for option in Conninfo.get_defaults()} | {"ssl"}
+
+
+def _cut(url: str) -> tuple[str, str, str]:
+    """A URL as the driver cuts it: up to the @ behind a user, host and path, the query."""
+    scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
+    if scheme is None:
+        return url, "", ""
+    # A user and a password may hold a question mark, but no slash.
+    user, at, _ = url.removeprefix(scheme).partition("/")[0].partition("@")
+    begin = scheme + user + at if at else scheme
+    server, mark, query = url.removeprefix(begin).partition("?")
+    return begin, server, mark + query
+
+
+_SETTING = "ACC_ACE_DATABASE_URL"
+_SILENT = (
+    f"does not answer; look at its load and at the network to it, or correct {_SETTING} "
+    "(ACC_ACE_DATABASE_WAIT_S is how long to try)"
+)
+
+_CONNECTING: tuple[tuple[str, str], ...] = (
+    ("password authentication failed", f"refuses the password; check user and password in "
+     f"{_SETTING}"),
+    ("no password supplied", f"wants a password; put one into {_SETTING} or PGPASSWORD"),
+    ("no pg_hba.conf entry", "does not let this machine in; allow it in pg_hba.conf, or ask for "
+     f"sslmode=require in {_SETTING}"),
+    ("does not exist", f"has no such database or user; create it, or correct {_SETTING}"),
+    ("too many connections", "has no connection left for this user; raise its limit or lower "
+     "ACC_ACE_DATABASE_CONNECTIONS"),
+    ("too many clients", "has no connection left; raise max_connections or lower "
+     "ACC_ACE_DATABASE_CONNECTIONS"),
+    ("remaining connection slots", "has no connection left; raise max_connections or lower "
+     "ACC_ACE_DATABASE_CONNECTIONS"),
+    ("could not translate host name", f"is not found by name; check the host in {_SETTING}"),
+    ("failed to resolve host", f"is not found by name; check the host in {_SETTING}"),
+    ("not yet accepting connections", "is still starting; try again in a moment"),
+    ("starting up", "is still starting; try again in a moment"),
+    ("shutting down", "is shutting down; try again when it is back"),
+    ("said nothing", _SILENT),
+    ("timeout expired", _SILENT),
+    ("timed out", _SILENT),
+)  # fmt: skip
+_HOPELESS = 4
+"""The first so many of these will be the same at the next try."""
+
+_FULL = ("too many connections", "too many clients", "remaining connection slots")
+
+_WORKING: dict[str, str] = {
+    "25006": f"takes no writes, it is a standby; point {_SETTING} to the primary",
+    "42501": "does not allow this to the user; grant it the schema acc_ace",
+    "42P01": "lost a table of ours; restore the schema acc_ace from a copy",
+    "42703": "lost a column of ours; restore the schema acc_ace from a copy",
+    "53100": "has no disk space left; free some and try again",
+    "53200": "is out of memory; lower ACC_ACE_DATABASE_CONNECTIONS or give it more",
+    "53300": "has no connection left; raise max_connections or lower ACC_ACE_DATABASE_CONNECTIONS",
+    "55P03": "keeps a row locked for another writer; try again",
+    "57014": "took too long; try again, and look at its load",
+}
+_DAMAGED = ("XX001", "XX002")
+
+_BROKEN = ("57P01", "57P02", "57P03", "57P05", "08000", "08001", "08003", "08004", "08006")
+"""The server ends the connection, or does not take one now: worth another try."""
+
+_RACED = ("40001", "40P01", "23505", "23503")
+"""Another transaction was faster: run again, this one sees what the other one left."""
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the connection is gone, so that another one may do better."""
+    if error.sqlstate is not None:
+        return error.sqlstate in _BROKEN
+    text = str(error).casefold()
+    if any(words in text for words, _ in _CONNECTING[:_HOPELESS]):
+        return False
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def is_full(error: psycopg.Error) -> bool:
+    """Whether the server answers, and has no connection left."""
+    text = str(error).casefold()
+    return error.sqlstate == "53300" or any(words in text for words in _FULL)
+
+
+def is_raced(error: psycopg.Error) -> bool:
+    """Whether the transaction lost against another one, and can be run again at once."""
+    return error.sqlstate in _RACED
+
+
+def store_error(error: psycopg.Error, server: str) -> StoreError | InputError:
+    """The error that names the server, what is wrong and the fix."""
+    state = error.sqlstate or ""
+    detail = _first_line(error)
+    if state in _DAMAGED:
+        return CorruptStoreError(
+            f"{server} has damaged data ({detail}); restore the database from a copy"
+        )
+    if isinstance(error, psycopg.DataError):
+        return InputError(f"this text cannot be stored: {detail}")
+    return StoreError(f"{server} {_WORKING.get(state) or _connecting(error)} ({detail})")
+
+
+def _connecting(error: psycopg.Error) -> str:
+    text = str(error).casefold()
+    for words, fix in _CONNECTING:
+        if words in text:
+            return fix
+    if is_lost(error):
+        return f"cannot be reached; start it, or correct {_SETTING}"
+    return "failed"
+
+
+def _first_line(error: psycopg.Error) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

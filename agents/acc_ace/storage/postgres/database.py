@@ -20,11 +20,18 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from acc_ace.errors import InputError, StoreError
-from acc_ace.storage.postgres.connection import STATEMENT_S, BoundedConnection, SilentError, network
-from acc_ace.storage.postgres.error_messages import is_lost, is_raced, store_error
+from acc_ace.storage.postgres.connection import (
+    STATEMENT_S,
+    BoundedConnection,
+    SilentError,
+    is_lost,
+    is_raced,
+    network,
+    server_name,
+    store_error,
+)
 from acc_ace.storage.postgres.rows import PostgresRows
 from acc_ace.storage.postgres.schema import SESSION, check_server, migrate, require_vectors
-from acc_ace.storage.postgres.url import server_name
 from acc_ace.storage.sql_rows import Rows
 
 _log = logging.getLogger(__name__)

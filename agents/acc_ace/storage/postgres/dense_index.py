@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.storage.dense_query import DenseQuery, Prepared
 from acc_ace.storage.postgres.artifact_rows import PostgresArtifactRows
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.postgres.vectors import PostgresVectors, model_number, other_dimension
-from acc_ace.storage.sql_dense import Nearest, SqlDense
-from acc_ace.storage.tenant_totals import TenantTotals
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.sql_dense import DenseQuery, Nearest, Prepared, SqlDense
+from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 
 class PostgresDense(SqlDense[PostgresArtifactRows]):

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 
 from acc_ace.errors import StoreError
-from acc_ace.storage.postgres.error_messages import is_lost
-from acc_ace.storage.sql_schema import VERSION, baseline, check_version
+from acc_ace.storage.postgres.connection import is_lost
+from acc_ace.storage.sql_database import VERSION, baseline, check_version
 
 SCHEMA = "acc_ace"
 """Everything of ours is in this schema, so that a database can be shared with other programs."""

@@ -23,9 +23,8 @@ import psycopg
 from acc_ace.errors import StoreError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.local_lock import QueuedSessionLock
-from acc_ace.storage.postgres.connection import BoundedConnection
+from acc_ace.storage.postgres.connection import BoundedConnection, is_lost, store_error
 from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.error_messages import is_lost, store_error
 
 _log = logging.getLogger(__name__)
 

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.storage.dense_query import DenseQuery
-from acc_ace.storage.embedding_model_ids import ranges_without
-from acc_ace.storage.json_codec import decode
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.postgres.schema import Connection, vector_path
-from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sql_dense import DenseQuery, ranges_without
+from acc_ace.storage.sql_rows import decode, on_connection
 
 _MEAN_OF = 2_048
 """Newest vectors of a tenant whose mean is taken off."""

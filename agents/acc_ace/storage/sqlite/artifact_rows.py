@@ -14,8 +14,7 @@ from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_artifact_pool import Breadth, Scope, places_beside
-from acc_ace.storage.tenant_totals import Span, TenantTotals, prefixed
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
 _MOST_OF_A_TURN = 4
 """Artifacts looked at beside what was said in a neighbouring turn, such as tool results."""

@@ -1,12 +1,16 @@
-"""Write the rows of artifacts in SQLite. Triggers keep the totals and the index in step."""
+"""Rows of a SQLite connection, and the writes of artifacts.
+
+Triggers keep the totals and the index in step.
+"""
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
-from acc_ace.storage.artifact_values import ArtifactRow
-from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_artifact_pool import ArtifactRow
+from acc_ace.storage.sql_rows import Dialect, Rows
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
-from acc_ace.storage.tenant_totals import prefixed
+from acc_ace.storage.tenant_rows import prefixed
 
 _INSERT = """
     INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
@@ -62,3 +66,33 @@ class SqliteArtifactIndex:
             rows.run("DELETE FROM tenant_vectors WHERE tenant = ?", (tenant,))
         rows.run(_OPTIMIZE)
         return erased
+
+
+class SqliteRows:
+    """Rows of a SQLite connection. Whoever writes has the file to itself."""
+
+    dialect: Dialect = "sqlite"
+    lock = ""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def take_time(self) -> None:
+        """Nothing: no statement is ended for its time."""
+
+    def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Every row of a SELECT."""
+        return self.connection.execute(statement, values).fetchall()
+
+    def one(self, statement: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The first row of a SELECT or of a RETURNING, or None."""
+        rows = self.all(statement, values)
+        return rows[0] if rows else None
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Run a statement; how many rows it changed."""
+        return self.connection.execute(statement, values).rowcount
+
+    def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each row of values."""
+        self.connection.executemany(statement, rows)

@@ -4,6 +4,8 @@ All work runs on one thread of its own, so that the event loop never waits for t
 transactions cannot interleave. A commit survives a crash of the process at any instruction
 (write-ahead log), and a loss of power too (`synchronous=FULL`): a turn is one commit, so that it
 costs one flush of the disk.
+
+Say what is wrong with a database, and how to mend it.
 """
 
 import asyncio
@@ -15,11 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from acc_ace.errors import InputError, StoreError
+from acc_ace.errors import CorruptStoreError, InputError, StoreError
+from acc_ace.storage.sql_database import VERSION, baseline, check_version
 from acc_ace.storage.sql_rows import Rows, on_connection
-from acc_ace.storage.sql_schema import VERSION, baseline, check_version
-from acc_ace.storage.sqlite.error_messages import store_error
-from acc_ace.storage.sqlite.rows import SqliteRows
+from acc_ace.storage.sqlite.artifact_writes import SqliteRows
 from acc_ace.storage.sqlite.wal_checkpoint import (
     BRIEFLY_S,
     PATIENTLY_S,
@@ -27,6 +28,32 @@ from acc_ace.storage.sqlite.wal_checkpoint import (
     still_read,
     try_scrub,
 )
+
+_FIXES: dict[int, str] = {
+    sqlite3.SQLITE_BUSY: "is locked by another process; stop it or try again",
+    sqlite3.SQLITE_LOCKED: "is locked by another connection; try again",
+    sqlite3.SQLITE_READONLY: "cannot be written; make the file and its directory writable",
+    sqlite3.SQLITE_PERM: "must not be accessed; make the file and its directory writable",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that ACC_ACE_DATA_DIR is a directory "
+    "that you may write to",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk or quota is full; free some space and try again",
+    sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk",
+}
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def store_error(error: sqlite3.Error, path: Path) -> StoreError:
+    """The StoreError that names the database, what is wrong and the fix."""
+    # The low byte is the primary code; the rest tells the variant apart.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _CORRUPT:
+        return CorruptStoreError(
+            f"database {path} is damaged ({error}); move it away to start anew, or restore a copy"
+        )
+    if "no such module: fts5" in str(error):
+        return StoreError("this Python's SQLite has no FTS5; use a build that has it")
+    return StoreError(f"database {path} {_FIXES.get(code, 'failed')} ({error})")
+
 
 T = TypeVar("T")
 

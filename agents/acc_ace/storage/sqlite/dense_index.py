@@ -5,13 +5,11 @@ from itertools import islice
 
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.memory.ranking import Document
-from acc_ace.storage.dense_query import DenseQuery, Prepared
-from acc_ace.storage.sql_dense import Nearest, SqlDense
+from acc_ace.storage.sql_dense import DenseQuery, Nearest, Prepared, SqlDense
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.storage.sqlite.vectors import SqliteVectors, model_number, other_dimension
-from acc_ace.storage.tenant_totals import TenantTotals
-from acc_ace.storage.time_bounds import Times
+from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 
 class SqliteDense(SqlDense[SqliteArtifactRows]):

@@ -25,9 +25,8 @@ from acc_ace.memory.sign_index import (
     unpacked,
 )
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.storage.embedding_model_ids import ranges_without
-from acc_ace.storage.json_codec import decode
-from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sql_dense import ranges_without
+from acc_ace.storage.sql_rows import decode, on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.text.duplicates import Vector
 

@@ -1,0 +1,252 @@
+"""What the Reflector and the Curator share: the finished turn, and how it may be learnt from.
+
+Reflector: `reflector_` says what helped or harmed, `tag_bullet` counts it on the bullets.
+
+Curator: `curator_` proposes deltas, `playbook_updater` applies what stands the checks.
+
+Scheduler: hands the answered turn over to background learning.
+"""
+
+from typing import ClassVar
+
+from google.adk.agents.invocation_context import InvocationContext
+from pydantic import PrivateAttr
+
+from acc_ace.adk.background_learning import BackgroundLearning
+from acc_ace.adk.stages.stage import ContentlessStage, ModelStage, StageModel, State
+from acc_ace.adk.user_content import hand_on
+from acc_ace.container import Container
+from acc_ace.playbook.curation.delta_guard import CurationContext
+from acc_ace.playbook.refine.refinement import Refinery, stale_time
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.base import PlaybookScope
+from acc_ace.text.prompt import Prompt
+from acc_ace.turn.learning_step import (
+    Learned,
+    TurnOutcome,
+    apply_batch,
+    apply_tags,
+    curation_context,
+    propose_deltas,
+    reflect,
+)
+from acc_ace.turn.reflection import with_current_bullets
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
+
+
+def turn_outcome(record: TurnRecord) -> TurnOutcome:
+    """The finished turn; raises LookupError when it was not answered."""
+    if record.outcome is not None:
+        return record.outcome
+    return TurnOutcome(
+        turn_input=needed(record.turn_input, "turn_input", "learning"),
+        state=needed(record.entry, "entry", "learning").state,
+        generation=needed(record.generation, "generation", "learning"),
+        tool_results=record.tool_results,
+        previous=record.previous_turn,
+        warnings=record.warnings,
+    )
+
+
+def learning_context(container: Container, record: TurnRecord) -> CurationContext:
+    """By whom, when and from what the playbook is about to be changed."""
+    return curation_context(
+        turn_outcome(record),
+        container.settings.limits,
+        at=container.clock.now(),
+        user=record.key.user,
+        session=record.key.session,
+        shared=taught_scope(record).user is None,
+        stale_after=stale_time(container.settings.stale_days),
+    )
+
+
+def taught_scope(record: TurnRecord) -> PlaybookScope:
+    """Whose playbook the turn teaches: the one that it was answered with."""
+    return needed(record.playbook_scope, "playbook_scope", "learning")
+
+
+def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
+    """Go on with the playbook as it is now; what of session.state changes with it."""
+    record.playbook = learned.stored
+    return playbook_projection(record) if learned.changed else {}
+
+
+def refinery(container: Container) -> Refinery:
+    """What refines the playbooks, as the settings say."""
+    return Refinery(
+        container.playbooks,
+        interval=container.settings.refine_interval,
+        stale_days=container.settings.stale_days,
+        embedder=container.embedder,
+    )
+
+
+def playbook_projection(record: TurnRecord) -> dict[str, object]:
+    """The playbook as session.state shows it.
+
+    Every session of the app sees that key, so a user's own playbook is not shown there. A session
+    service that is not ours keeps each change in an event, so it gets the version alone.
+    """
+    stored, scope = record.playbook, record.playbook_scope
+    if stored is None or scope is None or scope.user is not None:
+        return {}
+    return {
+        keys.PLAYBOOK: {"version": stored.version} if record.marks_playbook else stored.to_state()
+    }
+
+
+class ReflectorModel(ModelStage):
+    """`reflector_`: one model call over the finished turn."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"generation", "entry", "playbook"})
+    provides: ClassVar[frozenset[str]] = frozenset({"reflection"})
+
+    def __init__(
+        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
+    ) -> None:
+        super().__init__(
+            container, records, model, prompt, name="reflector_", description="Reflects."
+        )
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Hand on a Reflection; none when the turn waits for a person, or the model failed."""
+        if record.paused:
+            return {}
+        with record.stage("reflector") as use:
+            playbook = needed(record.playbook, "playbook", self.name).playbook
+            record.outcome = await with_current_bullets(
+                turn_outcome(record), self._container.playbooks, taught_scope(record), playbook
+            )
+            asked = await reflect(
+                record.outcome,
+                playbook,
+                completion=self._model.bind(ctx),
+                prompt=self._prompt,
+                limits=self._container.settings.limits,
+                max_rounds=self._container.settings.reflector_max_rounds,
+            )
+            use.count(asked)
+            record.warn(*asked.warnings)
+            record.reflection = asked.value
+            if asked.value is not None:
+                hand_on(ctx, keys.REFLECTOR_OUTPUT, asked.value)
+        return {}
+
+
+class TagBullet(ContentlessStage):
+    """`tag_bullet`: counts the tags on the bullets that were used."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"reflection"})
+
+    def __init__(self, container: Container, records: TurnRecords) -> None:
+        super().__init__(
+            container, records, name="tag_bullet", description="Counts tags on used bullets."
+        )
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Commit the tags. Raises ConflictError or StoreError."""
+        reflection = record.reflection
+        if reflection is None or not (reflection.bullet_tags or reflection.previous_bullet_tags):
+            return {}
+        with record.timed("reflector"):
+            learned = await apply_tags(
+                self._container.playbooks,
+                taught_scope(record),
+                reflection,
+                turn_outcome(record),
+                learning_context(self._container, record),
+            )
+        return take_learned(record, learned)
+
+
+class CuratorModel(ModelStage):
+    """`curator_`: one model call over the reflection; none when there is no reflection."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"reflection", "playbook"})
+    provides: ClassVar[frozenset[str]] = frozenset({"batch"})
+
+    def __init__(
+        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
+    ) -> None:
+        super().__init__(
+            container, records, model, prompt, name="curator_", description="Proposes deltas."
+        )
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Hand on a DeltaBatch."""
+        reflection = record.reflection
+        if reflection is None:
+            return {}
+        with record.stage("curator") as use:
+            asked = await propose_deltas(
+                reflection,
+                turn_outcome(record),
+                needed(record.playbook, "playbook", self.name).playbook,
+                completion=self._model.bind(ctx),
+                prompt=self._prompt,
+                limits=self._container.settings.limits,
+            )
+            use.count(asked)
+            record.warn(*asked.warnings)
+            record.batch = asked.value
+            if asked.value is not None:
+                hand_on(ctx, keys.CURATOR_OUTPUT, asked.value)
+        return {}
+
+
+class PlaybookUpdater(ContentlessStage):
+    """`playbook_updater`: each operation ends as applied, held or rejected, with a reason.
+
+    Every `refine_interval` turns it refines the playbook too.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"batch"})
+
+    def __init__(self, container: Container, records: TurnRecords) -> None:
+        super().__init__(container, records, name="playbook_updater", description="Applies deltas.")
+        self._refinery = refinery(container)
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Commit the deltas. Raises ConflictError or StoreError."""
+        context = learning_context(self._container, record)
+        with record.timed("curator"):
+            state = await self._apply(context, record)
+            refinement = await self._refinery.after_turn(taught_scope(record), context)
+        if refinement is None:
+            return state
+        record.warn(*refinement.warnings)
+        if not refinement.refined.steps:
+            return state
+        record.playbook = refinement.stored
+        return playbook_projection(record)
+
+    async def _apply(self, context: CurationContext, record: TurnRecord) -> State:
+        batch = record.batch
+        if batch is None or not (batch.operations or batch.unreadable):
+            return {}
+        learned = await apply_batch(self._container.playbooks, taught_scope(record), batch, context)
+        record.deltas.extend(learned.curated.results)
+        return take_learned(record, learned)
+
+
+class Scheduler(ContentlessStage):
+    """Stands where Reflector and Curator stand when they work inline."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"generation", "entry"})
+
+    _learning: BackgroundLearning = PrivateAttr()
+
+    def __init__(
+        self, container: Container, records: TurnRecords, learning: BackgroundLearning
+    ) -> None:
+        super().__init__(
+            container, records, name="scheduler", description="Lets learning happen later."
+        )
+        self._learning = learning
+
+    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
+        """Keep the job; nothing when the turn waits for a person. Raises StoreError."""
+        if record.answered and not record.paused:
+            await self._learning.submit(record)
+        return {}

@@ -1,0 +1,179 @@
+"""What a model reply says about itself: who answered, at what cost, with which warnings.
+
+Structured model calls through ADK: an inner LlmAgent whose events never leave the stage.
+
+Structured model calls without an ADK agent: one request to a model, one reply.
+"""
+
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.events import Event
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import BaseModel
+
+from acc_ace.config import AgentSettings
+from acc_ace.models.resilient import answered_by
+from acc_ace.text.prompt import Prompt
+from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.structured_call import Reply
+
+
+class ReplyFacts(NamedTuple):
+    """Facts of one model reply; 0 tokens means that the model did not count."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    warnings: tuple[str, ...]
+
+
+def reply_facts(reply: LlmResponse) -> ReplyFacts:
+    """Read usage metadata, and what the resilient model noted in custom metadata."""
+    usage = reply.usage_metadata
+    answered = answered_by(reply)
+    return ReplyFacts(
+        model=answered.model or reply.model_version or "",
+        tokens_in=(usage.prompt_token_count or 0) if usage else 0,
+        tokens_out=(usage.candidates_token_count or 0) if usage else 0,
+        warnings=answered.warnings,
+    )
+
+
+class StructuredAgent:
+    """An inner LlmAgent that answers one request in JSON of a schema.
+
+    ADK would put session contents into the request; `before_model` puts exactly the given text
+    there instead, so that what a stage sees is decided in one place.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        prompt: Prompt,
+        model: BaseLlm,
+        schema: type[BaseModel],
+        settings: AgentSettings,
+    ) -> None:
+        self._requests: dict[str, str] = {}
+        self._model = model.model
+        self.agent = LlmAgent(
+            name=name,
+            model=model,
+            instruction=lambda _: prompt.text,
+            output_schema=schema,
+            include_contents="none",
+            disallow_transfer_to_parent=True,
+            disallow_transfer_to_peers=True,
+            before_model_callback=self._before_model,
+            generate_content_config=content_config(settings),
+        )
+
+    def bind(self, ctx: InvocationContext) -> "BoundCompletion":
+        """A `Completion` that runs this agent in an invocation."""
+        return BoundCompletion(self, ctx)
+
+    async def run(self, ctx: InvocationContext, text: str) -> Reply:
+        """One call; raises ModelError when the model did not answer."""
+        self._requests[ctx.invocation_id] = text
+        try:
+            return await _collect(self.agent.run_async(_quiet(ctx)), text, self._model)
+        finally:
+            self._requests.pop(ctx.invocation_id, None)
+
+    def _before_model(
+        self, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        text = self._requests[callback_context.invocation_id]
+        llm_request.contents = [types.Content(role="user", parts=[types.Part(text=text)])]
+        return None
+
+
+class BoundCompletion:
+    """Implements `acc_ace.turn.structured_call.Completion` for one invocation."""
+
+    def __init__(self, agent: StructuredAgent, ctx: InvocationContext) -> None:
+        self._agent = agent
+        self._ctx = ctx
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """One call of the inner agent, whose instruction is `prompt`."""
+        del prompt  # the inner agent was built with it
+        return await self._agent.run(self._ctx, user_text)
+
+
+def content_config(settings: AgentSettings) -> types.GenerateContentConfig:
+    """Sampling settings of an agent, as ADK takes them."""
+    return types.GenerateContentConfig(
+        temperature=settings.temperature, max_output_tokens=settings.max_output_tokens
+    )
+
+
+async def _collect(events: AsyncGenerator[Event, None], text: str, model: str) -> Reply:
+    reply = Reply(text="")
+    async for event in events:
+        if event.partial:
+            continue
+        facts = reply_facts(event)
+        answer = _text(event)
+        reply = Reply(
+            text=answer or reply.text,
+            model=facts.model or model,
+            tokens_in=reply.tokens_in + (facts.tokens_in or estimate_tokens(text)),
+            tokens_out=reply.tokens_out + (facts.tokens_out or estimate_tokens(answer)),
+            warnings=(*reply.warnings, *facts.warnings),
+        )
+    return reply
+
+
+def _text(event: Event) -> str:
+    parts = event.content.parts if event.content and event.content.parts else []
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _quiet(ctx: InvocationContext) -> InvocationContext:
+    """The same invocation without streaming: a structured reply is only used whole."""
+    run_config = ctx.run_config or RunConfig()
+    update: dict[str, Any] = {
+        "run_config": run_config.model_copy(update={"streaming_mode": StreamingMode.NONE})
+    }
+    return ctx.model_copy(update=update)
+
+
+class DirectCompletion:
+    """Implements `acc_ace.turn.structured_call.Completion` over a model alone."""
+
+    def __init__(self, model: BaseLlm, schema: type[BaseModel], settings: AgentSettings) -> None:
+        self._model, self._schema, self._settings = model, schema, settings
+
+    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
+        """One call. Raises ModelError when the model did not answer."""
+        config = content_config(self._settings)
+        config.system_instruction = prompt.text
+        request = LlmRequest(
+            model=self._model.model,
+            contents=[types.Content(role="user", parts=[types.Part(text=user_text)])],
+            config=config,
+        )
+        request.set_output_schema(self._schema)
+        reply = Reply(text="", model=self._model.model)
+        async for response in self._model.generate_content_async(request, stream=False):
+            parts = (response.content.parts if response.content else None) or []
+            text = "".join(part.text for part in parts if part.text and not part.thought)
+            facts = reply_facts(response)
+            reply = Reply(
+                text=reply.text + text,
+                model=facts.model or reply.model,
+                tokens_in=facts.tokens_in or estimate_tokens(user_text),
+                tokens_out=facts.tokens_out or estimate_tokens(text),
+                warnings=(*reply.warnings, *facts.warnings),
+            )
+        return reply

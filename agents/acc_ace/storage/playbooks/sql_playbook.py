@@ -1,0 +1,301 @@
+"""Playbooks in a SQL database: a row per bullet, an append-only delta log, compare-and-swap.
+
+Every change is one transaction. It leaves its name in the database, since it may be run again
+after it was committed, when only the answer was lost.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from acc_ace.clock import Clock
+from acc_ace.errors import InputError
+from acc_ace.playbook.delta_log import replay, sealed
+from acc_ace.playbook.playbook_merge import (
+    Author,
+    Change,
+    check_branch_name,
+    check_promotion,
+    check_room,
+    forked,
+    promoted,
+    rolled_back,
+)
+from acc_ace.playbook.playbook_store import PlaybookFollower
+from acc_ace.playbook.playbook_versions import (
+    check_known_version,
+    check_playbook_version,
+    next_version,
+    numbered,
+)
+from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.schemas.bullet import id_number
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.storage.playbooks import playbook_log_rows as log_rows
+from acc_ace.storage.playbooks import playbook_rows as table
+from acc_ace.storage.playbooks.playbook_cache import Known
+from acc_ace.storage.playbooks.playbook_erasure import erase_user
+from acc_ace.storage.playbooks.playbook_log_rows import count_branches, delete_branch, read_fates
+from acc_ace.storage.playbooks.playbook_rows import Head, commit_key
+from acc_ace.storage.playbooks.sql_playbook_queries import (
+    EMPTY,
+    SNAPSHOT_EVERY,
+    SqlPlaybookReader,
+    existing,
+    no_branch,
+)
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.system_clock import SystemClock
+from acc_ace.unit_of_work import Write
+
+
+class _Place(NamedTuple):
+    """Where a change is written, and what stood there."""
+
+    rows: Rows
+    scope: PlaybookScope
+    head: Head
+    known: Known
+
+
+class SqlPlaybookStore(SqlPlaybookReader):
+    """A PlaybookStore in a database."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock | None = None,
+        *,
+        follower: PlaybookFollower | None = None,
+    ) -> None:
+        super().__init__(database, follower=follower)
+        self._clock = clock or SystemClock()
+
+    async def commit(
+        self,
+        scope: PlaybookScope,
+        playbook: Playbook,
+        records: Sequence[DeltaRecord],
+        *,
+        expected_version: int,
+        commit_id: str | None = None,
+    ) -> StoredPlaybook:
+        """Store a new version and its records, all or none; ConflictError on another version."""
+        work = self._commit(scope, playbook, records, expected_version)
+        return await self._change(scope, work, commit_id)
+
+    def commit_write(
+        self,
+        scope: PlaybookScope,
+        playbook: Playbook,
+        records: Sequence[DeltaRecord],
+        *,
+        expected_version: int,
+        commit_id: str,
+    ) -> Write:
+        """`commit` as a part of a unit of work, after which `announce` tells who follows."""
+        work, key = self._commit(scope, playbook, records, expected_version), commit_key(commit_id)
+
+        def write(rows: Rows) -> None:
+            work(rows, key)
+
+        return write
+
+    async def announce(self, scope: PlaybookScope) -> None:
+        """Tell who follows that the playbook of a scope has changed."""
+        if self._follower is not None:
+            await self._follower.changed(self, scope)
+
+    def _commit(
+        self,
+        scope: PlaybookScope,
+        playbook: Playbook,
+        records: Sequence[DeltaRecord],
+        expected_version: int,
+    ) -> Callable[[Rows, str], StoredPlaybook]:
+        def work(rows: Rows, key: str) -> StoredPlaybook:
+            head = existing(rows, scope, lock=True)
+            if (earlier := self._earlier(rows, scope, head, key)) is not None:
+                return earlier
+            check_playbook_version(scope, head.version, expected_version)
+            known = self._current(rows, scope, head)
+            place = _Place(rows, scope, head, known)
+            return self._store(place, Change(playbook, list(records)), key)
+
+        return work
+
+    async def rollback(
+        self, scope: PlaybookScope, version: int, *, expected_version: int, by: Author
+    ) -> StoredPlaybook:
+        """Store a new version with the content of an old one; its digest is that one's."""
+
+        def work(rows: Rows, key: str) -> StoredPlaybook:
+            head = existing(rows, scope, lock=True)
+            if (earlier := self._earlier(rows, scope, head, key)) is not None:
+                return earlier
+            check_known_version(scope, head.version, version)
+            check_playbook_version(scope, head.version, expected_version)
+            known = self._current(rows, scope, head)
+            target = self._at(rows, scope, head, version)
+            fates = read_fates(rows, head.id, _gone(known, target), upto=version)
+            change = rolled_back(known.playbook, target, by=by, fates=fates)
+            return self._store(_Place(rows, scope, head, known), change, key)
+
+        return await self._change(scope, work)
+
+    async def fork(
+        self, scope: PlaybookScope, branch: str, *, by: Author, version: int | None = None
+    ) -> StoredPlaybook:
+        """Begin a branch with the content of a version of another one."""
+        check_branch_name(branch)
+        target = scope._replace(branch=branch)
+
+        def work(rows: Rows, key: str) -> StoredPlaybook:
+            parent = existing(rows, scope, lock=True)
+            head = table.find_head(rows, target)
+            if (earlier := self._earlier(rows, target, head, key)) is not None:
+                return earlier
+            check_room(target, count_branches(rows, target), exists=head.id != 0)
+            if not parent.id:
+                # The main branch of an app that has learnt nothing yet has no row.
+                parent = table.create_head(rows, scope, None)
+            source = self._at(rows, scope, parent, parent.version if version is None else version)
+            head = table.create_head(rows, target, parent._replace(version=source.version))
+            place = _Place(rows, target, head, EMPTY)
+            return self._store(place, forked(source, scope, by=by), key)
+
+        return await self._change(target, work)
+
+    async def promote(
+        self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
+    ) -> StoredPlaybook:
+        """Make the bullets of a branch those of the main one."""
+        main = scope._replace(branch="")
+        if main == scope:
+            raise InputError("the main branch cannot be promoted; name another one")
+
+        def work(rows: Rows, key: str) -> StoredPlaybook:
+            head = table.find_head(rows, main, lock=True)
+            if (earlier := self._earlier(rows, main, head, key)) is not None:
+                return earlier
+            branch = existing(rows, scope, lock=True)
+            from_main = branch.parent == head.id
+            check_promotion(
+                main, head.version, branch.parent_version if from_main else None, expected_version
+            )
+            known = self._current(rows, main, head)
+            tried = self._current(rows, scope, branch).stored
+            first = replay(log_rows.read_log(rows, branch.id, after=-1, upto=1))
+            fates = read_fates(rows, branch.id, _gone(known, tried), upto=branch.version)
+            change = promoted(
+                known.playbook, tried, scope, forked_next_id=first.next_id, by=by, fates=fates
+            )
+            return self._store(_Place(rows, main, head, known), change, key)
+
+        return await self._change(main, work)
+
+    async def drop(self, scope: PlaybookScope) -> None:
+        """Delete a branch with its log."""
+        if not scope.branch:
+            raise InputError("the main branch cannot be deleted")
+        runs = 0
+
+        def work(rows: Rows) -> None:
+            nonlocal runs
+            runs += 1
+            # A later run may find that an earlier one did its work.
+            if not delete_branch(rows, scope) and runs == 1:
+                raise no_branch(scope)
+
+        await self._database.write(work)
+        if self._follower is not None:
+            await self._follower.dropped(scope)
+
+    async def erase(self, tenant: Tenant) -> int:
+        """Delete the user's own playbook and their provenance in shared ones; rows touched."""
+        touched = await self._database.write(lambda rows: self.erase_rows(rows, tenant))
+        await self._database.scrub()
+        await self.announce_erased(tenant)
+        return touched
+
+    async def announce_erased(self, tenant: Tenant) -> None:
+        """Let exported files of a user go. Raises StoreError if one is left."""
+        if self._follower is not None:
+            await self._follower.erased(self, tenant)
+
+    def erase_rows(self, rows: Rows, tenant: Tenant) -> int:
+        """`erase` in a transaction."""
+        self._cache.clear()
+        return erase_user(rows, tenant, at=self._clock.now())
+
+    async def _change(
+        self,
+        scope: PlaybookScope,
+        work: Callable[[Rows, str], StoredPlaybook],
+        commit_id: str | None = None,
+    ) -> StoredPlaybook:
+        """Change the playbook of a scope, and tell who follows."""
+        key = commit_key(uuid.uuid4().hex if commit_id is None else commit_id)
+        changed = await self._database.write(lambda rows: work(rows, key))
+        await self.announce(scope)
+        return changed
+
+    def _earlier(
+        self, rows: Rows, scope: PlaybookScope, head: Head, key: str
+    ) -> StoredPlaybook | None:
+        """What this very change led to, if it took place before."""
+        version = table.committed_version(rows, head.id, key)
+        return None if version is None else self._at(rows, scope, head, version)
+
+    def _store(self, place: _Place, change: Change, key: str) -> StoredPlaybook:
+        """Write what a change brings; the playbook's row is locked."""
+        rows, scope, head, known = place
+        complete = sealed(known.playbook, change.playbook, change.records)
+        version = next_version(head.version, complete)
+        if not head.id:
+            head = table.create_head(rows, scope, None)
+        log = numbered(complete, first_seq=head.last_seq + 1, version=version)
+        log_rows.append_log(rows, head.id, log)
+        table.write_commit(rows, head.id, key, version)
+        if version == head.version:
+            table.write_head(rows, head._replace(last_seq=head.last_seq + len(log)))
+            return known.stored
+        result = known.after(head.id, version, change.playbook, log)
+        _store_version(rows, head, known, result, log)
+        # Even if this transaction fails: version and digest decide whether it is used.
+        self._cache.put(scope, result)
+        return result.stored
+
+
+def _store_version(
+    rows: Rows, head: Head, known: Known, result: Known, log: Sequence[DeltaRecord]
+) -> None:
+    playbook = result.playbook
+    new = head._replace(
+        version=result.stored.version,
+        next_id=playbook.next_id,
+        digest=result.stored.digest,
+        last_seq=head.last_seq + len(log),
+        last_position=table.write_bullets(rows, head, known.pieces, result.pieces, log),
+    )
+    table.write_head(rows, new)
+    log_rows.settle_returned(rows, head.id, _returned(log, head), upto=head.last_seq)
+    log_rows.write_version(rows, new, log, bullets=len(playbook.bullets))
+    if new.version % SNAPSHOT_EVERY == 0:
+        table.write_snapshot(rows, head.id, new.version, playbook)
+
+
+def _gone(known: Known, target: StoredPlaybook) -> list[str]:
+    """Bullets that are in the current playbook and not in the target."""
+    kept = {bullet.id for bullet in target.playbook.bullets}
+    return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]
+
+
+def _returned(log: Sequence[DeltaRecord], head: Head) -> list[str]:
+    """Bullets that came back: their numbers were given before."""
+    return [
+        record.after.id
+        for record in log
+        if record.after and not record.before and id_number(record.after.id) < head.next_id
+    ]

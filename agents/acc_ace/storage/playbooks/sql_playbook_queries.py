@@ -1,0 +1,234 @@
+"""Read playbooks from a SQL database.
+
+Everything but the connection is the same in SQLite and PostgreSQL, and stands here.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from acc_ace.errors import CorruptStoreError, NotFoundError
+from acc_ace.playbook.delta_log import replay
+from acc_ace.playbook.playbook_store import PlaybookFollower
+from acc_ace.playbook.playbook_versions import check_known_version, named, playbook_digest, stored
+from acc_ace.schemas.base import PlaybookScope
+from acc_ace.schemas.bullet import clean_id
+from acc_ace.schemas.delta import DeltaKind
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
+from acc_ace.storage.playbooks import playbook_log_rows as log_rows
+from acc_ace.storage.playbooks import playbook_rows as table
+from acc_ace.storage.playbooks.playbook_cache import Known, PlaybookCache
+from acc_ace.storage.playbooks.playbook_log_rows import read_branches, read_redirect
+from acc_ace.storage.playbooks.playbook_rows import Head
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows
+
+SNAPSHOT_EVERY = 64
+"""Versions between two snapshots: the most that loading an old version has to replay."""
+
+MOST_HOPS = 64
+"""Merges that an old id is followed through."""
+
+EMPTY = Known.of(0, 0, Playbook())
+"""What every playbook begins as."""
+
+T = TypeVar("T")
+
+
+class SqlPlaybookReader:
+    """A PlaybookReader in a database."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        follower: PlaybookFollower | None = None,
+    ) -> None:
+        self._database, self._follower = database, follower
+        self._cache = PlaybookCache()
+
+    async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
+        """The current playbook, or that of a version; NotFoundError if it never was."""
+
+        def work(rows: Rows) -> StoredPlaybook:
+            head = existing(rows, scope)
+            return self._at(rows, scope, head, head.version if version is None else version)
+
+        found = await self._database.read(work)
+        if self._follower is not None:
+            await self._follower.opened(self, scope)
+        return found
+
+    async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:
+        """What the commit of that name led to, or None if it did not take place."""
+        key = table.commit_key(commit_id)
+
+        def work(rows: Rows) -> StoredPlaybook | None:
+            head = existing(rows, scope)
+            version = table.committed_version(rows, head.id, key)
+            return None if version is None else self._at(rows, scope, head, version)
+
+        return await self._database.read(work)
+
+    async def replay(self, scope: PlaybookScope, *, version: int | None = None) -> Playbook:
+        """The playbook rebuilt from empty by the delta log alone."""
+
+        def work(rows: Rows) -> Playbook:
+            head = existing(rows, scope)
+            upto = head.version if version is None else version
+            check_known_version(scope, head.version, upto)
+            return replay(log_rows.read_log(rows, head.id, after=-1, upto=upto))
+
+        return await self._database.read(work)
+
+    async def deltas(
+        self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
+    ) -> Sequence[DeltaRecord]:
+        """A page of the delta log, newest first, at most `limit`."""
+        return await self._page(scope, "playbook = ?", limit=limit, before=before)
+
+    async def held(
+        self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
+    ) -> Sequence[DeltaRecord]:
+        """The held operations that nobody decided yet, newest first."""
+        where = "playbook = ? AND status = 'held' AND standing"
+        return await self._page(scope, where, limit=limit, before=before)
+
+    async def archived(
+        self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
+    ) -> Sequence[DeltaRecord]:
+        """The records that archived a bullet which did not come back, newest first."""
+        where = "playbook = ? AND status = 'applied' AND standing"
+        return await self._page(scope, where, limit=limit, before=before)
+
+    async def history(
+        self, scope: PlaybookScope, bullet_id: str, *, limit: int = 50, before: int | None = None
+    ) -> Sequence[DeltaRecord]:
+        """The records about a bullet and those merged into it, newest first."""
+        name = clean_id(bullet_id)
+        return await self._database.read(
+            lambda rows: log_rows.read_history(
+                rows, existing(rows, scope).id, name, limit=limit, before=before
+            )
+        )
+
+    async def versions(
+        self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
+    ) -> Sequence[PlaybookVersion]:
+        """The versions, newest first."""
+        return await self._database.read(
+            lambda rows: log_rows.read_versions(
+                rows, existing(rows, scope).id, limit=limit, before=before
+            )
+        )
+
+    async def resolve(self, scope: PlaybookScope, bullet_id: str) -> str | None:
+        """The live bullet that an id stands for, or None."""
+
+        def work(rows: Rows) -> str | None:
+            head = existing(rows, scope)
+            name, seen = clean_id(bullet_id), set[str]()
+            while name not in seen and len(seen) < MOST_HOPS:
+                if table.is_live(rows, head.id, name):
+                    return name
+                seen.add(name)
+                following = read_redirect(rows, head, name)
+                if following is None:
+                    return None
+                name = following
+            return None
+
+        return await self._database.read(work)
+
+    async def branches(self, scope: PlaybookScope) -> Sequence[Branch]:
+        """The branches of the playbook besides the main one, by name."""
+        return await self._database.read(lambda rows: read_branches(rows, scope))
+
+    async def _page(
+        self, scope: PlaybookScope, where: str, *, limit: int, before: int | None
+    ) -> Sequence[DeltaRecord]:
+        return await self._database.read(
+            lambda rows: log_rows.read_page(
+                rows, where, (existing(rows, scope).id,), limit=limit, before=before
+            )
+        )
+
+    def _at(self, rows: Rows, scope: PlaybookScope, head: Head, version: int) -> StoredPlaybook:
+        """A version, the current one included."""
+        check_known_version(scope, head.version, version)
+        if version == head.version:
+            return self._current(rows, scope, head).stored
+        if version == 0:
+            return stored(0, Playbook())
+        reached, start = table.read_snapshot(rows, head.id, upto=version)
+        log = log_rows.read_log(rows, head.id, after=reached or -1, upto=version)
+        found = stored(version, replay(log, start=start))
+        digest = log_rows.digest_of_version(rows, head.id, version)
+        if digest is not None and digest != found.digest:
+            raise CorruptStoreError(
+                f"playbook of {named(scope)}, version {version}: its delta log does not match "
+                "its digest; restore the database from a copy"
+            )
+        return found
+
+    def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> Known:
+        """The newest playbook: as remembered, brought up to date by the log, or from its rows."""
+        if head.version == 0:
+            return EMPTY
+        known = self._cache.get(scope)
+        if known is not None and known.playbook_id == head.id:
+            if (known.stored.version, known.stored.digest) == (head.version, head.digest):
+                return known
+            if 0 < head.version - known.stored.version <= SNAPSHOT_EVERY:
+                caught_up = _caught_up(rows, head, known)
+                if caught_up is not None:
+                    self._cache.put(scope, caught_up)
+                    return caught_up
+        known = Known.of(head.id, head.version, _from_rows(rows, scope, head))
+        # Programs before branches counted the counter of ids in, and kept no digests of versions.
+        digests = (known.stored.digest, playbook_digest(known.playbook))
+        recorded = log_rows.digest_of_version(rows, head.id, head.version)
+        if head.digest not in digests or (recorded or head.digest) not in digests:
+            raise CorruptStoreError(
+                f"playbook of {named(scope)}, version {head.version}: its bullets do not match "
+                "their digest; restore the database from a copy"
+            )
+        self._cache.put(scope, known)
+        return known
+
+
+def existing(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
+    """The row of a playbook. The main branch always exists; NotFoundError for another one."""
+    head = table.find_head(rows, scope, lock=lock)
+    if scope.branch and not head.id:
+        raise no_branch(scope)
+    return head
+
+
+def no_branch(scope: PlaybookScope) -> NotFoundError:
+    """The error for a branch that does not exist."""
+    return NotFoundError(
+        f"playbook of {named(scope._replace(branch=''))} has no branch {scope.branch!r}"
+    )
+
+
+def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:
+    bullets = table.read_bullets(rows, head.id)
+    try:
+        return Playbook(bullets=bullets, next_id=head.next_id)
+    except ValueError:
+        raise CorruptStoreError(
+            f"playbook of {named(scope)}, version {head.version}: its bullets and its counter of "
+            "ids do not fit together; restore the database from a copy"
+        ) from None  # Its trace would say what the bullets do.
+
+
+def _caught_up(rows: Rows, head: Head, known: Known) -> Known | None:
+    """What is remembered, with what others have committed since; None if that does not lead."""
+    log = log_rows.read_log(rows, head.id, after=known.stored.version, upto=head.version)
+    if any(record.kind is DeltaKind.ERASE for record in log):
+        # Rows of older records have changed too.
+        return None
+    playbook = replay(log, start=known.playbook)
+    found = known.after(head.id, head.version, playbook, log)
+    return found if found.stored.digest == head.digest else None
