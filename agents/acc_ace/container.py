@@ -1,6 +1,6 @@
 """What a process needs to run turns, put together once by `acc_ace.bootstrap`.
 
-How busy the models are with answering: learning steps back for answers.
+It knows how busy the models are with answering, so that learning steps back for answers.
 """
 
 import threading

@@ -1,13 +1,10 @@
-"""Open the ADK artifact and memory services that go with the stores.
+"""Open the ADK artifact and memory services that go with the stores: in files, or in memory.
 
-ADK's artifacts as files below the data directory, where a user's are found and erased.
-
-The layout is ADK's own (google-adk 2.13), each name escaped so that no user's directory can be
-inside of another's: `apps/APP/users/USER/`, in it `artifacts/` and `sessions/SESSION/artifacts/`.
-What `adk web` kept beside the agents before, in `<agents>/<app>/.adk/artifacts`, is looked for
-as well, so that it is exported and erased too; it is not served.
-
-ADK's artifacts in memory, where a user's are found and erased.
+A user's artifacts can be found and erased. The layout of the files is ADK's own (google-adk 2.13),
+each name escaped so that no user's directory can be inside of another's: `apps/APP/users/USER/`,
+in it `artifacts/` and `sessions/SESSION/artifacts/`. What `adk web` kept beside the agents before,
+in `<agents>/<app>/.adk/artifacts`, is looked for as well, so that it is exported and erased too;
+it is not served.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Learning after the answer, as durable jobs: submitted by a turn, done beside the next ones.
 
-Who answers, reflects and curates when learning offline: models alone, without a session.
+Models alone reflect and curate there, without a session; so they do when learning offline.
 """
 
 import asyncio

@@ -2,10 +2,7 @@
 
 ADK loads the session before any hook is called, so once it is held it is reloaded in place: what a
 run that held it before has said is seen, and a call that it has answered is not answered twice.
-
-Whether ADK knows a session, and what becomes of one that it no longer knows.
-
-The turns in flight, so that a shutdown can finish or undo each of them.
+The turns in flight are counted, so that a shutdown can finish each of them.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""What a model reply says about itself: who answered, at what cost, with which warnings.
+"""Structured model calls: through an inner LlmAgent of ADK, or one request to a model alone.
 
-Structured model calls through ADK: an inner LlmAgent whose events never leave the stage.
-
-Structured model calls without an ADK agent: one request to a model, one reply.
+The agent's events never leave the stage. A reply says who answered, at what cost, with which
+warnings.
 """
 
 from collections.abc import AsyncGenerator

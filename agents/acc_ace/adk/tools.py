@@ -1,12 +1,9 @@
-"""The Generator's tools, and the one place to add your own.
+"""The Generator's tools: those that come with the app, and the one place to add your own.
 
-Your own tools are plain functions with type hints and a docstring: name them in
-`ACC_ACE_TOOLS=package.module:function,…`. MCP servers come from `ACC_ACE_MCP_SERVERS`, a JSON
-file of the usual form `{"mcpServers": {"name": {"command": …} | {"url": …}}}`.
-
-The tools that come with the app. Their docstrings are what the model reads.
-
-A toolset that cannot be reached costs its tools and a warning, not the turn.
+Your own tools are plain functions with type hints and a docstring, which is what the model reads:
+name them in `ACC_ACE_TOOLS=package.module:function,…`. MCP servers come from
+`ACC_ACE_MCP_SERVERS`, a JSON file of the usual form `{"mcpServers": {"name": {"command": …} |
+{"url": …}}}`; one that cannot be reached costs its tools and a warning, not the turn.
 """
 
 import importlib

@@ -1,7 +1,4 @@
-"""Make the report of a finished turn.
-
-Tell a committed turn again, for a caller who sends it twice under one idempotency key.
-"""
+"""Make the report of a finished turn, and of one that is sent twice under an idempotency key."""
 
 from collections.abc import Sequence
 

@@ -1,9 +1,4 @@
-"""Read x_t out of the content that started an invocation.
-
-Messages of a transcript as a model reads them.
-
-What stages read from and hand on through ADK's invocation context.
-"""
+"""Read x_t, messages of a transcript, and stage values from ADK's contents and context."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""A user's data in every app: erase it, export it.
-
-Export of all that is held about a user of an app, one record after the other.
-"""
+"""A user's data in every app: erase it, or export it one record after the other."""
 
 import asyncio
 from base64 import b64encode

@@ -1,7 +1,4 @@
-"""`acc-ace chat`: a conversation at the prompt, or played from a script.
-
-What `acc-ace chat` says first: models in use, session, how to come back.
-"""
+"""`acc-ace chat`: a conversation at the prompt, or played from a script, and its banner."""
 
 import asyncio
 import shlex

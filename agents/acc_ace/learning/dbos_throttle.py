@@ -1,4 +1,4 @@
-"""Whether a learning job may begin: answers go first, and an hour has only so many tokens."""
+"""Whether a learning job may start: answers go first, and an hour has only so many tokens."""
 
 import asyncio
 import logging

@@ -3,9 +3,8 @@
 The signs of vectors, after the mean of all is subtracted, differ in about as many places as the
 vectors differ in angle (Charikar, "Similarity estimation techniques from rounding algorithms",
 2002). So a scan of the bits finds a few hundred good candidates, of which the exact vectors are
-then read. Without the mean it would not work: texts of one model all point into the same cone.
-
-Vectors as they are stored and computed with: 16-bit floats at rest, 32-bit ones in numpy.
+then read: 16-bit floats at rest, 32-bit ones in numpy. Without the mean it would not work: texts
+of one model all point into the same cone.
 """
 
 from collections.abc import Sequence

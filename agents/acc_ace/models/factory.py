@@ -2,8 +2,6 @@
 
 Nothing here opens a connection, reads a key or loads weights: that happens at the first call. Each
 engine is imported when a model of its kind is built.
-
-How the answers of a model must be labelled.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Models in GGUF files, run in this process by llama.cpp; opt-in.
 
-Wait for models that answer one request after the other, for a bounded time.
+They answer one request after the other; a request waits for a bounded time.
 """
 
 import asyncio

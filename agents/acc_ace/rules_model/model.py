@@ -1,6 +1,6 @@
 """`embedded/rules` as an ADK model: dispatch by role, streaming and token counts.
 
-Play the Qualifier: which candidates bear on the current decision, by words they share.
+As the Qualifier it judges by shared words which candidates bear on the current decision.
 """
 
 import asyncio

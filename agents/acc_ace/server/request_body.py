@@ -1,6 +1,6 @@
 """Read a request's body once, bounded in size and time, before anything parses it.
 
-Text that can be stored and answered: valid Unicode, whatever JSON escapes allow.
+Text must be valid Unicode, whatever JSON escapes allow: it has to be stored and answered.
 """
 
 import asyncio

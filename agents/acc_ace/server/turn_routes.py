@@ -1,7 +1,4 @@
-"""Routes that take a turn, as one JSON report or as a stream of events.
-
-The route that takes feedback on a turn.
-"""
+"""Routes that take a turn, as one JSON report or as events, and feedback on it."""
 
 import uuid
 from collections.abc import AsyncIterator

@@ -3,9 +3,8 @@
 English is cut into words and stemmed (Porter 1980, step 1 and a few suffixes), Chinese, Japanese
 and Korean into character bigrams and single kanji. An identifier is one term as a whole and one
 for each part: `server:db-01` gives `serverdb01`, `server`, `db01`, `db` and `01`. A term holds
-letters and digits only, so that no text can act as query syntax.
-
-Words and bigrams that are in every text and so find nothing.
+letters and digits only, so that no text can act as query syntax. Words and bigrams that are in
+every text find nothing and are left out.
 """
 
 import unicodedata

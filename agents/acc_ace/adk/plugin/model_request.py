@@ -1,19 +1,14 @@
-"""Put the memory of the turn into a model request, beside the instruction of whoever wrote it.
-
-Gemini's explicit cache, where the App has a `context_cache_config`.
-
-ADK finds the cache that an agent's last reply named in the session's events, which are hidden
-while a turn runs. Only what names the cache is read from them here.
-
-Keep earlier turns out of sight while a turn runs.
+"""Put the memory of the turn into a model request, and keep earlier turns out of it.
 
 ADK builds requests from `session.events`: trimmed to the running invocation, no processor, agent
 or remote service can put the transcript into one. Nothing is deleted; the events are only absent
-from the session object of this run.
+from the session object of this run. What the session held when the turn was opened is earlier
+unless it is of this invocation, whatever its id says: events that a client seeded have none. ADK
+itself adds events without an id while a turn runs, the inputs of workflow nodes; those stand
+behind all that the turn was opened with.
 
-What the session held when the turn was opened is earlier unless it is of this invocation, whatever
-its id says: events that a client seeded have none. ADK itself adds events without an id while a
-turn runs, the inputs of workflow nodes; those stand behind all that the turn was opened with.
+Where the App has a `context_cache_config`, ADK finds Gemini's explicit cache in those hidden
+events. Only what names the cache is read from them here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,7 @@
-"""One turn of an app that the plugin holds open.
+"""One turn of an app that the plugin holds open, and what the events of its run say.
 
-Read from the events of a run what was said to the user, and what the run waits for.
-
-Which lessons of the playbook an agent used that was never asked to name them.
+What was said to the user, what the run waits for, and which lessons an agent used that was never
+asked to name them.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Open the ADK session service that goes with the stores.
-
-The ADK session service of this product's own runner.
-"""
+"""Open the ADK session service of this product's own runner, over the stores' database."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The events of a running turn, held back until the turn is committed.
+"""The events of a running turn, held back and then written with what they change.
 
-Write events of ADK's with what they change: state, waiting calls, what a rewind takes back.
+They change state, waiting calls, and what a rewind takes back.
 """
 
 import logging

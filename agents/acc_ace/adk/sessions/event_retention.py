@@ -1,17 +1,15 @@
-"""What becomes of the old events of a session: kept, deleted, or offloaded and then deleted.
+"""What becomes of the old events of a session: kept, deleted, offloaded and deleted, or rewound.
 
-Done a little at a time, at the begin of each turn, so that no turn pays for the whole past. The
-unit is an invocation, so a call is never cut from its result; one with a call that still waits
-for a person stays, and so does one that may still be running: the words of the next turn are
-stored before that turn can wait for it. Offloading comes before deleting and can be repeated: a
-crash in between makes it run again and changes nothing. What a rewind took back is
-not offloaded.
-
-Rewinds of ADK's: which events they take back, and the state that they bring.
+Done a little at a time, at the start of each turn, so that no turn pays for the whole past. The
+unit is an invocation, so a call is never cut from its result; one with a call that still waits for
+a person stays, and so does one that may still be running: the words of the next turn are stored
+before that turn can wait for it. Offloading comes before deleting and can be repeated: a crash in
+between makes it run again and changes nothing.
 
 A rewind takes back what was stored from the first event of the invocation that it names up to
 itself. Its event notes where that is, so it stays known when the invocation has left the window or
-is deleted; ADK's rule, which asks for both, would bring the rest back.
+is deleted; ADK's rule, which asks for both, would bring the rest back. What a rewind took back is
+not offloaded.
 """
 
 import logging

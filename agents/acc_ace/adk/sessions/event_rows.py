@@ -1,10 +1,9 @@
-"""The rows of ADK's events: what a turn loads, which calls wait, and what is old.
-
-Which calls of ADK events wait for a person, and which events answer them.
+"""The rows of ADK's events: what a turn loads, which calls wait for a person, and what is old.
 
 ADK marks such calls as long-running: tool confirmations, requests for input, credentials, and
 LongRunningFunctionTool. A result that the agent itself adds ("pending, ticket 7") answers nothing,
-and neither does ADK when it seals all calls of a run that was aborted: the person may still answer.
+and neither does ADK when it seals all calls of a run that was aborted: the person may still
+answer.
 """
 
 from collections.abc import Collection

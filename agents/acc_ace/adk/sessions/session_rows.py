@@ -1,11 +1,9 @@
-"""The rows of ADK's sessions and of their state, key by key.
+"""The rows of ADK's sessions and of their state, key by key, and ids that sort by time.
 
-Ids of ADK's events and invocations that sort by time: UUIDs of version 7 (RFC 9562).
-
-ADK's own are random (version 4). Two indexes of events and one of evidence have them as keys, so
-each row goes to another page, and the longer a session, the fewer rows share a page that must be
-written: at 10,000 turns a third more bytes a turn than at 100. Keys that sort by time go to the
-end of an index, whatever its size.
+ADK's own ids are random (UUID version 4). Two indexes of events and one of evidence have them as
+keys, so each row goes to another page, and the longer a session, the fewer rows share a page that
+must be written: at 10,000 turns a third more bytes a turn than at 100. Ids of version 7 (RFC 9562)
+go to the end of an index, whatever its size.
 """
 
 import json

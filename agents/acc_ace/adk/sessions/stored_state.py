@@ -1,8 +1,4 @@
-"""Which of an event's state is stored, and where.
-
-What a client may write into session.state, through ADK's endpoints.
-
-What events change of a session's own state, and how that is kept when they are deleted.
+"""Which of an event's state is stored and where, and what a client may write of it.
 
 A rewind finds what the state was in the events before it. What a session began with is in none of
 them, so its row keeps that. What a deleted event changed becomes a change of the event before it,

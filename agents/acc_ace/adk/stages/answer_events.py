@@ -1,9 +1,8 @@
 """Turn the Generator's model events into what the user sees: chunks, tool calls, one answer.
 
-Stream the `final_answer` out of a GeneratorOutput that is still being written.
-
-The Generator answers in JSON, but a reader wants the answer as it grows. A reply that does not
-begin like JSON is an answer in plain text and is passed on as it is.
+The Generator answers in JSON, but a reader wants the answer as it grows, so `final_answer` is
+streamed out of the reply. One that does not start like JSON is an answer in plain text and is
+passed on as it is.
 """
 
 import re

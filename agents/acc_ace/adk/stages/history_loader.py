@@ -1,9 +1,8 @@
 """Instead of steps 2 to 4, a classic memory strategy over the session's messages.
 
 The state is carried over unchanged, as a new version, so that turns are numbered, listed, undone
-and switched to ACC and back in the same way whatever the memory.
-
-What an answering agent is shown of memory: CCS_t, the playbook excerpt, warnings.
+and switched to ACC and back in the same way whatever the memory. What an answering agent is shown
+of memory is chosen here too: CCS_t, the playbook excerpt, warnings.
 """
 
 from acc_ace.container import Container

@@ -1,10 +1,8 @@
-"""What the Reflector and the Curator share: the finished turn, and how it may be learnt from.
+"""Reflector and Curator after the answer (ACE, section 3), or the hand-over to the background.
 
-Reflector: `reflector_` says what helped or harmed, `tag_bullet` counts it on the bullets.
-
-Curator: `curator_` proposes deltas, `playbook_updater` applies what stands the checks.
-
-Scheduler: hands the answered turn over to background learning.
+`reflector_` says what helped or harmed, `tag_bullet` counts it on the bullets; `curator_` proposes
+deltas, `playbook_updater` applies what stands the checks. The Scheduler submits the answered turn
+as a job instead.
 """
 
 from typing import ClassVar

@@ -1,6 +1,6 @@
-"""Bounds and evidence of the Generator's tool loop, as ADK callbacks.
+"""Bounds, evidence and ids of the Generator's tool loop, as ADK callbacks.
 
-Ids of tool calls that no two calls share, whatever ids a model gives.
+No two calls share an id, whatever ids a model gives.
 """
 
 import asyncio

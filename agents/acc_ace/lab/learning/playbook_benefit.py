@@ -3,9 +3,8 @@
 For each seed the samples are parted, the playbook is learnt from one part, and the other part is
 answered with it and with an empty one. Nothing is chosen by those answers, so they are a fair
 test. A sample that several seeds held out counts once, with its mean difference, because answers
-to one question are not independent; the interval is over samples.
-
-Bootstrap intervals of means (Efron 1979, percentile method).
+to one question are not independent; the bootstrap interval (Efron 1979, percentile method) is over
+samples.
 """
 
 import random

@@ -7,8 +7,6 @@
 NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Every file is
 written beside its place, flushed to disk and renamed, `playbook.json` last: a reader sees a whole
 file, old or new, and what a crash left behind is caught up with at the next change.
-
-Names of playbooks as names of directories.
 """
 
 import asyncio

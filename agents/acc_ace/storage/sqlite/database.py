@@ -1,11 +1,9 @@
 """One SQLite database, in a file or in memory: its connection, its schema, its errors.
 
 All work runs on one thread of its own, so that the event loop never waits for the disk and
-transactions cannot interleave. A commit survives a crash of the process at any instruction
-(write-ahead log), and a loss of power too (`synchronous=FULL`): a turn is one commit, so that it
-costs one flush of the disk.
-
-Say what is wrong with a database, and how to mend it.
+transactions cannot interleave. A commit survives a crash of the process at any instruction (write-
+ahead log), and a loss of power too (`synchronous=FULL`): a turn is one commit, so that it costs
+one flush of the disk. An error says what is wrong with the database, and how to mend it.
 """
 
 import asyncio
