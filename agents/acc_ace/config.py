@@ -201,10 +201,10 @@ class Settings(BaseSettings):
         description="Past events that ADK's Runner loads, for apps that read them; turns waiting "
         "for a person are always loaded.",
     )
-    playbook_files: bool | None = Field(
-        default=None,
-        description="Export the playbook to files in data_dir/playbook after each commit; unset = "
-        "only with store=sqlite. Never with store=memory.",
+    playbook_files: bool = Field(
+        default=False,
+        description="Export the playbook to files in data_dir/playbook, within a second of each "
+        "commit. Never with store=memory.",
     )
     memory: MemoryName = Field(
         default="acc",

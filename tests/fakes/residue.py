@@ -2,7 +2,7 @@
 
 from acc_ace.container import Container
 from acc_ace.schemas.base import Tenant
-from acc_ace.storage.playbooks.playbook_export_files import FOLDER, directories_of
+from acc_ace.storage.playbooks.export_folders import FOLDER, directories_of
 from acc_ace.storage.sql_rows import Rows
 from tests.fakes import residue_sqlite
 

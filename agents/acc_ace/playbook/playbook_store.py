@@ -142,13 +142,13 @@ class PlaybookStore(PlaybookReader, Protocol):
 
 
 class PlaybookFollower(Protocol):
-    """Notified after the store has committed; it cannot block or undo a commit."""
+    """Notified after the store has committed; it cannot block, delay or undo a commit."""
 
-    async def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+    def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         """A playbook was read; it may have changed unobserved. Never raises."""
         ...
 
-    async def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+    def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         """A playbook has changed. Never raises."""
         ...
 
@@ -156,8 +156,8 @@ class PlaybookFollower(Protocol):
         """A branch was deleted. Never raises."""
         ...
 
-    async def erased(self, reader: PlaybookReader, tenant: Tenant) -> None:
-        """A user was erased. Raises StoreError if some of their data is left."""
+    async def settle(self) -> None:
+        """Catch up with every change. Never raises."""
         ...
 
 

@@ -1,6 +1,5 @@
 """Open the stores that the settings ask for, all in one database."""
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,8 @@ from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.playbook.playbook_store import PlaybookFollower, PlaybookStore
 from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
-from acc_ace.storage.playbooks.playbook_export_files import FOLDER
+from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
+from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
@@ -30,20 +30,8 @@ from acc_ace.turn.session_directory import SessionDirectory
 
 
 def open_playbook_files(settings: Settings) -> PlaybookFollower | None:
-    """Whoever keeps files in the data directory in step, or None. Does no I/O.
-
-    Unless it is set, SQLite's playbooks are followed: those of a database server are changed by
-    many machines, whose disks may not last. Locks of files need a POSIX system.
-    """
-    wanted = (
-        settings.store == "sqlite" if settings.playbook_files is None else (settings.playbook_files)
-    )
-    if not wanted or os.name != "posix":
-        return None
-    # Its file locks exist on POSIX systems only.
-    from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles  # noqa: PLC0415
-
-    return PlaybookFiles(settings.data_dir / FOLDER)
+    """Whoever keeps files in the data directory in step, or None. Does no I/O."""
+    return PlaybookFiles(settings.data_dir / FOLDER) if settings.playbook_files else None
 
 
 @dataclass(frozen=True)
@@ -121,6 +109,7 @@ class SqlStores:
 
         async def close() -> None:
             await self.artifacts.close()
+            await self.playbooks.settle()
             if close_lock is not None:
                 await close_lock()
             await self.database.close()
@@ -174,8 +163,11 @@ def open_stores(
 
 def _files_beside(settings: Settings, files: UserFiles | None) -> dict[str, Files]:
     """What is erased with a user beside the rows, by what a report calls it."""
-    beside: dict[str, Files] = {} if files is None else {"files": files}
-    return {**beside, "history_files": PromptHistory(settings.data_dir)}
+    beside: dict[str, Files] = {"history_files": PromptHistory(settings.data_dir)}
+    if files is not None:
+        beside["files"] = files
+    beside["playbook_files"] = ErasedPlaybookFiles(settings.data_dir / FOLDER)
+    return beside
 
 
 def _in_memory(

@@ -97,7 +97,7 @@ class SqlErasure:
             return None
         for name, files in self._files.items():
             erased[name] = await files.erase(tenant)
-        await self._playbooks.announce_erased(tenant)
+        await self._playbooks.erased_shared(tenant.app)
         await self._wipe()
         return erased
 

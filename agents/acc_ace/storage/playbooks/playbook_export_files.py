@@ -4,69 +4,37 @@
     playbook/deltas/NAME/00000012.jsonl                 the records of a version, one a line
     playbook/archive/NAME/bullets.jsonl                 archived bullets, newest first
 
-NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Every file is
-written beside its place, flushed to disk and renamed, `playbook.json` last: a reader sees a whole
-file, old or new, and what a crash left behind is caught up with at the next change.
+NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. The files are
+written beside the turns, at most once a moment however many commits there were, and when the store
+is closed. Each is written beside its place and renamed, `playbook.json` last: a reader sees a whole
+file, old or new. What a crash left behind is caught up with by the next process that reads it.
 """
 
 import asyncio
-import hashlib
 import json
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
-from acc_ace.errors import AccAceError, StoreError
+from acc_ace.errors import AccAceError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import write
 from acc_ace.playbook.playbook_store import PlaybookReader
-from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.storage.atomic_files import exclusive, remove_tree, write_if_new
 from acc_ace.storage.fair_lock import LoopLock
+from acc_ace.storage.playbooks.export_folders import (
+    LOCK,
+    exclusive,
+    name_of,
+    remove_files,
+    write_if_new,
+)
 from acc_ace.storage.sql_rows import encode
-
-FOLDER = "playbook"
-"""Where the files are in the data directory."""
-
-_LONGEST = 72
-"""Bytes of one part of a name; three of them stay below what file systems take."""
-
-
-def name_of(scope: PlaybookScope) -> str:
-    """'app', 'app+user', 'app@branch' or 'app+user@branch', each part escaped."""
-    user = "" if scope.user is None else f"+{part(scope.user)}"
-    branch = f"@{part(scope.branch)}" if scope.branch else ""
-    return f"{part(scope.app)}{user}{branch}"
-
-
-def directories_of(root: Path, tenant: Tenant) -> list[str]:
-    """The names of a user's own playbooks, branches included, that have files."""
-    own = name_of(PlaybookScope(tenant.app, tenant.user))
-    found = {
-        path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")
-    }
-    return sorted(name for name in found if name == own or name.startswith(f"{own}@"))
-
-
-def is_of_other_app(path: Path, app: str) -> bool:
-    """Whether a path below the data directory is a file of the playbooks of another app."""
-    if len(path.parts) < 3 or path.parts[0] != FOLDER:
-        return False
-    return path.parts[2].partition("+")[0].partition("@")[0] != part(app)
-
-
-def part(text: str) -> str:
-    """A part with no separator, no path and no surprise; a long one ends in its digest."""
-    name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
-    if len(name) <= _LONGEST:
-        return name
-    return f"{name[:40]}%{hashlib.sha256(name.encode()).hexdigest()[:30]}"
-
 
 KEPT_VERSIONS = 512
 """Versions of a playbook whose records are kept as files; the store has all of them."""
@@ -75,9 +43,11 @@ MOST_ARCHIVED = 1_000
 MOST_RECORDS = 50_000
 """Records written at once, after a time in which nobody followed."""
 
-_LOCK = ".lock"
+DELAY_S = 1.0
+"""The longest that files are behind the playbook, in a process that goes on."""
+
 _WAIT_S = 10.0
-"""The longest that a turn waits for others of its process, which take some 50 ms each."""
+"""The longest wait for others of this process, which take some 50 ms each."""
 
 _PAGES = (64, 1_000)
 """Records asked for at first, which is mostly enough, and then."""
@@ -112,69 +82,79 @@ class _Mark(NamedTuple):
 class PlaybookFiles:
     """A PlaybookFollower that writes files under a directory. A failure is a warning."""
 
-    def __init__(self, directory: Path) -> None:
-        self._root = directory
+    def __init__(self, directory: Path, *, delay_s: float = DELAY_S) -> None:
+        self._root, self._delay_s = directory, delay_s
         self._seen: dict[PlaybookScope, None] = {}
+        self._due: dict[PlaybookScope, PlaybookReader] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
         # Threads that wait for the lock file would be those that its holder needs to go on.
         self._ours = LoopLock(str(directory), wait_s=_WAIT_S)
 
-    async def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        """Catch up, the first time that this process sees the playbook."""
-        if scope in self._seen:
-            return
-        if len(self._seen) >= _KNOWN_SCOPES:
-            self._seen.clear()
-        await self.changed(reader, scope)
+    def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+        """Catch up soon, the first time that this process sees the playbook."""
+        if scope not in self._seen:
+            if len(self._seen) >= _KNOWN_SCOPES:
+                self._seen.clear()
+            self.changed(reader, scope)
 
-    async def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        """Bring the files to the newest version."""
+    def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+        """Bring the files to the newest version soon."""
         self._seen[scope] = None
-        try:
-            await self._follow(reader, scope)
-        except (AccAceError, OSError) as error:
-            _log.warning(
-                "playbook_files_behind directory=%s playbook=%s: %s",
-                *(self._root, name_of(scope), error),
-            )
+        self._due[scope] = reader
+        if not self._is_writing():
+            self._closing = asyncio.Event()
+            self._writing = asyncio.create_task(self._write_later())
 
     async def dropped(self, scope: PlaybookScope) -> None:
         """Remove the files of a branch."""
         self._seen.pop(scope, None)
+        self._due.pop(scope, None)
         try:
-            await asyncio.to_thread(self._remove, [name_of(scope)])
-        except OSError as error:
+            async with self._ours.hold():
+                await asyncio.to_thread(remove_files, self._root, [name_of(scope)])
+        except (AccAceError, OSError) as error:
             _log.warning(
                 "playbook_files_left directory=%s playbook=%s: %s",
                 *(self._root, name_of(scope), error),
             )
 
-    async def erased(self, reader: PlaybookReader, tenant: Tenant) -> None:
-        """Remove the user's own files; write those of the app's shared playbooks anew.
+    async def settle(self) -> None:
+        """Write what is due now."""
+        if self._writing is not None and self._is_writing():
+            self._closing.set()
+            await asyncio.wait([self._writing])
+        await self._write_due()
 
-        Raises StoreError when a file cannot be removed or written.
-        """
-        shared = PlaybookScope(tenant.app)
-        try:
-            async with self._ours.hold():
-                await asyncio.to_thread(self._remove_own, tenant)
-            scopes = [shared, *(branch.scope for branch in await reader.branches(shared))]
-            for scope in scopes:
-                await asyncio.to_thread(self._remove, [name_of(scope)])
-                # Reading it must not make it catch up as one that is seen first.
-                self._seen[scope] = None
+    def _is_writing(self) -> bool:
+        """Whether a task of this event loop is going to write; that of a closed loop never will."""
+        task = self._writing
+        return (
+            task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
+        )
+
+    async def _write_later(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), self._delay_s)
+        await self._write_due()
+
+    async def _write_due(self) -> None:
+        while self._due:
+            scope, reader = self._due.popitem()
+            try:
                 await self._follow(reader, scope)
-        except OSError as error:
-            raise StoreError(
-                f"playbook files in {self._root} cannot be erased ({error.strerror}); "
-                "remove that directory, it is an export only"
-            ) from error
+            except (AccAceError, OSError) as error:
+                _log.warning(
+                    "playbook_files_behind directory=%s playbook=%s: %s",
+                    *(self._root, name_of(scope), error),
+                )
 
     async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         async with self._ours.hold():
             await self._follow_alone(reader, scope)
 
     async def _follow_alone(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        lock = await asyncio.to_thread(exclusive, self._root / _LOCK)
+        lock = await asyncio.to_thread(exclusive, self._root / LOCK)
         try:
             # Read with the lock held, so that whoever writes last writes the newest.
             mark = await asyncio.to_thread(self._mark, scope)
@@ -185,7 +165,7 @@ class PlaybookFiles:
                 return
             if now.version < mark.version or now.seq < mark.seq:
                 # The store was brought back from a copy: these are files of another history.
-                await asyncio.to_thread(self._remove, [name_of(scope)])
+                await asyncio.to_thread(remove_files, self._root, [name_of(scope)])
                 mark = _Mark()
             log = await _log_from(reader, scope, mark.version)
             await asyncio.to_thread(self._write_log, scope, log)
@@ -195,7 +175,7 @@ class PlaybookFiles:
                 await asyncio.to_thread(write_if_new, path, _lines(archived))
             await asyncio.to_thread(self._write_current, scope, stored, now)
         finally:
-            lock.close()
+            lock.release()
 
     def _write_log(self, scope: PlaybookScope, log: Iterable[DeltaRecord]) -> None:
         deltas = self._root / "deltas" / name_of(scope)
@@ -223,16 +203,6 @@ class PlaybookFiles:
         except (ValueError, KeyError, TypeError):
             _log.warning("playbook_file_unreadable file=%s", path)
             return _Mark()
-
-    def _remove_own(self, tenant: Tenant) -> None:
-        with exclusive(self._root / _LOCK):
-            self._remove(directories_of(self._root, tenant))
-
-    def _remove(self, names: Iterable[str]) -> None:
-        for name in names:
-            # The mark goes first: without it everything is written anew.
-            for part in ("current", "deltas", "archive"):
-                remove_tree(self._root / part / name)
 
 
 async def _log_from(

@@ -47,7 +47,6 @@ from acc_ace.storage.playbooks.sql_playbook_queries import (
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.system_clock import SystemClock
-from acc_ace.unit_of_work import Write
 
 
 class _Place(NamedTuple):
@@ -84,28 +83,6 @@ class SqlPlaybookStore(SqlPlaybookReader):
         """Store a new version and its records, all or none; ConflictError on another version."""
         work = self._commit(scope, playbook, records, expected_version)
         return await self._change(scope, work, commit_id)
-
-    def commit_write(
-        self,
-        scope: PlaybookScope,
-        playbook: Playbook,
-        records: Sequence[DeltaRecord],
-        *,
-        expected_version: int,
-        commit_id: str,
-    ) -> Write:
-        """`commit` as a part of a unit of work, after which `announce` tells who follows."""
-        work, key = self._commit(scope, playbook, records, expected_version), commit_key(commit_id)
-
-        def write(rows: Rows) -> None:
-            work(rows, key)
-
-        return write
-
-    async def announce(self, scope: PlaybookScope) -> None:
-        """Tell who follows that the playbook of a scope has changed."""
-        if self._follower is not None:
-            await self._follower.changed(self, scope)
 
     def _commit(
         self,
@@ -216,13 +193,20 @@ class SqlPlaybookStore(SqlPlaybookReader):
         """Delete the user's own playbook and their provenance in shared ones; rows touched."""
         touched = await self._database.write(lambda rows: self.erase_rows(rows, tenant))
         await self._database.scrub()
-        await self.announce_erased(tenant)
         return touched
 
-    async def announce_erased(self, tenant: Tenant) -> None:
-        """Let exported files of a user go. Raises StoreError if one is left."""
+    async def erased_shared(self, app: str) -> None:
+        """Let whoever follows write an app's shared playbooks anew, without an erased user."""
+        if self._follower is None:
+            return
+        shared = PlaybookScope(app)
+        for scope in (shared, *(branch.scope for branch in await self.branches(shared))):
+            self._follower.changed(self, scope)
+
+    async def settle(self) -> None:
+        """Let whoever follows catch up."""
         if self._follower is not None:
-            await self._follower.erased(self, tenant)
+            await self._follower.settle()
 
     def erase_rows(self, rows: Rows, tenant: Tenant) -> int:
         """`erase` in a transaction."""
@@ -238,7 +222,8 @@ class SqlPlaybookStore(SqlPlaybookReader):
         """Change the playbook of a scope, and tell who follows."""
         key = commit_key(uuid.uuid4().hex if commit_id is None else commit_id)
         changed = await self._database.write(lambda rows: work(rows, key))
-        await self.announce(scope)
+        if self._follower is not None:
+            self._follower.changed(self, scope)
         return changed
 
     def _earlier(

@@ -56,7 +56,7 @@ class SqlPlaybookReader:
 
         found = await self._database.read(work)
         if self._follower is not None:
-            await self._follower.opened(self, scope)
+            self._follower.opened(self, scope)
         return found
 
     async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:

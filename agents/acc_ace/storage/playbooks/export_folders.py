@@ -1,0 +1,141 @@
+"""The folders of exported playbooks: their names, their files, and their removal with a user."""
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from acc_ace.errors import StoreError
+from acc_ace.schemas.base import PlaybookScope, Tenant
+
+LOCK = ".lock"
+_WAIT_S = 2.0
+
+FOLDER = "playbook"
+"""Where the files are in the data directory."""
+
+_LONGEST = 72
+"""Bytes of one part of a name; three of them stay below what file systems take."""
+
+
+def name_of(scope: PlaybookScope) -> str:
+    """'app', 'app+user', 'app@branch' or 'app+user@branch', each part escaped."""
+    user = "" if scope.user is None else f"+{part(scope.user)}"
+    branch = f"@{part(scope.branch)}" if scope.branch else ""
+    return f"{part(scope.app)}{user}{branch}"
+
+
+def directories_of(root: Path, tenant: Tenant) -> list[str]:
+    """The names of a user's own playbooks, branches included, that have files."""
+    return _names_of(root, PlaybookScope(tenant.app, tenant.user))
+
+
+def _names_of(root: Path, scope: PlaybookScope) -> list[str]:
+    """The names of a playbook and of its branches that have files."""
+    main = name_of(scope)
+    found = {
+        path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")
+    }
+    return sorted(name for name in found if name == main or name.startswith(f"{main}@"))
+
+
+def remove_files(root: Path, names: Iterable[str]) -> int:
+    """Remove the files of playbooks by their names; how many had any. Raises OSError."""
+    removed = 0
+    for name in names:
+        # The mark goes first: without it everything is written anew.
+        folders = [root / part / name for part in ("current", "deltas", "archive")]
+        removed += any(folder.exists() for folder in folders)
+        for folder in folders:
+            if folder.exists():
+                shutil.rmtree(folder)
+    return removed
+
+
+class ErasedPlaybookFiles:
+    """The exports of a user's playbooks, whether or not they are written any more.
+
+    What was exported goes with the user, that of the app's shared playbooks too, which may quote
+    them; those are written anew where exports are on.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._root = directory
+
+    async def apps(self, user: str) -> set[str]:
+        """The apps whose playbook of this user has files."""
+        own = f"+{part(user)}"
+        found = {path.name.partition("@")[0] for path in self._root.glob("*/*")}
+        return {unquote(name.removesuffix(own)) for name in found if name.endswith(own)}
+
+    async def erase(self, tenant: Tenant, session: str | None = None) -> int:
+        """Remove the files of the user's own playbooks and of shared ones; how many there were.
+
+        Raises StoreError when one cannot be removed.
+        """
+        if session is not None or not self._root.is_dir():
+            return 0
+        try:
+            return await asyncio.to_thread(self._erase, tenant)
+        except OSError as error:
+            raise StoreError(
+                f"playbook files in {self._root} cannot be erased ({error.strerror}); "
+                "remove that directory, it is an export only"
+            ) from error
+
+    def _erase(self, tenant: Tenant) -> int:
+        lock = exclusive(self._root / LOCK)
+        try:
+            shared = _names_of(self._root, PlaybookScope(tenant.app))
+            return remove_files(self._root, [*directories_of(self._root, tenant), *shared])
+        finally:
+            lock.release()
+
+
+def is_of_other_app(path: Path, app: str) -> bool:
+    """Whether a path below the data directory is a file of the playbooks of another app."""
+    if len(path.parts) < 3 or path.parts[0] != FOLDER:
+        return False
+    return path.parts[2].partition("+")[0].partition("@")[0] != part(app)
+
+
+def part(text: str) -> str:
+    """A part with no separator, no path and no surprise; a long one ends in its digest."""
+    name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[:40]}%{hashlib.sha256(name.encode()).hexdigest()[:30]}"
+
+
+def exclusive(path: Path) -> BaseFileLock:
+    """Hold a lock file against other processes and threads until it is released.
+
+    Raises StoreError when another one holds it for two seconds, OSError when there can be none.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=_WAIT_S, mode=0o600, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise StoreError(f"{path} is locked by another process") from None
+    return lock
+
+
+def write_if_new(path: Path, text: str) -> None:
+    """Put a text into a file that only its owner may read, unless it is there. Raises OSError.
+
+    A reader sees the old file or the new one. One writer at a time; see `exclusive`.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if path.is_file() and path.read_bytes() == data:
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(0o600)
+    temporary.write_bytes(data)
+    temporary.replace(path)
