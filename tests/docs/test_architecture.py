@@ -40,7 +40,7 @@ VIOLATIONS = [
     ("Schemas, text, gates and strategies take values", "text/tokens.py", "import acc_ace.config"),
     (
         "Nothing but the command line imports",
-        "server/main.py",
+        "server/process.py",
         "import acc_ace.server.main",
     ),
     ("Nothing but the command line imports", "pipeline.py", "import acc_ace.server.main"),

@@ -190,7 +190,9 @@ class FeedbackRequest(Judgement):
     """What is said of an answer: at least one of thumbs, reward, ground_truth and comment."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"thumbs": "up", "id": "click-1"}]}
+        defer_build=False,
+        extra="forbid",
+        json_schema_extra={"examples": [{"thumbs": "up", "id": "click-1"}]},
     )
 
     id: str | None = Field(

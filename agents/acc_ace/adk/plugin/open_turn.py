@@ -18,8 +18,7 @@ from google.genai import types
 from acc_ace.adk.bounded_turn import waiting_calls
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.adk.stages.learning_stages import playbook_projection
-from acc_ace.adk.stages.stage import State
+from acc_ace.adk.stages.stage import State, playbook_projection
 from acc_ace.adk.stages.tool_loop import result_text
 from acc_ace.adk.user_content import attachment, session_key
 from acc_ace.schemas import state as keys

@@ -1,17 +1,19 @@
 """Recaller, Qualifier, Compressor: steps 2 to 4 of Algorithm 1 as stages of the pipeline."""
 
-import logging
 from typing import ClassVar
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events import Event
 from pydantic import PrivateAttr
 
 from acc_ace.adk.stages.history_loader import HistoryLoader
-from acc_ace.adk.stages.learning_stages import playbook_projection
-from acc_ace.adk.stages.stage import ACC, ContentlessStage, ModelStage, StageModel, State
+from acc_ace.adk.stages.stage import (
+    ACC,
+    ContentlessStage,
+    ModelStage,
+    StageModel,
+    State,
+)
 from acc_ace.container import Container
-from acc_ace.schemas import state as keys
 from acc_ace.schemas.artifact import Recall, RecalledArtifact
 from acc_ace.schemas.base import MemoryName
 from acc_ace.text.prompt import Prompt
@@ -139,26 +141,3 @@ class Compressor(ModelStage):
                 warnings=record.warnings,
             )
         return {}
-
-
-logger = logging.getLogger(__name__)
-
-
-def take_back_writes(ctx: InvocationContext, event: Event, record: TurnRecord) -> None:
-    """Drop what a tool or model callback wrote under our keys, and say so."""
-    for key in sorted(keys.PERSISTED & event.actions.state_delta.keys()):
-        del event.actions.state_delta[key]
-        true = _projections(record).get(key)
-        # A tool's write is in the running session already, before its event is.
-        if true is None:
-            ctx.session.state.pop(key, None)
-        else:
-            ctx.session.state[key] = true
-        logger.warning("state_write_ignored session=%s key=%s", record.key.session, key)
-        record.warn(f"a tool wrote session.state['{key}']; it was ignored")
-
-
-def _projections(record: TurnRecord) -> dict[str, object]:
-    before = record.previous
-    ccs = {keys.CCS: before.to_state()} if before.version else {}
-    return {**ccs, **playbook_projection(record)}

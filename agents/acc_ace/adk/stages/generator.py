@@ -16,9 +16,9 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
-from acc_ace.adk.stages.acc_stages import take_back_writes
 from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
 from acc_ace.adk.stages.history_loader import memory_view
+from acc_ace.adk.stages.stage import take_back_writes
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.adk.user_content import hand_on, instruction_of, session_key, state_event

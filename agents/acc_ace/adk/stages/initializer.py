@@ -9,8 +9,7 @@ from typing import ClassVar
 from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
-from acc_ace.adk.stages.learning_stages import playbook_projection
-from acc_ace.adk.stages.stage import ContentlessStage, State
+from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projection
 from acc_ace.adk.user_content import content_text, hand_on
 from acc_ace.container import Container
 from acc_ace.errors import InputError

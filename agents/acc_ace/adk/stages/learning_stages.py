@@ -11,7 +11,13 @@ from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
 from acc_ace.adk.background_learning import BackgroundLearning
-from acc_ace.adk.stages.stage import ContentlessStage, ModelStage, StageModel, State
+from acc_ace.adk.stages.stage import (
+    ContentlessStage,
+    ModelStage,
+    StageModel,
+    State,
+    playbook_projection,
+)
 from acc_ace.adk.user_content import hand_on
 from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
@@ -78,20 +84,6 @@ def refinery(container: Container) -> Refinery:
         stale_days=container.settings.stale_days,
         embedder=container.embedder,
     )
-
-
-def playbook_projection(record: TurnRecord) -> dict[str, object]:
-    """The playbook as session.state shows it.
-
-    Every session of the app sees that key, so a user's own playbook is not shown there. A session
-    service that is not ours keeps each change in an event, so it gets the version alone.
-    """
-    stored, scope = record.playbook, record.playbook_scope
-    if stored is None or scope is None or scope.user is not None:
-        return {}
-    return {
-        keys.PLAYBOOK: {"version": stored.version} if record.marks_playbook else stored.to_state()
-    }
 
 
 class ReflectorModel(ModelStage):

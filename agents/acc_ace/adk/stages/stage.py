@@ -4,6 +4,7 @@ A stage that emitted content would become the anchor of the next stage's view of
 would show in the chat; so what a stage gives back can only be state.
 """
 
+import logging
 from abc import abstractmethod
 from collections.abc import AsyncGenerator
 from typing import ClassVar, Protocol
@@ -15,10 +16,13 @@ from pydantic import PrivateAttr
 
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
+from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import MEMORIES, MemoryName
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+logger = logging.getLogger(__name__)
 
 State = dict[str, object]
 """Keys of session.state to persist, with their values."""
@@ -86,3 +90,37 @@ class ModelStage(ContentlessStage):
     ) -> None:
         super().__init__(container, records, name=name, description=description)
         self._model, self._prompt = model, prompt
+
+
+def playbook_projection(record: TurnRecord) -> dict[str, object]:
+    """The playbook as session.state shows it.
+
+    Every session of the app sees that key, so a user's own playbook is not shown there. A session
+    service that is not ours keeps each change in an event, so it gets the version alone.
+    """
+    stored, scope = record.playbook, record.playbook_scope
+    if stored is None or scope is None or scope.user is not None:
+        return {}
+    return {
+        keys.PLAYBOOK: {"version": stored.version} if record.marks_playbook else stored.to_state()
+    }
+
+
+def take_back_writes(ctx: InvocationContext, event: Event, record: TurnRecord) -> None:
+    """Drop what a tool or model callback wrote under our keys, and say so."""
+    for key in sorted(keys.PERSISTED & event.actions.state_delta.keys()):
+        del event.actions.state_delta[key]
+        true = _projections(record).get(key)
+        # A tool's write is in the running session already, before its event is.
+        if true is None:
+            ctx.session.state.pop(key, None)
+        else:
+            ctx.session.state[key] = true
+        logger.warning("state_write_ignored session=%s key=%s", record.key.session, key)
+        record.warn(f"a tool wrote session.state['{key}']; it was ignored")
+
+
+def _projections(record: TurnRecord) -> dict[str, object]:
+    before = record.previous
+    ccs = {keys.CCS: before.to_state()} if before.version else {}
+    return {**ccs, **playbook_projection(record)}
