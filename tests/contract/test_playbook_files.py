@@ -6,6 +6,7 @@ import logging
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,27 +14,65 @@ from acc_ace.config import Settings
 from acc_ace.errors import StoreError
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.create_stores import Stores, open_stores
-from acc_ace.storage.playbooks.playbook_export_files import (
-    KEPT_VERSIONS,
-    PlaybookFiles,
-    directories_of,
-    name_of,
-)
+from acc_ace.storage.playbooks.export_folders import directories_of, name_of
+from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
-from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, restore
+from tests.contract import playbooks
+from tests.contract.playbooks import BY, SHARED
 from tests.contract.values import record
 from tests.fakes.clock import FixedClock
 
-pytestmark = pytest.mark.parametrize("store_settings", ["sqlite"], indirect=True)
+
+@pytest.fixture
+def store_settings(tmp_path: Path) -> Settings:
+    return Settings(store="sqlite", data_dir=tmp_path / "data", playbook_files=True)
 
 
 @pytest.fixture
 def files(store_settings: Settings) -> Path:
     return store_settings.data_dir / "playbook"
+
+
+async def settled(stores: Stores) -> None:
+    """Wait until the files have caught up."""
+    assert isinstance(stores.playbooks, SqlPlaybookStore)
+    await stores.playbooks.settle()
+
+
+async def add(stores: Stores, *contents: str, **more: Any) -> StoredPlaybook:
+    stored = await playbooks.add(stores, *contents, **more)
+    await settled(stores)
+    return stored
+
+
+async def archive(stores: Stores, bullet_id: str) -> None:
+    await playbooks.archive(stores, bullet_id)
+    await settled(stores)
+
+
+async def commit(stores: Stores, playbook: Playbook, *entries: DeltaRecord) -> None:
+    await playbooks.commit(stores, playbook, *entries)
+    await settled(stores)
+
+
+async def restore(stores: Stores, bullet: Bullet) -> None:
+    await playbooks.restore(stores, bullet)
+    await settled(stores)
+
+
+async def hold(stores: Stores) -> None:
+    await playbooks.hold(stores)
+    await settled(stores)
+
+
+async def fork(stores: Stores, scope: PlaybookScope, name: str) -> None:
+    await stores.playbooks.fork(scope, name, by=BY)
+    await settled(stores)
 
 
 def current(files: Path, name: str = "shop") -> Playbook:
@@ -63,7 +102,9 @@ def take_out_of_the_way(files: Path) -> None:
     files.unlink()
 
 
-async def test_every_commit_is_in_the_files_when_it_returns(stores: Stores, files: Path) -> None:
+async def test_every_commit_is_in_the_files_once_they_have_caught_up(
+    stores: Stores, files: Path
+) -> None:
     for content in ("one", "二"):
         stored = await add(stores, content)
         assert current(files) == stored.playbook
@@ -107,12 +148,13 @@ async def test_each_playbook_has_files_of_its_own(stores: Stores, files: Path) -
     own = PlaybookScope("shop", "aiko@x")
     await add(stores, "shared")
     await add(stores, "own", scope=own)
-    await stores.playbooks.fork(SHARED, "trial", by=BY)
-    await stores.playbooks.fork(own, "trial", by=BY)
+    await fork(stores, SHARED, "trial")
+    await fork(stores, own, "trial")
     found = {path.name for path in (files / "current").iterdir()}
     assert found == {"shop", "shop+aiko%40x", "shop@trial", "shop+aiko%40x@trial"}
     await stores.playbooks.drop(SHARED._replace(branch="trial"))
     await stores.playbooks.promote(own._replace(branch="trial"), by=BY)
+    await settled(stores)
     for part in ("current", "deltas"):
         assert not (files / part / "shop@trial").exists()
     assert current(files, "shop+aiko%40x").bullets[0].content == "own"
@@ -136,6 +178,7 @@ async def test_a_process_that_died_before_it_wrote_is_caught_up_with(
 
     reopened = open_stores(store_settings, clock)
     stored = await reopened.playbooks.load(SHARED)
+    await settled(reopened)
 
     assert current(files) == stored.playbook
     assert sorted(path.name for path in (files / "deltas/shop").iterdir()) == [
@@ -153,6 +196,7 @@ async def test_a_file_that_was_altered_is_written_anew_and_changes_no_playbook(
     stored = await add(stores, "one")
     (files / "current/shop/playbook.json").write_text(text)
     assert await other.playbooks.load(SHARED) == stored
+    await settled(other)
     assert current(files) == stored.playbook
 
 
@@ -203,11 +247,11 @@ async def test_files_that_cannot_be_written_are_a_warning_and_the_commit_stands(
 
 async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None:
     await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
-    await stores.playbooks.fork(PlaybookScope("shop", "aiko"), "trial", by=BY)
+    await fork(stores, PlaybookScope("shop", "aiko"), "trial")
     await add(stores, "kept", user="aiko")
     await archive(stores, "b-00001")
     await add(stores, "kept as well", user="aiko")
-    await stores.playbooks.fork(SHARED, "trial", by=BY)
+    await fork(stores, SHARED, "trial")
     empty = (await stores.playbooks.load(SHARED)).playbook
     await commit(stores, empty, record("ADD", status=DeltaStatus.REJECTED, user="aiko"))
     assert any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
@@ -215,6 +259,7 @@ async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None
     tenant = Tenant("shop", "aiko")
 
     await stores.erasure.erase(tenant, held=[])
+    await settled(stores)
 
     assert not any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
     assert [bullet.content for bullet in current(files).bullets] == ["kept as well"]
@@ -226,7 +271,7 @@ async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_it
 ) -> None:
     await add(stores, "kept", user="aiko")
     for branch in ("one", "two"):
-        await stores.playbooks.fork(SHARED, branch, by=BY)
+        await fork(stores, SHARED, branch)
     fresh = open_stores(store_settings, FixedClock())
     assert fresh.erasure
     tenant = Tenant("shop", "aiko")
@@ -245,9 +290,9 @@ async def test_files_that_cannot_be_erased_are_an_error(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("acc_ace.storage.playbooks.playbook_export_files.remove_tree", refuse)
+    monkeypatch.setattr("shutil.rmtree", refuse)
     with pytest.raises(StoreError, match=r"cannot be erased \(Permission denied\); remove that"):
-        await stores.playbooks.erase(Tenant("shop", "aiko"))
+        await stores.erasure.erase(Tenant("shop", "aiko"), held=[])
     assert len(directories_of(files, Tenant("shop", "aiko"))) == 1
 
 
@@ -258,7 +303,8 @@ async def test_two_processes_that_write_at_once_leave_the_newest(
         await add(stores if number % 2 else other, f"lesson {number}")
     follower = PlaybookFiles(files)
     before = contents(files)
-    await follower.changed(stores.playbooks, SHARED)
+    follower.changed(stores.playbooks, SHARED)
+    await follower.settle()
     assert contents(files) == before
     assert len(current(files).bullets) == 10
 
@@ -285,6 +331,27 @@ def test_names_of_playbooks_are_apart_and_are_no_paths(store_settings: Settings)
     assert len(set(names)) == len(scopes)
     assert all("/" not in name and not name.startswith(".") for name in names)
     assert max(len(name.encode()) for name in names) <= 230
+
+
+async def test_a_commit_does_not_wait_for_the_files(stores: Stores, files: Path) -> None:
+    for content in ("one", "two"):
+        await playbooks.add(stores, content)
+    assert contents(files) == {}
+    await stores.close()
+    assert [bullet.content for bullet in current(files).bullets] == ["one", "two"]
+
+
+async def test_files_of_an_earlier_setting_go_with_their_user(
+    stores: Stores, store_settings: Settings, clock: FixedClock, files: Path
+) -> None:
+    await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
+    quiet = open_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
+    assert await quiet.erasure.apps("aiko") == {"shop"}
+    erased = await quiet.erasure.erase(Tenant("shop", "aiko"), held=[])
+    await quiet.close()
+    assert erased is not None
+    assert erased["playbook_files"] == 1
+    assert directories_of(files, Tenant("shop", "aiko")) == []
 
 
 async def test_without_the_setting_there_are_no_files(

@@ -96,13 +96,6 @@ class ErasedPlaybookFiles:
             lock.release()
 
 
-def is_of_other_app(path: Path, app: str) -> bool:
-    """Whether a path below the data directory is a file of the playbooks of another app."""
-    if len(path.parts) < 3 or path.parts[0] != FOLDER:
-        return False
-    return path.parts[2].partition("+")[0].partition("@")[0] != part(app)
-
-
 def part(text: str) -> str:
     """A part with no separator, no path and no surprise; a long one ends in its digest."""
     name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
