@@ -5,7 +5,6 @@ beside the other stores: in the data directory or the PostgreSQL of the settings
 `accace:///some/path` in another directory. Memory is the artifact store of the process.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -14,15 +13,10 @@ from google.adk.cli.service_registry import get_service_registry
 
 from acc_ace.adk.artifact_services import artifact_service
 from acc_ace.adk.memory_service import ArtifactMemoryService
-from acc_ace.adk.sessions.create_session_service import open_sessions
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import process_container
-from acc_ace.config import settings
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.session import PastTurn
-from acc_ace.turn.event_offload import offload_events
-from acc_ace.turn.session_changes import forget_session
 
 SCHEME = "accace"
 
@@ -30,13 +24,8 @@ SCHEME = "accace"
 def session_service(uri: str, **_: object) -> SqlSessionService:
     """The session service of a URI; the options that ADK gives to every scheme do not matter."""
     path = unquote(urlparse(uri).path)
-    return open_sessions(
-        settings(),
-        lambda: process_container().database,
-        offload=offload,
-        on_delete=forget,
-        directory=Path(path) if path else None,
-    )
+    directory = Path(path) if path else None
+    return open_session_service(process_container(), forgets=True, directory=directory)
 
 
 def memory_service(uri: str, **_: object) -> ArtifactMemoryService:
@@ -56,16 +45,6 @@ def artifacts(uri: str, **_: object) -> BaseArtifactService:
             f"artifact service '{uri}': files live in ACC_ACE_DATA_DIR; use {SCHEME}://"
         )
     return artifact_service(process_container().files)
-
-
-async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
-    """Write the words of old events to the artifacts of this process."""
-    await offload_events(process_container(), key, turns)
-
-
-async def forget(key: SessionKey) -> None:
-    """Hold a session and delete what the stores of this process keep of it."""
-    await forget_session(process_container(), key)
 
 
 get_service_registry().register_session_service(SCHEME, session_service)

@@ -31,7 +31,7 @@ async def _steps(directory: Path, turns: int) -> dict[str, int]:
     service = SqlSessionService(database, recent_events=20)
     await service.create_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
     events = [event for turn in range(turns) for event in _turn(turn)]
-    await database.write(lambda rows: write_events(rows, KEY, events, {}))
+    await database.write(lambda rows: write_events(rows, KEY, events))
     counter = _Steps()
     await database.read(lambda rows: rows.connection.set_progress_handler(counter, 1))
     found: dict[str, int] = {}

@@ -1,20 +1,18 @@
 """A world of users and sessions: it does what they do, and knows what must come of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
 
-from acc_ace.adk.sessions.create_session_service import open_sessions
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import AccAceError, NotFoundError
 from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
 from acc_ace.schemas.report import Answer
-from acc_ace.schemas.session import PastTurn
-from acc_ace.turn.event_offload import offload_events
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue import residue
 from tests.property.failing_stores import FailingStores, Fault
@@ -47,15 +45,9 @@ class World(Promises):
         """Begin a process over the stores."""
         self.container = build_container(self.settings, self.clock)
         failing = self.failing.around(self.container)
-
-        async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
-            await offload_events(failing, key, turns)
-
         self.conversation = Conversation(
             failing,
-            session_service=open_sessions(
-                self.settings, lambda: self.container.database, offload=offload
-            ),
+            session_service=open_session_service(failing),
             models=dict.fromkeys(ROLES, self.model),
         )
 

@@ -14,6 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
@@ -22,7 +23,6 @@ from acc_ace.errors import SessionBusyError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.limits import Limits
-from acc_ace.server.adk_services import open_session_service
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -165,7 +165,7 @@ async def container(stored: dict[str, Any]) -> AsyncIterator[Container]:
 
 @pytest.fixture
 async def sessions(container: Container) -> AsyncIterator[SqlSessionService]:
-    service = open_session_service(container)
+    service = open_session_service(container, forgets=True)
     yield service
     await service.close()
 
@@ -208,7 +208,7 @@ async def test_without_our_server_a_turn_that_is_given_up_leaves_no_event(
     stored: dict[str, Any],
 ) -> None:
     container = build_container(settings(stored, 30))
-    sessions = open_session_service(container)
+    sessions = open_session_service(container, forgets=True)
     await sessions.create_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
     async with container.lock.hold(KEY, wait_s=1):
         turn = a_turn(container, sessions)

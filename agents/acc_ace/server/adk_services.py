@@ -4,7 +4,6 @@ Both share stores, locks and models.
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,15 +14,10 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.cli.utils.base_agent_loader import BaseAgentLoader
 
 from acc_ace.adk.artifact_services import artifact_service, memory_service
-from acc_ace.adk.sessions.create_session_service import open_sessions
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.session import PastTurn
-from acc_ace.turn.event_offload import offload_events
-from acc_ace.turn.session_changes import forget_session
 
 _SCHEME: Final = "accace-served"
 
@@ -41,23 +35,6 @@ def artifact_uri(container: Container) -> str:
     service = artifact_service(container.files)
     get_service_registry().register_artifact_service(_SCHEME, lambda uri, **_options: service)
     return f"{_SCHEME}://"
-
-
-def open_session_service(container: Container) -> SqlSessionService:
-    """Sessions beside the other stores; deleting one deletes what those keep of it.
-
-    It waits for the turn that runs, then raises SessionBusyError with nothing deleted.
-    """
-
-    async def forget(key: SessionKey) -> None:
-        await forget_session(container, key)
-
-    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
-        await offload_events(container, key, turns)
-
-    return open_sessions(
-        container.settings, lambda: container.database, offload=offload, on_delete=forget
-    )
 
 
 def uri_of(service: SqlSessionService) -> str:

@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
+from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
@@ -40,7 +41,6 @@ from acc_ace.server.adk_services import (
     agents_dir,
     artifact_uri,
     memory_uri,
-    open_session_service,
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
@@ -154,7 +154,7 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
     for role in ROLES:
         describe(role, settings)
     built = build_app(container, models)
-    service = open_session_service(container)
+    service = open_session_service(container, forgets=True)
     conversation = Conversation(container, app=built, session_service=service, models=models)
     context = ServerContext(container, conversation, service, TurnGate())
     identities = Identities(settings.auth_tokens)

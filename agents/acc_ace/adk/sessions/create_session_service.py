@@ -1,37 +1,43 @@
-"""Open the ADK session service of this product's own runner, over the stores' database."""
+"""Open the ADK session service that goes with the stores, over their database or its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from acc_ace.adk.sessions.event_retention import Offload, Retention
-from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
+from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.sessions.stored_state import ReadPlaybook
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.session import PastTurn
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from acc_ace.turn.event_offload import offload_events
+from acc_ace.turn.session_changes import forget_session
 
 
-def open_sessions(
-    settings: Settings,
-    database: Callable[[], Database],
-    *,
-    offload: Offload,
-    on_delete: Forget | None = None,
-    directory: Path | None = None,
+def open_session_service(
+    container: Container, *, forgets: bool = False, directory: Path | None = None
 ) -> SqlSessionService:
     """Sessions in the database of the stores, or in one of their own in `directory`.
 
-    `offload` takes old events if the settings ask for that. Does no I/O.
+    One that `forgets` deletes what the stores keep of a session with it: it waits for the turn
+    that runs, then raises SessionBusyError with nothing deleted. Does no I/O.
     """
+
+    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
+        await offload_events(container, key, turns)
+
+    async def forget(key: SessionKey) -> None:
+        await forget_session(container, key)
+
+    own = None if directory is None else SqliteDatabase(directory / DATABASE_FILE)
     return SqlSessionService(
-        database() if directory is None else SqliteDatabase(directory / DATABASE_FILE),
-        recent_events=settings.recent_events,
-        retention=_retention(settings, offload),
-        on_delete=on_delete,
-        owns_database=directory is not None,
+        own or container.database,
+        recent_events=container.settings.recent_events,
+        retention=_retention(container.settings, offload),
+        on_delete=forget if forgets else None,
+        owns_database=own is not None,
+        playbook=_playbook(container),
     )
 
 
@@ -45,10 +51,12 @@ def _retention(settings: Settings, offload: Offload) -> Retention:
             return Retention(settings.session_turns, offload)
 
 
-def open_session_service(container: Container) -> SqlSessionService:
-    """Sessions in the database of the stores."""
+def _playbook(container: Container) -> ReadPlaybook | None:
+    """Reads an app's playbook; None where users have their own, which others must not see."""
+    if container.settings.playbook_scope == "user":
+        return None
 
-    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
-        await offload_events(container, key, turns)
+    async def read(app: str) -> object:
+        return (await container.playbooks.load(PlaybookScope(app))).to_state()
 
-    return open_sessions(container.settings, lambda: container.database, offload=offload)
+    return read

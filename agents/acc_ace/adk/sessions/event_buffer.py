@@ -4,9 +4,8 @@ They change state, waiting calls, and what a rewind takes back.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Any
 
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
@@ -23,19 +22,13 @@ from acc_ace.unit_of_work import Write
 _log = logging.getLogger(__name__)
 
 
-def write_events(
-    rows: Rows, key: SessionKey, events: Sequence[Event], shared: Mapping[str, Any]
-) -> None:
-    """Write events in order, and `shared` state that stands in none of them.
-
-    Written again, the same events change nothing. Raises SessionNotFoundError.
-    """
+def write_events(rows: Rows, key: SessionKey, events: Sequence[Event]) -> None:
+    """Write events in order; written again, they change nothing. Raises SessionNotFoundError."""
     changed_at = max((event.timestamp for event in events), default=0.0)
     session = touch_session(rows, key, at=changed_at)
     if session is None:
         raise SessionNotFoundError(f"Session {key.session} not found.")
     forgotten = sum(_write_event(rows, session, key, event) for event in events)
-    write_state(rows, session, key.tenant, shared)
     if forgotten:
         # They can no longer be answered once their events are out of the window.
         _log.warning(
@@ -71,7 +64,6 @@ class HeldTurn:
     def __init__(self, key: SessionKey, invocation_id: str) -> None:
         self.key, self.invocation_id = key, invocation_id
         self._events: list[Event] = []
-        self._shared: dict[str, Any] = {}
         self._ahead: dict[str, str] = {}
         self._stage = _Stage.OPEN
 
@@ -86,19 +78,19 @@ class HeldTurn:
         `ahead` are events that ADK will append next: the answer is committed before the Runner
         has it. After the commit call `written`.
         """
-        events, shared = list(self._events), dict(self._shared)
+        events = list(self._events)
         self._ahead = {}
         for each in ahead:
             event = each.model_copy(deep=True)
             make_storable(event)
-            shared |= take_projection(event)
+            take_projection(event)
             event.actions.state_delta = lasting(event.actions.state_delta)
             events.append(event)
             self._ahead[event.id] = body_of(event)
 
         def work(rows: Rows) -> None:
-            if events or shared:
-                write_events(rows, self.key, events, shared)
+            if events:
+                write_events(rows, self.key, events)
 
         return work
 
@@ -110,21 +102,18 @@ class HeldTurn:
         """Drop what is held, and what the invocation still appends: the turn has failed."""
         self._end(_Stage.DISCARDED)
 
-    def keeps_back(self, event: Event | None, shared: Mapping[str, Any]) -> bool:
-        """Take an event, or a change of shared state alone, that is not to be stored now.
+    def keeps_back(self, event: Event) -> bool:
+        """Take an event that is not to be stored now; False for one that is.
 
-        False for one that is. For the session service alone.
+        For the session service alone.
         """
         if self._stage is _Stage.WRITTEN:
-            return event is not None and self._ahead.pop(event.id, None) == body_of(event)
+            return self._ahead.pop(event.id, None) == body_of(event)
         if self._stage is _Stage.OPEN:
-            self._shared |= shared
-            if event is not None:
-                # Whoever has the event may change it before the commit.
-                self._events.append(event.model_copy(deep=True))
+            # Whoever has the event may change it before the commit.
+            self._events.append(event.model_copy(deep=True))
         return True
 
     def _end(self, stage: _Stage) -> None:
         self._stage = stage
         self._events.clear()
-        self._shared.clear()

@@ -14,8 +14,8 @@ What a turn loads and stores does not grow with the history. The differences to 
   away that is already paid for.
 - ADK's ids sort by time from the first look at a session on, so that the indexes over them grow at
   their end and a turn writes no more pages the longer the session is.
-- An event of which nothing would outlive the turn is not stored; the playbook is written to the
-  app's state once per change, never into events.
+- An event of which nothing would outlive the turn is not stored. The playbook in session.state is
+  read through from its own store: neither an event nor the app's state holds a copy.
 
 A turn can be stored at once, with the rows of the other stores:
 
@@ -68,13 +68,14 @@ from acc_ace.adk.sessions.session_rows import (
     write_state,
 )
 from acc_ace.adk.sessions.stored_state import (
+    ReadPlaybook,
     is_from_client,
     is_silent,
     keep_changes,
     lasting,
-    left_to_the_next_turn,
     own_state,
     protected,
+    shown_playbook,
     take_projection,
     unshared,
 )
@@ -105,17 +106,20 @@ class SqlSessionService(BaseSessionService):
         retention: Retention | None = None,
         on_delete: Forget | None = None,
         owns_database: bool = False,
+        playbook: ReadPlaybook | None = None,
     ) -> None:
         """Give the Runner `recent_events` events; delete a session by `on_delete`.
 
         Invocations that wait for a person come on top, whole. All events are kept without
-        `retention`. A database that it owns is closed with it. Does no I/O.
+        `retention`. A database that it owns is closed with it. A session that is loaded shows the
+        `playbook` of its app. Does no I/O.
         """
         self.database = database
         self._recent_events = recent_events
         self._retention = retention or Retention()
         self._on_delete = on_delete
         self._owns_database = owns_database
+        self._playbook = playbook
         self._turns: OrderedDict[tuple[SessionKey, str], HeldTurn] = OrderedDict()
 
     def hold(self, key: SessionKey, invocation_id: str) -> HeldTurn:
@@ -150,7 +154,7 @@ class SqlSessionService(BaseSessionService):
             created = SessionRow(row, key, now, now, unshared(begun))
             return _session(created, read_shared_state(rows, key.tenant))
 
-        return await self.database.write(work)
+        return await self._shown(await self.database.write(work))
 
     async def get_session(
         self,
@@ -179,7 +183,7 @@ class SqlSessionService(BaseSessionService):
             return None
         session, bodies = loaded
         session.events = [Event.model_validate_json(body) for body in bodies]
-        return session
+        return await self._shown(session)
 
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None
@@ -211,21 +215,13 @@ class SqlSessionService(BaseSessionService):
         live = make_storable(event)
         if is_from_client(event):
             event.actions.state_delta = protected(event.actions.state_delta, key)
-        projection = take_projection(event)
-        # Once per change: most turns teach nothing.
-        shared = {
-            name: each for name, each in projection.items() if session.state.get(name) != each
-        }
+        session.state.update(take_projection(event))
         if is_silent(event):
             # Steps between stages reach the running session, and are not stored.
-            with left_to_the_next_turn(key):
-                await self._store(key, event.invocation_id, None, shared)
-                session.state.update(shared)
             return await super().append_event(session, event)
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        await self._store(key, event.invocation_id, event, shared)
-        session.state.update(shared)
+        await self._store(key, event)
         session.last_update_time = event.timestamp
         appended = self._commit_event_to_session(session, event)
         if not event.actions.rewind_before_invocation_id:
@@ -308,17 +304,17 @@ class SqlSessionService(BaseSessionService):
         limit, since = config.num_recent_events, config.after_timestamp
         return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
 
-    async def _store(
-        self, key: SessionKey, invocation_id: str, event: Event | None, shared: Mapping[str, Any]
-    ) -> None:
-        """Store an event and a change of shared state, unless their turn holds them back."""
-        if event is None and not shared:
-            return
-        held = self._turns.get((key, invocation_id))
-        if held is not None and held.keeps_back(event, shared):
-            return
-        events = [] if event is None else [event]
-        await self.database.write(lambda rows: write_events(rows, key, events, shared))
+    async def _store(self, key: SessionKey, event: Event) -> None:
+        """Store an event, unless its turn holds it back."""
+        held = self._turns.get((key, event.invocation_id))
+        if held is None or not held.keeps_back(event):
+            await self.database.write(lambda rows: write_events(rows, key, [event]))
+
+    async def _shown(self, session: Session) -> Session:
+        """The session with the playbook of its app in its state."""
+        if self._playbook is not None:
+            session.state.update(await shown_playbook(self._playbook, session.app_name))
+        return session
 
 
 def _key(session: Session) -> SessionKey:

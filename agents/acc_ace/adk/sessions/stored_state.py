@@ -8,8 +8,7 @@ began with.
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from google.adk.events import Event, EventActions
@@ -21,6 +20,9 @@ from acc_ace.errors import StoreError
 from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
 from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED, PLAYBOOK
 from acc_ace.storage.sql_rows import Rows, marks
+
+ReadPlaybook = Callable[[str], Awaitable[object]]
+"""The playbook of an app as session.state shows it. Raises StoreError."""
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
@@ -57,22 +59,18 @@ _log = logging.getLogger(__name__)
 
 
 def take_projection(event: Event) -> dict[str, Any]:
-    """Take the playbook out of an event: its store is the authority, this is a projection.
-
-    It is written to the app's state and nowhere else, so the log of events does not hold a copy
-    of the whole playbook for each turn.
-    """
+    """Take the playbook out of an event: it is read through from its store, and stored in none."""
     delta = event.actions.state_delta
     return {PLAYBOOK: delta.pop(PLAYBOOK)} if PLAYBOOK in delta else {}
 
 
-@contextmanager
-def left_to_the_next_turn(key: SessionKey) -> Iterator[None]:
-    """Bear that the playbook cannot be shown in session.state: the turn has it from its store."""
+async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
+    """The playbook of an app for session.state; nothing if it cannot be read: turns load it too."""
     try:
-        yield
+        return {PLAYBOOK: await read(app)}
     except StoreError as error:
-        _log.warning("playbook_not_shown app=%s session=%s: %s", key.app, key.session, error)
+        _log.warning("playbook_not_shown app=%s: %s", app, error)
+        return {}
 
 
 def encoded(value: Any) -> str:  # noqa: ANN401 - whatever an agent puts into a state
