@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,7 +119,9 @@ async def test_a_database_that_is_read_only_can_be_read_and_says_so(path: Path) 
 
 async def test_a_full_disk_keeps_the_last_good_state(path: Path) -> None:
     await written(path)
-    database = SqliteDatabase(path, max_pages=1)  # SQLite raises it to what is in use.
+    with closing(sqlite3.connect(path)) as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    database = SqliteDatabase(path, max_pages=pages + 16)
     journal = SqlJournal(database)
     with pytest.raises(StoreError, match="disk or quota is full; free some space"):
         await journal.append(KEY, entry(2, "x" * 1_000_000), expected_version=1)

@@ -37,7 +37,8 @@ from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
-OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}, PLAYBOOK: {"version": 3, "bullets": ["…"]}}
+OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}}
+LEARNED: dict[str, Any] = {PLAYBOOK: {"version": 3, "bullets": ["…"]}}
 FORGED: dict[str, Any] = {CCS: {"semantic_gist": "forged"}, PLAYBOOK: {"version": 99}}
 
 
@@ -84,7 +85,7 @@ async def started(service: SqlSessionService) -> None:
     """A session with our state and two events."""
     session = await service.create_session(**HERE)
     await service.append_event(session, said("hello"))
-    await service.append_event(session, staged(OURS, "hi"))
+    await service.append_event(session, staged({**OURS, **LEARNED}, "hi"))
 
 
 async def state(service: SqlSessionService) -> dict[str, Any]:
@@ -183,14 +184,40 @@ async def test_a_hand_over_between_stages_leaves_no_row(
     assert len(session.events) == 2
 
 
-async def test_a_stored_event_does_not_repeat_the_playbook(
+async def test_no_event_and_no_state_holds_a_copy_of_the_playbook(
     service: SqlSessionService,
 ) -> None:
+    session = await service.create_session(**HERE)
+    await service.append_event(session, staged({**OURS, **LEARNED}, "hi"))
+    assert session.state == {**OURS, **LEARNED}
+    stored = await service.get_session(**HERE)
+    assert stored is not None
+    assert PLAYBOOK not in stored.events[-1].actions.state_delta
+    assert stored.state == OURS
+
+
+async def test_a_session_shows_the_playbook_that_its_store_holds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    held: list[object] = [None]
+
+    async def playbook(app: str) -> object | None:
+        assert app == "shop"
+        if not held:
+            raise StoreError("the playbook cannot be read")
+        return held[0]
+
+    service = SqlSessionService(
+        SqliteDatabase(tmp_path / "memory.db"), owns_database=True, playbook=playbook
+    )
     await started(service)
-    session = await service.get_session(**HERE)
-    assert session is not None
-    assert PLAYBOOK not in session.events[-1].actions.state_delta
-    assert session.state[PLAYBOOK] == OURS[PLAYBOOK]
+    assert await state(service) == OURS
+    held[0] = LEARNED[PLAYBOOK]
+    assert await state(service) == {**OURS, **LEARNED}
+    held.clear()
+    assert await state(service) == OURS
+    assert "playbook_not_shown app=shop: the playbook cannot be read" in caplog.text
+    await service.close()
 
 
 @pytest.mark.parametrize(
@@ -284,9 +311,7 @@ async def test_a_cancelled_append_is_stored_whole_or_not_at_all(
         session = await service.get_session(**HERE)
         assert session is not None
         before = len(session.events)
-        task = asyncio.create_task(
-            service.append_event(session, staged({"n": pause, PLAYBOOK: {"version": pause}}, "x"))
-        )
+        task = asyncio.create_task(service.append_event(session, staged({"n": pause}, "x")))
         for _ in range(pause):
             await asyncio.sleep(0)
         task.cancel()

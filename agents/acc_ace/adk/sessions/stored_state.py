@@ -21,8 +21,11 @@ from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
 from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED, PLAYBOOK
 from acc_ace.storage.sql_rows import Rows, marks
 
-ReadPlaybook = Callable[[str], Awaitable[object]]
-"""The playbook of an app as session.state shows it. Raises StoreError."""
+ReadPlaybook = Callable[[str], Awaitable[object | None]]
+"""The playbook of an app as session.state shows it; None before anything is learned.
+
+Raises StoreError.
+"""
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
@@ -67,7 +70,8 @@ def take_projection(event: Event) -> dict[str, Any]:
 async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
     """The playbook of an app for session.state; nothing if it cannot be read: turns load it too."""
     try:
-        return {PLAYBOOK: await read(app)}
+        shown = await read(app)
+        return {} if shown is None else {PLAYBOOK: shown}
     except StoreError as error:
         _log.warning("playbook_not_shown app=%s: %s", app, error)
         return {}
