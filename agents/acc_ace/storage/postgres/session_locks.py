@@ -35,7 +35,9 @@ _STATEMENT_S = 2.0
 
 _BACKEND = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
+    # Waits, in milliseconds, until it is gone: its locks are given back last of all.
+    "SELECT pg_terminate_backend(pid, 1500) FROM pg_stat_activity"
+    " WHERE pid = %s AND backend_start = %s"
 )
 
 
