@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acc_ace.container import Pressure
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.learning.learning_budget import HOUR, budget_wait_s, tokens_spent
+from acc_ace.learning.learning_budget import HOUR, budget_wait_s
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.learning_job import Attempt, JobState, LearningJob
 from tests.background.conftest import Make
@@ -27,6 +27,11 @@ ATTEMPTS = st.lists(
     ),
     max_size=20,
 )
+
+
+def tokens_spent(attempts: Sequence[Attempt], now: datetime) -> int:
+    """Tokens of the attempts of the last hour."""
+    return sum(attempt.tokens for attempt in attempts if now - HOUR < attempt.at)
 
 
 @given(ATTEMPTS, st.integers(1, 5_000))

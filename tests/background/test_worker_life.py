@@ -236,7 +236,7 @@ async def test_erasing_a_user_takes_the_jobs_along(make: Make) -> None:
         await talk.turn(KEY._replace(user="aiko"), "The violin is broken.")
         queue = queue_of(talk.container)
         await settled(queue, jobs=2)
-        assert await queue.residue(KEY.tenant)
+        assert await queue.apps(KEY.user) == {KEY.app}
         erased = await talk.erase(KEY.tenant)
         assert erased["jobs"] == 1
         assert await residue(talk.container, KEY.tenant) == {}

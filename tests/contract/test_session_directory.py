@@ -158,11 +158,12 @@ async def write(stores: Container, statement: str, *values: str) -> None:
 async def test_notes_that_are_forgotten_are_no_longer_known(stores: Container) -> None:
     await stores.directory.open(KEY, at=START, memory="acc")
     await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2", "n3"])
-    await stores.directory.forget_notes(KEY, ["n2", "unknown"])
+    await stores.database.write(
+        stores.directory.restored_write(KEY, turn=2, history_from=None, notes=["n2", "unknown"])
+    )
     record = await stores.directory.find(KEY)
     assert record is not None
     assert record.notes == ["n1", "n3"]
-    await stores.directory.forget_notes(OTHER_USER, ["n1"])
     assert await stores.directory.find(OTHER_USER) is None
 
 

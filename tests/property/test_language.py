@@ -11,7 +11,6 @@ from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_clauses, split_sentences
-from acc_ace.text.similarity import content_words, overlap
 
 _JOINTS = (
     " and ",
@@ -93,12 +92,6 @@ def test_an_unmatched_release_is_quoted_from_the_text(text: str) -> None:
 def test_a_goal_is_quoted_from_the_text(text: str) -> None:
     goal = detect_goal(text)
     assert goal is None or goal.text in goal.quote in text
-
-
-@given(_TEXTS, _TEXTS)
-def test_overlap_is_a_symmetric_share(left: str, right: str) -> None:
-    assert 0.0 <= overlap(left, right) == overlap(right, left) <= 1.0
-    assert overlap(left, left) == (1.0 if content_words(left) else 0.0)
 
 
 @given(_TEXTS)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from acc_ace.errors import StoreError
-from acc_ace.storage.fair_lock import LoopLock
+from acc_ace.storage.loop_lock import LoopLock
 
 
 async def in_turn(lock: LoopLock) -> list[str]:

@@ -11,7 +11,6 @@ from acc_ace.errors import ConfigError
 from acc_ace.models.factory import (
     Kind,
     build_model,
-    check_model_name,
     describe,
     kind_of,
     register_models,
@@ -93,7 +92,7 @@ def test_fallback_is_built_too() -> None:
 )
 def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
     with pytest.raises(ConfigError, match=r"unknown model name.*embedded/rules"):
-        check_model_name(name)
+        kind_of(name)
     with pytest.raises(ConfigError, match="ACC_ACE_GENERATOR__MODEL: unknown model name"):
         build_model("generator", settings(name))
     with pytest.raises(ConfigError, match="ACC_ACE_GENERATOR__FALLBACK: unknown model name"):
@@ -102,7 +101,7 @@ def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["auto", "embedded/rules", "gemini-3.5-flash", "openai/x"])
 def test_known_name_passes(name: str) -> None:
-    check_model_name(name)
+    kind_of(name)
 
 
 MISSING: list[tuple[str, Kind]] = [

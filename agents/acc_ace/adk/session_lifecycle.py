@@ -59,11 +59,6 @@ def begin_work(
     return task
 
 
-def is_at_work(over: object) -> bool:
-    """Whether such work over some stores is under way in this loop."""
-    return id(over) in _AT_WORK.get(asyncio.get_running_loop(), {})
-
-
 logger = logging.getLogger(__name__)
 
 LEASE_S: Final = 300.0

@@ -174,11 +174,6 @@ class DbosLearningQueue:
         """The apps that a user has jobs of."""
         return await self._ask(lambda client: apps_of(client, user))
 
-    async def residue(self, tenant: Tenant) -> Mapping[str, int]:
-        """Jobs that name the user; empty when nothing is held."""
-        left = await self._ask(lambda client: len(ids_of(client, tenant=tenant)))
-        return {"jobs.workflow_status": left} if left else {}
-
     async def spent(self, since: datetime) -> Sequence[Attempt]:
         """Attempts of jobs that ended since then, or run."""
 

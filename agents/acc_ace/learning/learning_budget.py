@@ -16,11 +16,6 @@ class Meter:
     tokens: int = 0
 
 
-def tokens_spent(attempts: Iterable[Attempt], now: datetime) -> int:
-    """Tokens of the attempts of the last hour."""
-    return sum(attempt.tokens for attempt in attempts if now - HOUR < attempt.at)
-
-
 def budget_wait_s(attempts: Iterable[Attempt], now: datetime, *, tokens_per_hour: int) -> float:
     """Seconds until another job may begin; 0 while the hour's tokens are not used up.
 

@@ -62,10 +62,6 @@ class LearningQueue(Protocol):
         """The apps that a user has jobs of."""
         ...
 
-    async def residue(self, tenant: Tenant) -> Mapping[str, int]:
-        """Rows that name the user, by table; empty when nothing is held."""
-        ...
-
     async def exists(self) -> bool:
         """Whether any job was ever kept here; makes no tables."""
         ...

@@ -66,13 +66,11 @@ class ModelInfo(NamedTuple):
     note: str
 
 
-def check_model_name(name: str) -> None:
-    """Raise ConfigError for a name that no model has, or whose extra is not installed."""
-    kind_of(_resolved(name))
-
-
 def kind_of(name: str) -> Kind:
-    """The kind of model that a name means; raises ConfigError as `check_model_name` does."""
+    """The kind of model that a name means.
+
+    Raises ConfigError for a name that no model has, or whose extra is not installed.
+    """
     for pattern, kind in _KINDS:
         if re.fullmatch(pattern, name):
             require_extra(name, kind)

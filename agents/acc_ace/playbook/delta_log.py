@@ -15,53 +15,9 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import PlaybookVersion
 
 
-def held_in(log: Sequence[DeltaRecord]) -> list[DeltaRecord]:
-    """The held operations that nobody decided. One whose words were erased cannot be decided."""
-    decided = {record.resolves for record in log}
-    return [
-        record
-        for record in log
-        if record.status is DeltaStatus.HELD and record.seq not in decided and not _erased(record)
-    ]
-
-
-def archived_in(log: Sequence[DeltaRecord]) -> list[DeltaRecord]:
-    """The records that archived a bullet which did not come back."""
-    last = {record.bullet_id: record for record in log if _applied(record)}
-    found = [record for record in last.values() if archives(record)]
-    return sorted(found, key=lambda record: record.seq)
-
-
 def archives(record: DeltaRecord) -> bool:
     """Whether a record took a bullet out and into the archive."""
     return _applied(record) and record.kind is DeltaKind.ARCHIVE and record.after is None
-
-
-def fates_at(log: Sequence[DeltaRecord], version: int) -> dict[str, DeltaRecord]:
-    """For every bullet, the newest applied record up to a version."""
-    return {
-        record.bullet_id: record
-        for record in log
-        if _applied(record) and record.version <= version and record.bullet_id is not None
-    }
-
-
-def redirect_in(log: Sequence[DeltaRecord], bullet_id: str, *, upto: int) -> DeltaRecord | None:
-    """The newest word on a bullet, if there is any."""
-    return fates_at(log, upto).get(bullet_id)
-
-
-def check_decisions(log: Sequence[DeltaRecord], records: Sequence[DeltaRecord]) -> None:
-    """Raise NotFoundError or ConflictError for a decision on what is not held, or not any more."""
-    held = {record.seq for record in log if record.status is DeltaStatus.HELD}
-    undecided = {record.seq for record in held_in(log)}
-    for record in records:
-        seq = record.resolves
-        if seq is None:
-            continue
-        if seq not in undecided:
-            raise not_undecided(seq, was_held=seq in held)
-        undecided.discard(seq)
 
 
 def not_undecided(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
@@ -89,10 +45,6 @@ def version_of(stored: StoredPlaybook, records: Sequence[DeltaRecord]) -> Playbo
 
 def _applied(record: DeltaRecord) -> bool:
     return record.status is DeltaStatus.APPLIED
-
-
-def _erased(record: DeltaRecord) -> bool:
-    return not record.user and record.operation is None and record.proposed is None
 
 
 _NEAR_IDS = 3

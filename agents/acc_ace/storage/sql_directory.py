@@ -128,7 +128,7 @@ class SqlSessionDirectory:
     def restored_write(
         self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
     ) -> Write:
-        """`restored` and `forget_notes` as a part of a unit of work."""
+        """`restored`, without some of its notes, as a part of a unit of work."""
         return self.change_write(
             key,
             lambda record: rules.without_notes(rules.restored(record, turn, history_from), notes),
@@ -152,10 +152,6 @@ class SqlSessionDirectory:
     ) -> None:
         """Note that the history went to long-term memory up to a turn."""
         await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
-
-    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
-        """No longer know some of the session's notes."""
-        await self._change(key, lambda record: rules.without_notes(record, notes))
 
     def change_write(self, key: SessionKey, change: Change) -> Write:
         """Replace a session's record by what `change` makes of it; nothing where none is."""

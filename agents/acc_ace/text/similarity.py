@@ -109,13 +109,6 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def overlap(a: str, b: str) -> float:
-    """Share of the content words of the poorer text that the other has too, 0.0 to 1.0."""
-    left, right = content_words(a), content_words(b)
-    smaller = min(len(left), len(right))
-    return len(left & right) / smaller if smaller else 0.0
-
-
 def _carries(word: str) -> bool:
     if word in STOP_WORDS or word.replace("'", "") in STOP_WORDS or word == _PERMISSION:
         return False

@@ -79,7 +79,7 @@ class SessionDirectory(Protocol):
     def restored_write(
         self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
     ) -> Write:
-        """`restored` and `forget_notes` as a part of a unit of work."""
+        """`restored`, without some of its notes, as a part of a unit of work."""
         ...
 
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
@@ -102,10 +102,6 @@ class SessionDirectory(Protocol):
 
         Without `through`, what is known of that stays.
         """
-        ...
-
-    async def forget_notes(self, key: SessionKey, notes: Collection[str]) -> None:
-        """Remove some of the session's notes from its record."""
         ...
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:

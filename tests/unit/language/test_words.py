@@ -1,10 +1,10 @@
-"""Content words, overlap, polarity and language."""
+"""Content words, polarity and language."""
 
 import pytest
 
 from acc_ace.text.normalize import language_of
 from acc_ace.text.polarity import negated
-from acc_ace.text.similarity import content_words, overlap
+from acc_ace.text.similarity import content_words
 
 
 def test_inflections_of_a_word_are_one_content_word() -> None:
@@ -22,13 +22,6 @@ def test_full_width_and_zero_width_forms_are_the_same_words() -> None:
         == content_words("re\u200bstart")
         == content_words("restart")
     )
-
-
-def test_overlap_is_containment_of_the_poorer_text() -> None:
-    assert overlap("restart db-01", "never restart db-01 during business hours") == 1.0
-    assert overlap("再起動", "営業時間内は再起動禁止") == 1.0
-    assert overlap("lunch menu", "never restart db-01") == 0.0
-    assert overlap("", "never restart db-01") == 0.0
 
 
 @pytest.mark.parametrize(

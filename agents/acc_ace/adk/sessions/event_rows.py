@@ -27,11 +27,6 @@ class CallTraffic(NamedTuple):
     ends_invocation: bool
     """Whether the event is an answer of the agent, after which nothing is resumed."""
 
-    @property
-    def is_none(self) -> bool:
-        """Whether the event changes nothing."""
-        return not (self.opened or self.answered or self.ends_invocation)
-
 
 def call_traffic(event: Event) -> CallTraffic:
     """Read the ids of calls that an event opens and answers."""

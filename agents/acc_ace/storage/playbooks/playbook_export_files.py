@@ -26,7 +26,7 @@ from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.storage.fair_lock import LoopLock
+from acc_ace.storage.loop_lock import LoopLock
 from acc_ace.storage.playbooks.export_folders import (
     LOCK,
     exclusive,

@@ -214,12 +214,6 @@ def is_lost(error: psycopg.Error) -> bool:
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def is_full(error: psycopg.Error) -> bool:
-    """Whether the server answers, and has no connection left."""
-    text = str(error).casefold()
-    return error.sqlstate == "53300" or any(words in text for words in _FULL)
-
-
 def is_raced(error: psycopg.Error) -> bool:
     """Whether the transaction lost against another one, and can be run again at once."""
     return error.sqlstate in _RACED
