@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from acc_ace.cli.playbook.commands import branches, playbook
 from acc_ace.playbook.curation import delta_guard
 from acc_ace.playbook.formats.file_form import Form
-from acc_ace.server.playbook_changes import router
+from acc_ace.server.routes.playbook_changes import router
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
 from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_budget import Meter
-from acc_ace.rules_model.reflector import reflect as embedded_reflect
+from acc_ace.rules_model.roles.reflector import reflect as embedded_reflect
 from acc_ace.schemas.base import Authority, PlaybookScope
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import Bullet, DeltaRecord

@@ -7,7 +7,7 @@ from starlette.types import Message
 
 from acc_ace.errors import SessionBusyError, StoreError
 from acc_ace.schemas.report import Answer, AnswerChunk, TurnEvent
-from acc_ace.server.turn_stream import Answering, EventStream, EventStreamResponse
+from acc_ace.server.routes.turn_stream import Answering, EventStream, EventStreamResponse
 
 
 def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:

@@ -20,6 +20,7 @@ from acc_ace.cli.checks.configuration import (
     check_tools,
     setting_names,
 )
+from acc_ace.cli.checks.doctor import examine, run_doctor
 from acc_ace.cli.checks.installation import (
     ADK_SERIES,
     Finding,
@@ -35,7 +36,6 @@ from acc_ace.cli.checks.model_checks import (
     check_models,
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
-from acc_ace.cli.doctor import examine, run_doctor
 from acc_ace.cli.output import ExitCode
 from acc_ace.config import AgentSettings, EmbedderSettings, Settings, names_set
 from acc_ace.storage.sql_database import VERSION

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from acc_ace.cli.app import main
+from acc_ace.cli.checks.doctor import examine
 from acc_ace.cli.checks.installation import Status
-from acc_ace.cli.doctor import examine
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import ConfigError
 

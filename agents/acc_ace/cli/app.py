@@ -104,7 +104,7 @@ def doctor(
     online: Annotated[bool, typer.Option(help="Also send a test request to Gemini.")] = False,
 ) -> None:
     """Check settings, keys, database and models, and say how to fix each finding."""
-    from acc_ace.cli.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.checks.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick
 
     raise typer.Exit(run_doctor(as_json=as_json, online=online))
 

@@ -21,12 +21,12 @@ from acc_ace.models.response_shape import (
     json_schema_of,
     role_of,
 )
-from acc_ace.rules_model.compressor import compress
-from acc_ace.rules_model.curator import curate
-from acc_ace.rules_model.generator import generate
 from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import prompt_text, read_prompt
-from acc_ace.rules_model.reflector import reflect
+from acc_ace.rules_model.roles.compressor import compress
+from acc_ace.rules_model.roles.curator import curate
+from acc_ace.rules_model.roles.generator import generate
+from acc_ace.rules_model.roles.reflector import reflect
 from acc_ace.rules_model.speech_acts import is_greeting
 from acc_ace.rules_model.text_match import terms_of
 from acc_ace.rules_model.views import Evidence, evidence_of, state_of, turn_input_of

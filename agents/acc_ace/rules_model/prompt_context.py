@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from acc_ace.rules_model.compressor import offered_options
 from acc_ace.rules_model.gist import facts_of, listed_options, said_and_answered
 from acc_ace.rules_model.phrases import Language, say
 from acc_ace.rules_model.prompt_parts import Prompt, ToolReply, read_inputs
 from acc_ace.rules_model.relations import find_relations, latest
+from acc_ace.rules_model.roles.compressor import offered_options
 from acc_ace.rules_model.speech_acts import is_correction
 from acc_ace.rules_model.superseded_facts import corrected
 from acc_ace.rules_model.text_match import unique

@@ -3,7 +3,6 @@
 import re
 
 from acc_ace.gates.rule_hints import tells_of_no_release
-from acc_ace.rules_model.compressor import amended_in, released_in
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.extractive_qa import facts_held, lessons_for, quoted_lines, told_relation
@@ -11,6 +10,7 @@ from acc_ace.rules_model.gist import pick, referred_option, without_list
 from acc_ace.rules_model.phrases import cited, say
 from acc_ace.rules_model.prompt_context import Said, Situation
 from acc_ace.rules_model.relations import find_claim
+from acc_ace.rules_model.roles.compressor import amended_in, released_in
 from acc_ace.rules_model.speech_acts import orders, questions
 from acc_ace.rules_model.text_match import Fact, actions_in, rank
 from acc_ace.schemas.commit import ConstraintPin

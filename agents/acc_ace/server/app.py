@@ -28,13 +28,6 @@ from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.models.factory import describe
 from acc_ace.pipeline import build_app
-from acc_ace.server import (
-    memory_routes,
-    playbook_changes,
-    session_routes,
-    status_routes,
-    turn_routes,
-)
 from acc_ace.server.adk_guard import AdkInputGuard, PathRedaction
 from acc_ace.server.adk_services import (
     agent_loader,
@@ -48,6 +41,13 @@ from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload, body_limit
+from acc_ace.server.routes import (
+    memory_routes,
+    playbook_changes,
+    session_routes,
+    status_routes,
+    turn_routes,
+)
 from acc_ace.server.server_context import ServerContext
 from acc_ace.server.turn_gate import TurnGate, TurnGuard
 

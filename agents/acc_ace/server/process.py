@@ -18,8 +18,8 @@ from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import ModelInfo
 from acc_ace.server.http_guards import HostNames, header_timeout, is_loopback
+from acc_ace.server.routes.status_routes import ask_stores
 from acc_ace.server.server_context import ServerContext
-from acc_ace.server.status_routes import ask_stores
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Path, Query, Response
 
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import write
-from acc_ace.server.playbook_views import (
+from acc_ace.server.problems import documented
+from acc_ace.server.routes.playbook_views import (
     BranchView,
     Delta,
     DeltaPage,
@@ -20,9 +21,8 @@ from acc_ace.server.playbook_views import (
     playbook_seen_by,
     seen_by,
 )
-from acc_ace.server.problems import documented
+from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import Editor, Reader, User, tell_version
-from acc_ace.server.session_routes import Limit
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
 

@@ -19,8 +19,8 @@ from acc_ace.memory.documents.document_files import SUFFIXES
 from acc_ace.memory.documents.document_import import import_document
 from acc_ace.schemas.artifact import DocumentForm, ImportedDocument, StoredDocument
 from acc_ace.server.problems import documented
+from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
-from acc_ace.server.session_routes import Limit
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 

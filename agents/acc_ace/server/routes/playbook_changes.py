@@ -11,9 +11,9 @@ from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import read_batch
 from acc_ace.playbook.playbook_service import Governed
 from acc_ace.playbook.refine.refinement import Refinery
-from acc_ace.server.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
-from acc_ace.server.playbook_views import BranchView, ChangeView, RefineView
 from acc_ace.server.problems import documented
+from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
+from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView
 from acc_ace.server.server_context import Context, Editor, Expected, required_branch, tell_version
 
 __all__ = ["router"]

@@ -13,15 +13,7 @@ from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
-from acc_ace.server.server_context import (
-    NAME_LENGTH,
-    NAME_PATTERN,
-    Context,
-    CurrentTenant,
-    Key,
-    ServerContext,
-)
-from acc_ace.server.turn_stream import (
+from acc_ace.server.routes.turn_stream import (
     MEDIA_TYPE,
     Answering,
     ClientGone,
@@ -29,6 +21,14 @@ from acc_ace.server.turn_stream import (
     EventStreamResponse,
     result_of,
     unless_disconnected,
+)
+from acc_ace.server.server_context import (
+    NAME_LENGTH,
+    NAME_PATTERN,
+    Context,
+    CurrentTenant,
+    Key,
+    ServerContext,
 )
 
 router = APIRouter(prefix="/v1", tags=["turns"])

@@ -18,8 +18,8 @@ from acc_ace.models.factory import Kind, describe
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.learning_job import Attempt, JobState, LearningKind, QueuedLearning
 from acc_ace.server.problems import documented, problem, problem_of, problem_response
+from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import Context, CurrentTenant, ServerContext, User
-from acc_ace.server.session_routes import Limit
 
 health_router = APIRouter(tags=["health"])
 

@@ -1,0 +1,1 @@
+"""How the embedded model answers, for each agent that asks it."""

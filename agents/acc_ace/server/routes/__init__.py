@@ -1,0 +1,1 @@
+"""The routes of `/v1`, by subject."""
