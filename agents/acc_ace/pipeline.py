@@ -1,5 +1,7 @@
 """The turn as a pipeline: initialize, recall, qualify, compress, generate; reflect, curate.
 
+What the Compressor proposes becomes CCS_t by the five rules of `gates/commit_gate.py`.
+
 This is the only file that names SequentialAgent. ADK deprecates it in favour of Workflow; the
 path there is in docs/adr/0003-sequential-agent.md.
 """

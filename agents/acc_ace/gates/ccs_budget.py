@@ -1,4 +1,4 @@
-"""Keep every field of a CCS, and the whole, within its token budget."""
+"""Rule 1 of the commit gate: every field of a CCS, and the whole, within its token budget."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -24,6 +24,9 @@ TRIM_ORDER: tuple[str, ...] = (
     "uncertainty_signal",
 )
 """What gives way first when the whole is over budget; constraints and goal never do."""
+
+_ENTITY_TOKENS = 24
+_RELATION_TOKENS = 48
 
 _SCANNED_ITEMS = 1_024
 """Items of a proposed list that are looked at."""
@@ -92,29 +95,59 @@ def append_fitting(
     return result
 
 
-def check_constraints(
-    pins: Sequence[ConstraintPin], *, limits: Limits, added: Sequence[ConstraintPin] = ()
-) -> None:
-    """Raise ConstraintBudgetError when the active constraints exceed their budget."""
-    budget = limits.constraints_tokens
-    tokens = sum(estimate_tokens(pin.text) for pin in pins)
-    if tokens <= budget:
-        return
-    new = sum(estimate_tokens(pin.text) for pin in added)
-    raise ConstraintBudgetError(
-        f"the {len(pins)} active constraints need {tokens} tokens ({new} of them new in this "
-        f"input) and their budget is {budget}; nothing was committed and none was dropped. "
-        f"{_way_out(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
-    )
+def fit_fields(ccs: CompressedCognitiveState, *, limits: Limits) -> FittedState:
+    """A proposal with each field within its own budget, as neutral lines.
 
-
-def fit_whole(
-    ccs: CompressedCognitiveState, pins: Sequence[ConstraintPin], *, limits: Limits
-) -> FittedState:
-    """The CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
-
-    Raises ConstraintBudgetError when constraints and goal alone are over it.
+    References are read as they are, since only rule 4 knows which of them are ids; constraints
+    and goal are not the CCM's to write.
     """
+    texts = {
+        "episodic_trace": limits.episodic_trace_tokens,
+        "semantic_gist": limits.semantic_gist_tokens,
+        "predictive_cue": limits.predictive_cue_tokens,
+        "uncertainty_signal": limits.uncertainty_tokens,
+    }
+    lists = {
+        "focal_entities": (limits.focal_entities_tokens, _ENTITY_TOKENS),
+        "relational_map": (limits.relational_map_tokens, _RELATION_TOKENS),
+    }
+    update: dict[str, object] = {}
+    repairs: list[Repair] = []
+    for field, (budget, item_budget) in lists.items():
+        items = fit_items(
+            getattr(ccs, field),
+            budget=budget,
+            item_budget=item_budget,
+            max_items=limits.list_items,
+        )
+        update[field] = items.items
+        repairs += [over_budget(field, budget)] if items.cut else []
+    for field, budget in texts.items():
+        text = fit_text(getattr(ccs, field) or "", budget)
+        update[field] = text.text
+        repairs += [over_budget(field, budget)] if text.cut else []
+    update["predictive_cue"] = update["predictive_cue"] or None
+    return FittedState(ccs.model_copy(update=update), repairs)
+
+
+def over_budget(field: str, budget: int) -> Repair:
+    """What is noted of a field that was cut to its budget."""
+    return Repair(field=field, reason=OVER_BUDGET, detail=f"cut to {budget} tokens")
+
+
+def rule_1_bounded(
+    ccs: CompressedCognitiveState,
+    pins: Sequence[ConstraintPin],
+    *,
+    added: Sequence[ConstraintPin] = (),
+    limits: Limits,
+) -> FittedState:
+    """Rule 1: the CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
+
+    Raises ConstraintBudgetError when the active constraints exceed their budget, or with the goal
+    that of the whole; `added` are those of this turn.
+    """
+    _check_constraints(pins, limits=limits, added=added)
     repairs: list[Repair] = []
     for field in TRIM_ORDER:
         over = ccs_tokens(ccs) - limits.ccs_tokens
@@ -132,6 +165,21 @@ def fit_whole(
             f"{_way_out(pins, 'ACC_ACE_LIMITS__CCS_TOKENS')}"
         )
     return FittedState(ccs, repairs)
+
+
+def _check_constraints(
+    pins: Sequence[ConstraintPin], *, limits: Limits, added: Sequence[ConstraintPin]
+) -> None:
+    budget = limits.constraints_tokens
+    tokens = sum(estimate_tokens(pin.text) for pin in pins)
+    if tokens <= budget:
+        return
+    new = sum(estimate_tokens(pin.text) for pin in added)
+    raise ConstraintBudgetError(
+        f"the {len(pins)} active constraints need {tokens} tokens ({new} of them new in this "
+        f"input) and their budget is {budget}; nothing was committed and none was dropped. "
+        f"{_way_out(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
+    )
 
 
 def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None:

@@ -1,23 +1,17 @@
 """The commit gate: from any CCM output to a CCS that keeps the five commit rules.
 
 Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of CCS_t).
-The CCM proposes; constraints, goal, entities and references are merged here, so a weak or hostile
-model can only add or propose. What each rule does stands in the modules beside.
+The CCM proposes and code decides, so a weak or hostile model can only add or propose. `commit`
+applies the rules, each a function named by its number.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from acc_ace.gates.ccs_budget import (
-    OVER_BUDGET,
-    check_constraints,
-    fit_items,
-    fit_text,
-    fit_whole,
-)
-from acc_ace.gates.constraints import settle_constraints
-from acc_ace.gates.goal import settle_goal
-from acc_ace.gates.references import merge_entities, merge_references
+from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
+from acc_ace.gates.constraints import rule_2_constraints_survive
+from acc_ace.gates.goal import rule_3_goal_survives
+from acc_ace.gates.references import rule_4_grounded
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
@@ -72,11 +66,6 @@ KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 
 FIELD_RESTORED = "field_restored"
 
-_ENTITY_TOKENS = 24
-_RELATION_TOKENS = 48
-_SAID_CHARS = 65_536
-"""Characters of x_t in which mentioned entities are looked for."""
-
 
 @dataclass(frozen=True)
 class GateResult:
@@ -106,26 +95,26 @@ def commit(
     or with the goal `limits.ccs_tokens`; nothing is committed then.
     """
     turn = previous.turn + 1
-    usable = None if _lost_everything(proposal, previous.ccs) else proposal
-    rules = settle_constraints(
+    usable = rule_5_all_or_nothing(proposal, previous.ccs)
+    rules = rule_2_constraints_survive(
         previous,
         usable.constraints if usable else None,
         turn_input,
         turn=turn,
         budget=limits.constraints_tokens,
     )
-    check_constraints(rules.pins, limits=limits, added=rules.added)
-    goal = settle_goal(
+    goal = rule_3_goal_survives(
         previous, usable.goal_orientation if usable else None, turn_input, turn=turn, limits=limits
     )
-    repairs = [*rules.repairs, *goal.repairs]
-    content = (
-        _updated(previous.ccs, usable, turn_input, known_artifacts, repairs, limits=limits)
+    content, repairs = (
+        _updated(previous.ccs, usable, turn_input, known_artifacts, limits=limits)
         if usable
-        else _kept(previous.ccs, repairs, limits=limits)
+        else _kept(previous.ccs, limits=limits)
     )
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
-    fitted = fit_whole(content.model_copy(update=pinned), rules.pins, limits=limits)
+    fitted = rule_1_bounded(
+        content.model_copy(update=pinned), rules.pins, added=rules.added, limits=limits
+    )
     state = CommittedState(
         version=previous.version + 1,
         turn=turn,
@@ -139,17 +128,21 @@ def commit(
         state,
         added=rules.added,
         released=rules.released,
-        repairs=[*repairs, *fitted.repairs],
+        repairs=[*rules.repairs, *goal.repairs, *repairs, *fitted.repairs],
     )
     warnings = (*rules.warnings, *((KEPT_MARK,) if usable is None else ()))
     return GateResult(state=state, diff=diff, warnings=warnings, kept=usable is None)
 
 
-def _lost_everything(
+def rule_5_all_or_nothing(
     proposal: CompressedCognitiveState | None, before: CompressedCognitiveState
-) -> bool:
-    """Whether there is no proposal, or a blank one where the state was not blank."""
-    return proposal is None or (_blank(proposal) and not _blank(before))
+) -> CompressedCognitiveState | None:
+    """Rule 5: the proposal, or None when it is blank where the state was not.
+
+    Then nothing of it is used, CCS_{t-1} stays and its uncertainty is marked.
+    """
+    lost = proposal is None or (_blank(proposal) and not _blank(before))
+    return None if lost else proposal
 
 
 def _blank(ccs: CompressedCognitiveState) -> bool:
@@ -165,89 +158,28 @@ def _updated(
     proposal: CompressedCognitiveState,
     turn_input: TurnInput,
     known_artifacts: Collection[str],
-    repairs: list[Repair],
     *,
     limits: Limits,
-) -> CompressedCognitiveState:
+) -> tuple[CompressedCognitiveState, list[Repair]]:
     """The CCM's content within its budgets, merged with what code carries over."""
-    entities = _list(
-        "focal_entities",
-        proposal.focal_entities,
-        repairs,
-        budget=limits.focal_entities_tokens,
-        item_budget=_ENTITY_TOKENS,
-        max_items=limits.list_items,
-    )
-    references = merge_references(
-        proposal.retrieved_artifacts, before.retrieved_artifacts, known_artifacts, limits=limits
-    )
-    repairs.extend(references.repairs)
-    gist = _text("semantic_gist", proposal.semantic_gist, limits.semantic_gist_tokens, repairs)
-    if not gist and before.semantic_gist:
-        gist = before.semantic_gist
-        repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
-    cue = proposal.predictive_cue or ""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
-    return CompressedCognitiveState(
-        episodic_trace=_text(
-            "episodic_trace", proposal.episodic_trace, limits.episodic_trace_tokens, repairs
-        ),
-        semantic_gist=gist,
-        focal_entities=merge_entities(
-            entities,
-            before.focal_entities,
-            turn_input.text[:_SAID_CHARS],
-            budget=limits.focal_entities_tokens,
-            max_items=limits.list_items,
-        ),
-        relational_map=_list(
-            "relational_map",
-            proposal.relational_map,
-            repairs,
-            budget=limits.relational_map_tokens,
-            item_budget=_RELATION_TOKENS,
-            max_items=limits.list_items,
-        ),
-        goal_orientation="",
-        constraints=[],
-        predictive_cue=_text("predictive_cue", cue, limits.predictive_cue_tokens, repairs) or None,
-        uncertainty_signal=_text("uncertainty_signal", doubt, limits.uncertainty_tokens, repairs),
-        retrieved_artifacts=references.items,
-    )
+    fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
+    repairs = list(fields.repairs)
+    content = fields.ccs
+    if before.semantic_gist and not content.semantic_gist:
+        content = content.model_copy(update={"semantic_gist": before.semantic_gist})
+        repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
+    grounded = rule_4_grounded(content, before, turn_input, known_artifacts, limits=limits)
+    return grounded.ccs, [*repairs, *grounded.repairs]
 
 
 def _kept(
-    before: CompressedCognitiveState, repairs: list[Repair], *, limits: Limits
-) -> CompressedCognitiveState:
+    before: CompressedCognitiveState, *, limits: Limits
+) -> tuple[CompressedCognitiveState, list[Repair]]:
     """The content of CCS_{t-1}, its uncertainty marked once."""
     doubt = before.uncertainty_signal
-    if not doubt.startswith(KEPT_MARK):
-        marked = f"{KEPT_MARK}; {doubt}" if doubt else KEPT_MARK
-        doubt = _text("uncertainty_signal", marked, limits.uncertainty_tokens, repairs)
-    return before.model_copy(update={"uncertainty_signal": doubt})
-
-
-def _text(field: str, text: str, budget: int, repairs: list[Repair]) -> str:
-    fitted = fit_text(text, budget)
-    if fitted.cut:
-        repairs.append(_over_budget(field, budget))
-    return fitted.text
-
-
-def _list(
-    field: str,
-    items: Sequence[str],
-    repairs: list[Repair],
-    *,
-    budget: int,
-    item_budget: int,
-    max_items: int,
-) -> list[str]:
-    fitted = fit_items(items, budget=budget, item_budget=item_budget, max_items=max_items)
-    if fitted.cut:
-        repairs.append(_over_budget(field, budget))
-    return fitted.items
-
-
-def _over_budget(field: str, budget: int) -> Repair:
-    return Repair(field=field, reason=OVER_BUDGET, detail=f"cut to {budget} tokens")
+    if doubt.startswith(KEPT_MARK):
+        return before, []
+    marked = fit_text(f"{KEPT_MARK}; {doubt}" if doubt else KEPT_MARK, limits.uncertainty_tokens)
+    repairs = [over_budget("uncertainty_signal", limits.uncertainty_tokens)] if marked.cut else []
+    return before.model_copy(update={"uncertainty_signal": marked.text}), repairs

@@ -180,7 +180,7 @@ _SAME_RULE = 0.6
 """Share of a pin's words from which a text within the words that release it is that pin."""
 
 
-def settle_constraints(
+def rule_2_constraints_survive(
     previous: CommittedState,
     proposed: Sequence[str] | None,
     turn_input: TurnInput,
@@ -188,7 +188,7 @@ def settle_constraints(
     turn: int,
     budget: int,
 ) -> ConstraintRuling:
-    """Constraints after x_t: released and amended by its words only, restored otherwise.
+    """Rule 2: constraints are released and amended by the words of x_t only, restored otherwise.
 
     `proposed` is the CCM's list, or None when there is none. What x_t states outright is pinned
     whatever its length, for the caller to refuse; what only the CCM points at is pinned while

@@ -34,7 +34,7 @@ class _Words(NamedTuple):
     quote: str
 
 
-def settle_goal(
+def rule_3_goal_survives(
     previous: CommittedState,
     proposed: str | None,
     turn_input: TurnInput,
@@ -42,7 +42,7 @@ def settle_goal(
     turn: int,
     limits: Limits,
 ) -> GoalRuling:
-    """The goal in the user's words: set when there is none, changed only outright.
+    """Rule 3: the goal in the user's words, set when there is none and changed only outright.
 
     `proposed` is the CCM's goal, or None when there is none.
     """

@@ -1,4 +1,4 @@
-"""References and focal entities: what a CCS carries by name from turn to turn.
+"""Rule 4 of the commit gate: what a CCS carries by name is known, or was said.
 
 References are known ids with gist, never the content; of entities the latest facts come first and
 the longest unmentioned go out.
@@ -8,8 +8,10 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from acc_ace.gates.ccs_budget import append_fitting, fit_text
+from acc_ace.gates.ccs_budget import FittedState, append_fitting, fit_text
+from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import Repair
+from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import one_line, visible
 from acc_ace.text.patterns import lazy_pattern
@@ -26,6 +28,9 @@ _ID = lazy_pattern(r"\[(.{1,256}?)\](?=\s|$)")
 
 _BOUNDARY = lazy_pattern(r"\s*\][\s:：—–-]*|[:：]?(?:\s[\s—–-]*|$)")
 """What may stand between an id and its gist."""
+_SAID_CHARS = 65_536
+"""Characters of x_t in which mentioned entities are looked for."""
+
 _SCANNED_ITEMS = 256
 _SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16
@@ -43,6 +48,32 @@ class References(NamedTuple):
 
     items: list[str]
     repairs: list[Repair]
+
+
+def rule_4_grounded(
+    proposal: CompressedCognitiveState,
+    before: CompressedCognitiveState,
+    turn_input: TurnInput,
+    known_artifacts: Collection[str],
+    *,
+    limits: Limits,
+) -> FittedState:
+    """Rule 4: references name artifacts qualified this turn or carried by CCS_{t-1}, none else.
+
+    Earlier references and entities follow the CCM's while they fit, those that x_t mentions first.
+    """
+    references = merge_references(
+        proposal.retrieved_artifacts, before.retrieved_artifacts, known_artifacts, limits=limits
+    )
+    entities = merge_entities(
+        proposal.focal_entities,
+        before.focal_entities,
+        turn_input.text[:_SAID_CHARS],
+        budget=limits.focal_entities_tokens,
+        max_items=limits.list_items,
+    )
+    named = {"retrieved_artifacts": references.items, "focal_entities": entities}
+    return FittedState(proposal.model_copy(update=named), references.repairs)
 
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:
