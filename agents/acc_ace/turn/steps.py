@@ -4,9 +4,11 @@ Rules come first in qualification, and the model judges only what they leave; th
 passes the commit gate before it is CCS_t.
 """
 
+import asyncio
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from acc_ace.errors import InputError, InputTooLargeError
 from acc_ace.gates.ccs_output import parse_ccs
@@ -34,6 +36,9 @@ from acc_ace.turn.structured_call import (
 
 MAX_ID_CHARS = 256
 """Of the name of a user or a session, and of an idempotency key."""
+
+_LONG_INPUT_CHARS = 2_000
+"""Longer than this, the language pass of the gate takes over 20 ms, and leaves the event loop."""
 
 _CHARS_PER_TOKEN_AT_MOST = 32
 """Longer than this per token is refused unread: blank padding must not cost a scan of it all."""
@@ -196,11 +201,13 @@ async def compress(
         "artifacts": artifact_values(qualification.qualified, limits),
     }
     asked = await ask(completion, prompt, inputs, parse_ccs, repairs=limits.repairs)
-    gate = commit(
+    gated = partial(
+        commit,
         previous,
         asked.value,
         turn_input,
         known_artifacts={artifact.artifact_id for artifact in qualification.qualified},
         limits=limits,
     )
-    return Compressed(gate, asked)
+    is_long = len(turn_input.text) > _LONG_INPUT_CHARS
+    return Compressed(await asyncio.to_thread(gated) if is_long else gated(), asked)

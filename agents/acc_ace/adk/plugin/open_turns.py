@@ -145,8 +145,13 @@ class Turns:
         for turn in set(self._open.values()):
             if task in turn.drivers or turn.is_left:
                 await self._close(turn)
-        while self._closing:
-            await asyncio.wait(self._closing)
+        while closing := self._closing_here():
+            await asyncio.wait(closing)
+
+    def _closing_here(self) -> "set[asyncio.Task[None]]":
+        """The turns that are being ended in this event loop; one that is over ends none."""
+        loop = asyncio.get_running_loop()
+        return {closing for closing in self._closing if closing.get_loop() is loop}
 
     async def _end(self, ctx: InvocationContext, *, failed: bool) -> None:
         turn = self.find(ctx)
