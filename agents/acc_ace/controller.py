@@ -29,11 +29,11 @@ from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.turn.commit import prepared_entry
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import line
 from acc_ace.turn.steps import check_request_id, compress, qualify, recall, take_input
 from acc_ace.turn.structured_call import load_prompts
+from acc_ace.turn.turn_commit import prepared_entry
 from acc_ace.turn.turn_record import TurnRecord, needed
 
 

@@ -20,7 +20,7 @@ NO_ADK = "No ADK below the rooms that speak with it"
 VIOLATIONS = [
     (ONE_WAY, "text/tokens.py", "import acc_ace.gates.goal"),
     (ONE_WAY, "gates/goal.py", "import acc_ace.playbook.selection"),
-    (ONE_WAY, "gates/goal.py", "import acc_ace.turn.commit"),
+    (ONE_WAY, "gates/goal.py", "import acc_ace.turn.turn_commit"),
     (ONE_WAY, "turn/commit.py", "import acc_ace.storage.create_stores"),
     (ONE_WAY, "storage/create_stores.py", "import acc_ace.models"),
     (ONE_WAY, "models/__init__.py", "import acc_ace.adk"),

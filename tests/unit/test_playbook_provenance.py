@@ -13,7 +13,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.turn.learning_step import curation_context
-from acc_ace.turn.reflection import TurnOutcome
+from acc_ace.turn.reflection_step import TurnOutcome
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 PAGE = (

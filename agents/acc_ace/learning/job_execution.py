@@ -14,7 +14,7 @@ from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutc
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
-from acc_ace.turn.reflection import TurnOutcome, outcome_of
+from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
 from acc_ace.turn.structured_call import Completion, Reply
 
 KNOWN = LearningOutcome(outcome="known")

@@ -17,7 +17,7 @@ from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind
 from acc_ace.schemas.reflection import MAX_FEEDBACK, Feedback, Judgement
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
-from acc_ace.turn.reflection import outcome_of, with_feedback
+from acc_ace.turn.reflection_step import outcome_of, with_feedback
 
 _TRIES_OF_A_TURN = 50
 """Interactions looked through for the answered one: a turn may have failed or been undone."""

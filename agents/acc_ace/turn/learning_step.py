@@ -21,7 +21,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.reflection import TurnOutcome, reflect, tool_values, with_current_bullets
+from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [

@@ -29,7 +29,7 @@ from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.report import Stage, StageFinished, StageStarted, TurnEvent
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.ports import HeldEvents
-from acc_ace.turn.reflection import TurnOutcome
+from acc_ace.turn.reflection_step import TurnOutcome
 from acc_ace.turn.structured_call import Asked
 
 Listener = Callable[[TurnEvent], None]

@@ -17,8 +17,8 @@ from acc_ace.container import Container
 from acc_ace.schemas.artifact import Recall, RecalledArtifact
 from acc_ace.schemas.base import MemoryName
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.commit import prepared_entry
 from acc_ace.turn.steps import compress, qualify, recall
+from acc_ace.turn.turn_commit import prepared_entry
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 

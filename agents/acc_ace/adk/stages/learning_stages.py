@@ -34,7 +34,7 @@ from acc_ace.turn.learning_step import (
     propose_deltas,
     reflect,
 )
-from acc_ace.turn.reflection import with_current_bullets
+from acc_ace.turn.reflection_step import with_current_bullets
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
 
 
