@@ -34,7 +34,7 @@ from acc_ace.config import load_settings
 from acc_ace.memory.documents.document_files import document_files
 from acc_ace.bootstrap import build_container
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.session import Tenant
+from acc_ace.schemas.base import Tenant
 
 def told(stored, parts):
     if stored >= 192:

@@ -96,7 +96,6 @@ class World:
         self._directory, self._app = directory, app
         self._memory = InMemorySessionService()
         self.app, self.other = self._open(), self._open()
-        self._left: asyncio.Task[None] | None = None
         self._number = 0
 
     def word(self) -> str:
@@ -162,20 +161,12 @@ class World:
         except (RuntimeError, ValueError) as error:
             run.error = error
 
-    async def do_apart(
-        self, run: Run, app: PlannedApp | None = None, *, leave: bool = False
-    ) -> None:
-        """Drive a run in a task of its own, which is cancelled when it waits for nothing.
-
-        With `leave` the event loop is left to end meanwhile.
-        """
+    async def do_apart(self, run: Run, app: PlannedApp | None = None) -> None:
+        """Drive a run in a task of its own, which is cancelled when it waits for nothing."""
         task = asyncio.create_task(self.do(run, app))
         if run.client == "is cut":
             for _ in range(run.at**3):
                 await asyncio.sleep(0)
-            self._left = task if leave else None
-            if leave:
-                return
         else:
             hung = asyncio.create_task(run.plan.hung.wait())
             await asyncio.wait({task, hung}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,8 @@
 """Whatever runs, failures and clients a session meets under the plugin, its promises hold.
 
 A machine runs an app as its clients may use it: turns with tools, pauses and their answers, failing
-models and stores, clients that leave, rewinds, restarts, two processes. What must hold after each
+models and stores, clients that leave, rewinds, restarts, two processes. No event loop ends in the
+middle of a turn: a process that does so is `tests/durability/test_turn_kills.py`. What must hold after each
 step is in `plugin_promises`. To look longer than the suite does:
 
     PLUGIN_RUNS=2000 pytest tests/property/test_plugin_runs.py
@@ -277,7 +278,7 @@ class PluginRuns(RuleBasedStateMachine):
             run.client != "aborts" or "hangs" in run.plan.faults.values()
         )
         if apart or waits_in_vain:
-            await self.world.do_apart(run, leave=self.loop is None and apart and not refuses)
+            await self.world.do_apart(run)
         else:
             await self.world.do(run)
         if refuses:
