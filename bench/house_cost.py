@@ -70,8 +70,8 @@ async def _median_cpu(texts: Iterator[str]) -> float:
 
 def _incident() -> Iterator[str]:
     """The inputs of the bundled conversation of 50 turns."""
-    told = yaml.safe_load((ROOT / "examples" / "incident_en.yaml").read_text(encoding="utf-8"))
-    return (turn["input"] for turn in told["turns"])
+    reported = yaml.safe_load((ROOT / "examples" / "incident_en.yaml").read_text(encoding="utf-8"))
+    return (turn["input"] for turn in reported["turns"])
 
 
 async def app_bytes(marks: list[int]) -> list[Written]:

@@ -26,7 +26,7 @@ _HOSTS = ("db", "web", "cache", "queue", "mail", "build")
 class Kind(NamedTuple):
     """A kind of fact: how it is told, in one turn or in two, and how it is asked for."""
 
-    told: str
+    reported: str
     asked_by_colleague: str
     answered: str
     same_words: str
@@ -208,7 +208,7 @@ def dialogue(language: Language, sessions: int, rng: random.Random) -> dict[str,
         for kind in language.kinds
     ]
     rng.shuffle(subjects)
-    told: dict[str, Any] = {"speaker_a": language.people[0], "speaker_b": language.people[1]}
+    reported: dict[str, Any] = {"speaker_a": language.people[0], "speaker_b": language.people[1]}
     questions: list[dict[str, Any]] = []
     for session in range(1, sessions + 1):
         spoken = Session(f"D{session}", language, [])
@@ -220,9 +220,9 @@ def dialogue(language: Language, sessions: int, rng: random.Random) -> dict[str,
         (one, first), (other, second) = rng.sample(asked, 2)
         both = f"{one}{language.joint}{other}"
         questions.append({"question": both, "evidence": [first, second], "category": _BOTH})
-        told[f"session_{session}_date_time"] = f"day {session}"
-        told[f"session_{session}"] = spoken.turns
-    return {"conversation": told, "qa": questions}
+        reported[f"session_{session}_date_time"] = f"day {session}"
+        reported[f"session_{session}"] = spoken.turns
+    return {"conversation": reported, "qa": questions}
 
 
 def _fact(
@@ -234,7 +234,7 @@ def _fact(
         session.say(kind.asked_by_colleague.format(it=it))
         evidence = session.say(kind.answered.format(x=x))
     else:
-        evidence = session.say(kind.told.format(it=it, x=x))
+        evidence = session.say(kind.reported.format(it=it, x=x))
     for form, category in ((kind.same_words, _SAME), (kind.other_words, _OTHER)):
         questions.append(
             {"question": form.format(it=it), "evidence": [evidence], "category": category}

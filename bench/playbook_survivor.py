@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error ({error.code}): {error}", file=sys.stderr)
         return 2
     if options.json:
-        told = {"model": options.model, "policy": policy, **found.model_dump(mode="json")}
-        print(json.dumps(told))
+        reported = {"model": options.model, "policy": policy, **found.model_dump(mode="json")}
+        print(json.dumps(reported))
     else:
         print(f"model {options.model}, policy {policy}\n{_table(found)}")
     return 0

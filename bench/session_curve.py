@@ -128,8 +128,8 @@ def main() -> None:
     print(f"| CPU ms / kB read / kB written | {' | '.join(map(str, marks))} | last ÷ first |")
     results = asyncio.run(run(options.only or list(CONTENDERS), marks))
     if options.json:
-        told = {name: [asdict(point) for point in points] for name, points in results.items()}
-        json.dump(told, sys.stdout)
+        reported = {name: [asdict(point) for point in points] for name, points in results.items()}
+        json.dump(reported, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -64,9 +64,9 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.fixture(scope="session")
 def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
     """A PostgreSQL server that keeps running, with databases of this worker alone."""
-    told = getattr(request.config, "workerinput", None)
-    if told is not None:
-        yield _server_at(told[_POSTGRES], worker=told["workerid"])
+    reported = getattr(request.config, "workerinput", None)
+    if reported is not None:
+        yield _server_at(reported[_POSTGRES], worker=reported["workerid"])
         return
     with _own_server() as server:
         yield server

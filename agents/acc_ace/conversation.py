@@ -92,7 +92,7 @@ class Conversation:
 
         `memory` is the strategy of this turn, that of the settings by default.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
-        turn that was committed under the same `idempotency_key` is told again, and runs nothing.
+        turn committed under the same `idempotency_key` is reported again, and runs nothing.
         Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
         ModelError or StoreError.
         """

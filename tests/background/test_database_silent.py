@@ -134,9 +134,11 @@ async def test_jobs_of_a_server_that_went_silent_are_refused_and_hold_up_nothing
         assert await asyncio.to_thread(lambda: "a thread of the loop") == "a thread of the loop"
         results = await asyncio.gather(*submitted, return_exceptions=True)
     assert {type(result) for result in results} == {StoreError}
-    told = " ".join(map(str, results))
-    assert f"schema acc_ace_jobs of database {database} at 127.0.0.1 cannot be reached: " in told
-    assert "ACC_ACE_DATABASE_WAIT_S" in told
+    reported = " ".join(map(str, results))
+    assert (
+        f"schema acc_ace_jobs of database {database} at 127.0.0.1 cannot be reached: " in reported
+    )
+    assert "ACC_ACE_DATABASE_WAIT_S" in reported
 
 
 @pytest.mark.soak

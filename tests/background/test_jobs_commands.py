@@ -83,9 +83,9 @@ def test_a_done_job_is_forgotten_and_what_it_taught_stays(settings: Settings) ->
     with worker(settings) as child:
         assert child.communicate(timeout=120)[0].splitlines()[-1:] == ["idle"]
     done = str(listed("--state", "done")[0]["id"])
-    told = run("drop", done).stdout
-    assert "its lessons stay in the playbook" in told
-    assert "not learned from" not in told
+    reported = run("drop", done).stdout
+    assert "its lessons stay in the playbook" in reported
+    assert "not learned from" not in reported
 
 
 def test_that_there_are_none_is_said_of_those_that_were_asked_for(settings: Settings) -> None:

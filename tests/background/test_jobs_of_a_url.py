@@ -44,6 +44,8 @@ async def test_jobs_are_kept_with_an_at_sign_in_the_query(postgres: PostgresServ
 
 
 def test_the_network_is_told_how_long_to_try_also_where_dbos_connects_by_itself() -> None:
-    told = make_url(dbos_database(settings_of("postgresql://database/acc?connect_timeout=900")).url)
-    assert told.query["connect_timeout"] == "5"
-    assert {"keepalives_idle", "tcp_user_timeout"} <= set(told.query)
+    reported = make_url(
+        dbos_database(settings_of("postgresql://database/acc?connect_timeout=900")).url
+    )
+    assert reported.query["connect_timeout"] == "5"
+    assert {"keepalives_idle", "tcp_user_timeout"} <= set(reported.query)

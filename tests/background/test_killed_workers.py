@@ -75,15 +75,15 @@ async def seed(stores: Stores, queue: LearningQueue, *, first: int, count: int) 
     """Answered turns that are still to be learnt from; no two say nearly the same."""
     for number in range(first, first + count):
         await stores.journal.append(KEY, entry(number), expected_version=number - 1)
-        told = interaction(number, topic(number), ccs_version=number)
-        await stores.evidence.record(KEY, told)
+        reported = interaction(number, topic(number), ccs_version=number)
+        await stores.evidence.record(KEY, reported)
         assert await queue.submit(
             LearningJob(
                 app=KEY.app,
                 user=KEY.user,
                 session=KEY.session,
                 turn=number,
-                invocation_id=told.invocation_id,
+                invocation_id=reported.invocation_id,
                 base_version=0,
             )
         )

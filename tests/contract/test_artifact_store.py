@@ -127,17 +127,17 @@ async def test_short_artifacts_stay_whole_beside_a_long_one(stores: Stores) -> N
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("reported", "asked"),
     [("The spare key is under the fern.", "spare key?"), ("合鍵は鉢の下にある。", "合鍵はどこ？")],
 )
 async def test_a_long_artifact_is_cut_to_the_part_that_matches(
-    stores: Stores, told: str, asked: str
+    stores: Stores, reported: str, asked: str
 ) -> None:
-    text = "Nothing of note. " * 300 + told + " Nothing else. " * 300
+    text = "Nothing of note. " * 300 + reported + " Nothing else. " * 300
     await stores.artifacts.add([artifact("long", text)])
     recall = await stores.artifacts.recall(asking(asked, excerpt_tokens=60))
     content = recall.candidates[0].artifact.content
-    assert told in content
+    assert reported in content
     assert estimate_tokens(content) <= 60
 
 

@@ -79,5 +79,5 @@ async def test_no_log_nor_trace_of_a_damaged_record_holds_its_words(
     assert "session 's0' cannot be read (summary.through_turn: " in caplog.text
     with pytest.raises(CorruptStoreError, match=r"summary\.through_turn: ") as raised:
         await stores.directory.find(key)
-    for told in (caplog.text, *traceback.format_exception(raised.value)):
-        assert SECRET not in told
+    for reported in (caplog.text, *traceback.format_exception(raised.value)):
+        assert SECRET not in reported

@@ -250,7 +250,7 @@ async def test_vectors_of_two_dimensions_are_never_compared(
     with pytest.raises(EmbedderError, match="tired"):
         await filled(elsewhere)
     await elsewhere.close()
-    embedder.change_dimension(128, told=False)
+    embedder.change_dimension(128, reported=False)
     # The vectors of what the words found are read meanwhile.
     embedder.takes_s = 0.1
     recall = await stores.artifacts.recall(asking("the kitten"))

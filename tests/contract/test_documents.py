@@ -133,7 +133,7 @@ async def test_an_import_that_was_cut_short_keeps_the_old_and_goes_on_where_it_e
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await import_document(container, TENANT, new, told=stop)
+        await import_document(container, TENANT, new, reported=stop)
     assert await recalled(container, "zanzibar")
     assert sorted((item.parts, item.complete) for item in await stored(container))[0] == (1, True)
     assert {item.complete for item in await stored(container)} == {True, False}
@@ -197,14 +197,14 @@ async def test_thousands_of_records_in_one_import_are_all_kept_and_found(
         for n in range(3_000)
     )
     source = BytesSource("log.jsonl", b"".join(lines), form=DocumentForm.JSONL)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     done = await import_document(
-        container, TENANT, source, told=lambda stored, parts: told.append((stored, parts))
+        container, TENANT, source, reported=lambda stored, parts: reported.append((stored, parts))
     )
     assert (done.parts, done.stored) == (3_000, 3_000)
     assert await container.artifacts.count(TENANT) == 3_000
-    assert told[0] == (BATCH, 3_000)
-    assert told[-1] == (3_000, 3_000)
+    assert reported[0] == (BATCH, 3_000)
+    assert reported[-1] == (3_000, 3_000)
     best = (await recalled(container, "sensor 2024"))[0]
     assert best.content == "Sensor 2024 reads 14168 bar."
 

@@ -175,8 +175,8 @@ async def reread(sessions: BaseSessionService, value: Any) -> dict[str, Any]:
 def test_odd_values_are_stored_and_told_as_the_same_json(
     sessions: BaseSessionService, value: Any, kept: Any
 ) -> None:
-    told = result_text(value)
-    assert (told if isinstance(kept, str) else json.loads(told)) == kept
+    reported = result_text(value)
+    assert (reported if isinstance(kept, str) else json.loads(reported)) == kept
     read = asyncio.run(reread(sessions, value))
     json.dumps(read, allow_nan=False, ensure_ascii=False).encode()
     if not isinstance(kept, dict):
@@ -185,10 +185,10 @@ def test_odd_values_are_stored_and_told_as_the_same_json(
 
 
 def test_of_a_circular_value_the_rest_is_kept(sessions: BaseSessionService) -> None:
-    told = json.loads(result_text(tree()))
-    assert told["name"] == "root"
-    assert told["user"] == SHOWN | {"found": None}
-    assert told["child"].startswith("{'name': 'h1', 'parent': {'child': {")
+    reported = json.loads(result_text(tree()))
+    assert reported["name"] == "root"
+    assert reported["user"] == SHOWN | {"found": None}
+    assert reported["child"].startswith("{'name': 'h1', 'parent': {'child': {")
     read = asyncio.run(reread(sessions, tree()))
     assert "'parent': {'child'" in read["state"]["found"]
     assert SECRET not in json.dumps(read)

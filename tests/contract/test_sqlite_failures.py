@@ -285,9 +285,11 @@ async def test_a_deleted_journal_row_is_named_as_damage_and_not_as_another_turn(
     newest = await journal.head(KEY)
     assert newest is not None
     version = newest.state.version
-    with pytest.raises(CorruptStoreError) as told:
+    with pytest.raises(CorruptStoreError) as reported:
         await journal.append(KEY, entry(version + 1), expected_version=version)
     await database.close()
-    assert f"its head is at version {head}, its last entry is version {version}" in str(told.value)
-    assert "Restore the database" in str(told.value)
-    assert "delete the session" in str(told.value)
+    assert f"its head is at version {head}, its last entry is version {version}" in str(
+        reported.value
+    )
+    assert "Restore the database" in str(reported.value)
+    assert "delete the session" in str(reported.value)

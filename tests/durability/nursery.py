@@ -43,13 +43,13 @@ Told = list[tuple[int, str]]
 def nurse(place: str, kills: int, seed: int, longest_life_s: float) -> dict[str, object]:
     """Kill as many writers; what is there at the end."""
     rng = random.Random(seed)
-    told: Told = []
+    reported: Told = []
     problems: list[str] = []
     for _ in range(kills):
-        told += _life(place, rng.uniform(0, longest_life_s), rng.randrange(2**30))
-        problems += _child_says(partial(_look, place, told[-1:]))
-    ends = _child_says(partial(_look_through, place, told))
-    return {"told": len(told), "versions": ends[0], "problems": problems + ends[1:]}
+        reported += _life(place, rng.uniform(0, longest_life_s), rng.randrange(2**30))
+        problems += _child_says(partial(_look, place, reported[-1:]))
+    ends = _child_says(partial(_look_through, place, reported))
+    return {"told": len(reported), "versions": ends[0], "problems": problems + ends[1:]}
 
 
 async def write(store: PlaybookStore, tell: Callable[[str], object], seed: int) -> None:
@@ -166,7 +166,7 @@ def _look(place: str, last_told: Told) -> list[str]:
     return problems
 
 
-def _look_through(place: str, told: Told) -> list[str]:
+def _look_through(place: str, reported: Told) -> list[str]:
     """The number of versions, then problems of any version."""
     found: list[str] = []
 
@@ -178,7 +178,7 @@ def _look_through(place: str, told: Told) -> list[str]:
         found.append(str(len(digests)))
         found.extend(
             f"version {version} was told of with another digest"
-            for version, digest in told
+            for version, digest in reported
             if digests.get(version) != digest
         )
         found.extend(_wrong_versions(log, digests))

@@ -92,14 +92,14 @@ async def turns_of(settings: Settings, key: SessionKey) -> int:
 
 def kill_children(way: str, place: str, kills: int, rng: random.Random) -> list[str]:
     """Kill so many processes that run turns themselves; the problems they leave."""
-    key, settings, told = KEYS[way], stores(place), 0
+    key, settings, reported = KEYS[way], stores(place), 0
     for _ in range(kills):
-        first = told + 1 if way == "conversation" else asyncio.run(turns_of(settings, key)) + 1
-        told = max(told, _killed_child(way, place, first, rng))
+        first = reported + 1 if way == "conversation" else asyncio.run(turns_of(settings, key)) + 1
+        reported = max(reported, _killed_child(way, place, first, rng))
         if found := asyncio.run(problems(settings, key)):
             return found
-        if asyncio.run(turns_of(settings, key)) < told:
-            return [f"turn {told} was answered and is gone"]
+        if asyncio.run(turns_of(settings, key)) < reported:
+            return [f"turn {reported} was answered and is gone"]
     return []
 
 
@@ -112,13 +112,13 @@ def _killed_child(way: str, place: str, first: int, rng: random.Random) -> int:
         text=True,
     )
     assert child.stdout is not None
-    told = child.stdout.readline()
-    if not told:
+    reported = child.stdout.readline()
+    if not reported:
         raise AssertionError(f"the child ended with {child.wait()}")
     time.sleep(rng.uniform(0.0, 0.4))
     child.kill()
     rest, _ = child.communicate()
-    return max(int(line) for line in [told, *rest.split()] if line.strip().isdigit())
+    return max(int(line) for line in [reported, *rest.split()] if line.strip().isdigit())
 
 
 def kill_cli(folder: Path, kills: int, rng: random.Random) -> list[str]:

@@ -119,7 +119,7 @@ def test_words_of_a_tool_set_no_rule(acc_ace: CommandLine, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "reported"),
     [
         ("ACC_ACE_STORE", "floppy", "Input should be 'sqlite', 'postgres' or 'memory'"),
         ("ACC_ACE_LIMITS__CCS_TOKENS", "9", "greater than or equal to 256"),
@@ -127,18 +127,18 @@ def test_words_of_a_tool_set_no_rule(acc_ace: CommandLine, tmp_path: Path) -> No
     ],
 )
 def test_bad_settings_exit_with_2_and_say_what_is_allowed(
-    acc_ace: CommandLine, name: str, value: str, told: str
+    acc_ace: CommandLine, name: str, value: str, reported: str
 ) -> None:
     acc_ace.set(name, value)
     ended = acc_ace("chat", "--json", stdin="hello")
     assert (ended.code, ended.out) == (2, "")
     assert name in ended.err
-    assert told in ended.err
+    assert reported in ended.err
     assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (("--script", "no-such-file.txt"), "no-such-file.txt does not exist"),
         (("--session", " "), "--session must be 1 to 128 printable characters"),
@@ -148,10 +148,12 @@ def test_bad_settings_exit_with_2_and_say_what_is_allowed(
         (("--frobnicate",), "No such option"),
     ],
 )
-def test_bad_arguments_exit_with_2(acc_ace: CommandLine, args: tuple[str, ...], told: str) -> None:
+def test_bad_arguments_exit_with_2(
+    acc_ace: CommandLine, args: tuple[str, ...], reported: str
+) -> None:
     ended = acc_ace("chat", *args)
     assert ended.code == 2
-    assert told in ended.err
+    assert reported in ended.err
 
 
 def test_a_session_with_a_slash_that_has_turns_is_gone_on_with(acc_ace: CommandLine) -> None:
@@ -170,8 +172,8 @@ def test_settings_that_change_nothing_are_told_at_the_start(
     acc_ace.set("ACC_ACE_FILES_DIR", str(tmp_path / "none"))
     ended = acc_ace("chat", "--json", stdin="hello")
     assert (ended.code, len(ended.turns)) == (0, 1)
-    told = "! ACC_ACE_GENERATR__MODEL is not a setting; did you mean ACC_ACE_GENERATOR__MODEL?"
-    assert told in ended.err
+    reported = "! ACC_ACE_GENERATR__MODEL is not a setting; did you mean ACC_ACE_GENERATOR__MODEL?"
+    assert reported in ended.err
     assert f"! {tmp_path / 'none'} is not a folder; create it, or change ACC_ACE" in ended.err
 
 
@@ -180,8 +182,8 @@ def test_weights_that_are_not_there_are_told_at_the_start_with_their_setting(
 ) -> None:
     acc_ace.set("ACC_ACE_GENERATOR__FALLBACK", "llama-cpp/none.gguf")
     ended = acc_ace("chat", "--json", stdin="hello")
-    told = "! none.gguf does not exist; put the file there, or fix ACC_ACE_GENERATOR__FALLBACK"
-    assert told in ended.err
+    reported = "! none.gguf does not exist; put the file there, or fix ACC_ACE_GENERATOR__FALLBACK"
+    assert reported in ended.err
     assert ended.code == 0
 
 
@@ -275,8 +277,8 @@ def test_doctor_tells_problems_by_its_exit_code(acc_ace: CommandLine) -> None:
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "gpt-oops")
     ended = acc_ace("doctor", "--json")
     assert ended.code == 1
-    [told] = ended.turns
-    broken = [item["check"] for item in told["findings"] if item["status"] == "problem"]
+    [reported] = ended.turns
+    broken = [item["check"] for item in reported["findings"] if item["status"] == "problem"]
     assert "generator" in broken
 
 

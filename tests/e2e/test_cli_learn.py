@@ -35,15 +35,15 @@ START_S = 60.0
 def answering(received: Received) -> HttpReply:
     """Knows the queue where a lesson in the prompt quotes what the ticket says."""
     inputs = read_tagged(wire_text(received.body))
-    told = [
+    reported = [
         (queue, bullet_id)
         for bullet_id, words, queue in LESSON.findall(inputs["playbook"])
         if words in inputs["current_input"]["text"]
     ]
     return says_json(
         {
-            "final_answer": told[0][0] if told else "unknown",
-            "bullet_ids": [told[0][1]] if told else [],
+            "final_answer": reported[0][0] if reported else "unknown",
+            "bullet_ids": [reported[0][1]] if reported else [],
         }
     )
 

@@ -78,5 +78,5 @@ def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
     assert acc_ace("memory", "export", "--user", KEY.user).err == ""
     none = acc_ace("memory", "export", "--user", KEY.user, "--app", "acc_acce")
     assert none.turns[-1] == {"kind": "end"}
-    told = f"nothing is stored about user {KEY.user} in app acc_acce, in {acc_ace.data}"
-    assert none.err.strip() == told
+    reported = f"nothing is stored about user {KEY.user} in app acc_acce, in {acc_ace.data}"
+    assert none.err.strip() == reported

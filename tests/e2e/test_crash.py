@@ -21,13 +21,13 @@ from tests.fakes.scripted_llm import ScriptedLlm
 async def test_a_session_survives_kill_9_at_random_points(kills: int, tmp_path: Path) -> None:
     rng = random.Random(11)
     settings = Settings(data_dir=tmp_path, store="sqlite")
-    told = 0
+    reported = 0
     for _ in range(kills):
-        told = max(told, _run_and_kill(tmp_path, after_s=rng.uniform(0.0, 0.5)))
+        reported = max(reported, _run_and_kill(tmp_path, after_s=rng.uniform(0.0, 0.5)))
         container = build_container(settings)
         head = await container.journal.head(KEY)
         assert head is not None
-        assert head.state.version >= told
+        assert head.state.version >= reported
         assert head.state.ccs.constraints == [BAN]
         assert CommittedState.from_state(head.state.to_state()) == head.state
         versions = [entry.state.version for entry in await container.journal.history(KEY)]
@@ -51,8 +51,8 @@ def _run_and_kill(folder: Path, *, after_s: float) -> int:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert child.stdout is not None
-    told = int(child.stdout.readline())
+    reported = int(child.stdout.readline())
     time.sleep(after_s)
     child.kill()
     rest, _ = child.communicate()
-    return max([told, *(int(line) for line in rest.split() if line.isdigit())])
+    return max([reported, *(int(line) for line in rest.split() if line.isdigit())])

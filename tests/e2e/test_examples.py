@@ -104,7 +104,7 @@ def _document(item: Mapping[str, str]) -> Artifact:
 def _expected(expect: Mapping[str, Any], report: TurnReport) -> list[str]:
     """What a turn was to give and did not."""
     rules = [constraint.text for constraint in report.constraints]
-    told = f"{report.ccs.semantic_gist} {report.ccs.relational_map}"
+    reported = f"{report.ccs.semantic_gist} {report.ccs.relational_map}"
     rejected = {item.artifact_id: item.reason for item in report.qualified if not item.ok}
     anything = expect.get("answer_includes_any")
     checks: list[tuple[bool, str]] = [
@@ -140,8 +140,14 @@ def _expected(expect: Mapping[str, Any], report: TurnReport) -> list[str]:
             (text in report.ccs.uncertainty_signal, f"'{text}' is not uncertain")
             for text in expect.get("uncertainty_includes", [])
         ),
-        *((text in told, f"'{text}' not in {told}") for text in expect.get("ccs_includes", [])),
-        *((text not in told, f"'{text}' in {told}") for text in expect.get("ccs_excludes", [])),
+        *(
+            (text in reported, f"'{text}' not in {reported}")
+            for text in expect.get("ccs_includes", [])
+        ),
+        *(
+            (text not in reported, f"'{text}' in {reported}")
+            for text in expect.get("ccs_excludes", [])
+        ),
     ]
     return [problem for held, problem in checks if not held]
 

@@ -53,10 +53,10 @@ class TopicEmbedder:
         self._expected = (texts, asyncio.Event())
         return self._expected[1]
 
-    def change_dimension(self, dimension: int, *, told: bool = True) -> None:
+    def change_dimension(self, dimension: int, *, reported: bool = True) -> None:
         """Give other vectors from now on, under the same name; not told until one was given."""
         self._size = dimension
-        if told:
+        if reported:
             self.dimension = None
 
     def _vector(self, text: str) -> Vector:

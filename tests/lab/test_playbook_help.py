@@ -50,9 +50,9 @@ def test_gemini_is_measured_over_http_by_the_same_command(
         gemini.script("curator", curating)
         arguments = ["--data", str(gates), "--model", "gemini-3.5-flash", "--seeds", "2", "--json"]
         assert main(arguments) == 0
-        told = json.loads(capsys.readouterr().out)
-        found = Help.model_validate(told["data"]["gates.jsonl"])
-        assert told["model"] == "gemini-3.5-flash"
+        reported = json.loads(capsys.readouterr().out)
+        found = Help.model_validate(reported["data"]["gates.jsonl"])
+        assert reported["model"] == "gemini-3.5-flash"
         assert {item.model for item in gemini.requests} == {"gemini-3.5-flash"}
         assert [trial.without for trial in found.trials] == [0.0, 0.0]
         assert [trial.learnt for trial in found.trials] == [1.0, 1.0]
@@ -65,9 +65,9 @@ def test_the_embedded_model_is_measured_with_no_network(
     gates: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--data", str(gates), "--seeds", "1", "--model", "embedded/rules"]) == 0
-    told = capsys.readouterr().out
-    assert "model embedded/rules" in told
-    assert "difference" in told
+    reported = capsys.readouterr().out
+    assert "model embedded/rules" in reported
+    assert "difference" in reported
 
 
 def test_a_model_that_is_away_is_told_in_one_line(

@@ -25,9 +25,9 @@ def answering(received: Received) -> HttpReply:
     """Follows a bullet about the kind that is asked about."""
     inputs = read_tagged(wire_text(received.body))
     kind = inputs["current_input"]["text"].splitlines()[-1].removeprefix("1. ")
-    told = re.search(rf"\[(b-\d+)\][^\n]*:: (\w+)[^\n]*\b{kind}s\.", inputs["playbook"])
-    stance = told[2].lower() if told else Stance.TRY
-    return says_json({"final_answer": stance, "bullet_ids": [told[1]] if told else []})
+    reported = re.search(rf"\[(b-\d+)\][^\n]*:: (\w+)[^\n]*\b{kind}s\.", inputs["playbook"])
+    stance = reported[2].lower() if reported else Stance.TRY
+    return says_json({"final_answer": stance, "bullet_ids": [reported[1]] if reported else []})
 
 
 def reflecting(received: Received) -> HttpReply:
@@ -55,9 +55,9 @@ def test_gemini_decides_and_learns_over_http_by_the_same_command(
         gemini.script("curator", curating)
         arguments = ["--seeds", "1", "--train", "4", "--test", "2", "--json"]
         assert main([*arguments, "--model", "gemini-3.5-flash"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        (trial,) = Survival.model_validate(told).trials
-        assert (told["model"], told["policy"]) == ("gemini-3.5-flash", "model")
+        reported = json.loads(capsys.readouterr().out)
+        (trial,) = Survival.model_validate(reported).trials
+        assert (reported["model"], reported["policy"]) == ("gemini-3.5-flash", "model")
         assert {item.model for item in gemini.requests} == {"gemini-3.5-flash"}
         assert trial.calls == len(gemini.requests)
         assert trial.failures == 0
@@ -87,11 +87,11 @@ def test_both_policies_live_by_what_was_learnt_with_no_network(
 
 def test_the_table_names_the_model_and_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "1", "--train", "1", "--test", "1"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("model scripted/student, policy reader\n")
-    assert "learnt - without" in told
-    assert "foreign - without" not in told, "one seed has no other rules to learn from"
-    assert "95 % interval" in told
+    reported = capsys.readouterr().out
+    assert reported.startswith("model scripted/student, policy reader\n")
+    assert "learnt - without" in reported
+    assert "foreign - without" not in reported, "one seed has no other rules to learn from"
+    assert "95 % interval" in reported
 
 
 @pytest.mark.parametrize("option", ["--seeds", "--train", "--test"])

@@ -42,11 +42,11 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.container: Container = build_container(self.settings, self.clock)
-        self.told: list[TurnEvent] = []
+        self.reported: list[TurnEvent] = []
         self.plugin = BoundedMemoryPlugin(
             self.container,
             models=dict.fromkeys(MODEL_ROLES, self.memory),
-            listener=self.told.append,
+            listener=self.reported.append,
         )
         app = App(
             name=KEY.app,
@@ -105,7 +105,7 @@ class Desk:
     @property
     def reports(self) -> list[TurnReport]:
         """The reports of the finished turns."""
-        return [event.report for event in self.told if isinstance(event, TurnDone)]
+        return [event.report for event in self.reported if isinstance(event, TurnDone)]
 
     async def settled(self) -> None:
         """Wait until turns that ended without a callback are closed."""

@@ -37,9 +37,9 @@ async def test_a_dead_embedder_is_told_in_the_turn_which_goes_on(
     second = await talk.say("And now?")
     assert first.answer
     assert second.answer
-    told = [text for text in second.warnings if text.startswith("recalled by words alone:")]
-    assert len(told) == 1
-    assert "openai/small cannot be reached" in told[0]
+    reported = [text for text in second.warnings if text.startswith("recalled by words alone:")]
+    assert len(reported) == 1
+    assert "openai/small cannot be reached" in reported[0]
     await talk.conversation.close()
 
 
@@ -49,8 +49,8 @@ async def test_a_dead_embedder_is_told_to_a_model_that_searches(tmp_path: Path) 
     talk.llm.on("generator", done, call("search_evidence", query="gate code"), done)
     await talk.say("The gate code is 4711.")
     await talk.say("What was the gate code?")
-    told = seen(talk.llm.requests_of("generator")[-1]).partition('"function_response"')[2]
-    assert "recalled by words alone" in told
+    reported = seen(talk.llm.requests_of("generator")[-1]).partition('"function_response"')[2]
+    assert "recalled by words alone" in reported
     await talk.conversation.close()
 
 

@@ -111,7 +111,7 @@ async def test_an_import_during_which_the_user_is_erased_stores_nothing_more(
         source = read(before=erase if reads else nothing)
         with pytest.raises(ConflictError, match="'aiko' was erased meanwhile"):
             await import_document(
-                importing.container, AIKO, source, told=nothing if reads else erase
+                importing.container, AIKO, source, reported=nothing if reads else erase
             )
         [erasure] = found
         assert erasure["artifacts"] == (0 if reads else BATCH)
@@ -128,7 +128,7 @@ async def test_an_import_goes_on_while_another_user_is_erased(stores: Stores) ->
             importing.container,
             BEN,
             BytesSource("a.md", TEXT),
-            told=once(lambda: found.append(erased(stores))),
+            reported=once(lambda: found.append(erased(stores))),
         )
         assert isinstance(found[0], dict)
         assert await importing.container.artifacts.count(BEN) == done.parts == done.stored

@@ -158,14 +158,14 @@ async def test_503_falls_back_to_the_other_model_with_a_warning(
     gemini.script("compressor", down_or_fine)
     model = model_for("compressor", retries=1, fallback="gemini-3.1-flash-lite")
     responses = await ask("compressor", model, stream=stream)
-    told = answered_by(responses[-1])
+    reported = answered_by(responses[-1])
     assert [item.model for item in gemini.requests] == [
         "gemini-3.5-flash",
         "gemini-3.5-flash",
         "gemini-3.1-flash-lite",
     ]
-    assert told.model == "gemini-3.1-flash-lite"
-    assert "answered by fallback gemini-3.1-flash-lite" in told.warnings[0]
+    assert reported.model == "gemini-3.1-flash-lite"
+    assert "answered by fallback gemini-3.1-flash-lite" in reported.warnings[0]
 
 
 async def test_silent_server_is_given_up_after_the_timeout(gemini: FakeGemini) -> None:

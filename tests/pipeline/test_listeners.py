@@ -67,16 +67,16 @@ async def test_a_turn_that_a_tool_left_running_is_not_told_to_the_listener_of_th
     runner = Runner(app=app, session_service=sessions, auto_create_session=True)
     conversation = Conversation(container, app=app, session_service=sessions)
     async with asyncio.timeout(10):
-        told = [event async for event in conversation.stream(KEY, "Start the inbox.")]
+        reported = [event async for event in conversation.stream(KEY, "Start the inbox.")]
         await STARTED[0]
-    assert [event.text for event in told if isinstance(event, Answer)] == ["Sent."]
-    assert [event.report.answer for event in told if isinstance(event, TurnDone)] == ["Sent."]
-    assert len(finished(told)) == len(set(finished(told)))
+    assert [event.text for event in reported if isinstance(event, Answer)] == ["Sent."]
+    assert [event.report.answer for event in reported if isinstance(event, TurnDone)] == ["Sent."]
+    assert len(finished(reported)) == len(set(finished(reported)))
     [kept] = await container.evidence.list(other)
     assert kept.decision is not None
     assert kept.decision.final_answer == "Your code is 1234."
 
 
-def finished(told: list[TurnEvent]) -> list[str]:
+def finished(reported: list[TurnEvent]) -> list[str]:
     """The stages whose end was told."""
-    return [event.stage for event in told if isinstance(event, StageFinished)]
+    return [event.stage for event in reported if isinstance(event, StageFinished)]

@@ -165,13 +165,13 @@ async def test_kill_9_during_a_save_leaves_the_last_version_whole(tmp_path: Path
             stdout=asyncio.subprocess.PIPE,
         )
         assert child.stdout is not None
-        told = [int(await child.stdout.readline()) for _ in range(3)][-1]
+        reported = [int(await child.stdout.readline()) for _ in range(3)][-1]
         child.kill()
         await child.communicate()
 
         stores = open_stores(settings, FixedClock())
         current = await stores.playbooks.load(SCOPE)
-        assert current.version >= told
+        assert current.version >= reported
         assert await stores.playbooks.replay(SCOPE) == current.playbook
         assert len(current.playbook.bullets) == current.version
         await stores.close()

@@ -59,13 +59,13 @@ async def test_the_listener_is_told_of_a_pause_and_of_the_calls_that_wait() -> N
     llm = ScriptedLlm().on("generator", call("approve", what="restart"), "Restarted.")
     app = desk(llm)
     [waiting] = calls_of(await app.say("Restart db-01."))
-    paused = app.told[-1]
+    paused = app.reported[-1]
     assert isinstance(paused, TurnPaused)
     assert paused.session == KEY.session
     asked = WaitingCall(id=waiting.id or "", name="approve", args={"what": "restart"})
     assert paused.calls == [asked]
     await app.ask(result_of(waiting, APPROVED))
-    assert isinstance(app.told[-1], TurnDone)
+    assert isinstance(app.reported[-1], TurnDone)
 
 
 @pytest.mark.filterwarnings("ignore:.*ResumabilityConfig:UserWarning")  # ADK: experimental.

@@ -27,17 +27,17 @@ def only_warning(report: TurnReport) -> str:
 
 @pytest.mark.parametrize("memory", CLASSIC)
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "reported"),
     [
         ("Never reboot db-09.", "nothing is pinned"),
         ("db-09は再起動禁止です。", "固定されません"),
     ],
 )
 async def test_a_rule_of_the_first_turn_is_not_said_to_be_pinned(
-    memory: MemoryName, rule: str, told: str
+    memory: MemoryName, rule: str, reported: str
 ) -> None:
     report = await embedded().turn(KEY, rule, memory=memory)
-    assert told in report.answer
+    assert reported in report.answer
     assert rule in report.answer
     assert not NAMED.search(report.answer)
     assert report.constraints == []
@@ -60,7 +60,7 @@ async def test_answers_of_later_turns_invent_no_ids(memory: MemoryName) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "release", "told", "stays"),
+    ("rule", "release", "reported", "stays"),
     [
         ("Never reboot db-01.", "release c-0001", "no constraint is released", "c-0001 stays"),
         (
@@ -72,12 +72,12 @@ async def test_answers_of_later_turns_invent_no_ids(memory: MemoryName) -> None:
     ],
 )
 async def test_a_pinned_rule_is_not_said_to_be_released(
-    rule: str, release: str, told: str, stays: str
+    rule: str, release: str, reported: str, stays: str
 ) -> None:
     conversation = embedded()
     await conversation.turn(KEY, rule)
     report = await conversation.turn(KEY, release, memory="window")
-    assert told in report.answer
+    assert reported in report.answer
     assert stays in only_warning(report)
     state = await conversation.state(KEY)
     assert state is not None
@@ -85,13 +85,13 @@ async def test_a_pinned_rule_is_not_said_to_be_released(
 
 
 @pytest.mark.parametrize(
-    ("release", "told"),
+    ("release", "reported"),
     [("release c-0001", "Nothing is released"), ("制約 c-0001 を解除", "何も解除していません")],
 )
-async def test_an_id_that_nobody_gave_releases_nothing(release: str, told: str) -> None:
+async def test_an_id_that_nobody_gave_releases_nothing(release: str, reported: str) -> None:
     conversation = embedded()
     await conversation.turn(KEY, "Never reboot db-09.", memory="window")
-    assert told in (await conversation.turn(KEY, release, memory="window")).answer
+    assert reported in (await conversation.turn(KEY, release, memory="window")).answer
     refused = await conversation.turn(KEY, "Reboot db-09 now.", memory="window")
     assert '"Never reboot db-09." stands in the way' in refused.answer
 
@@ -146,18 +146,18 @@ async def test_a_release_of_one_rule_among_messages_leaves_one_that_holds_its_wo
 
 @pytest.mark.parametrize("memory", CLASSIC)
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "reported"),
     [
         ("Never reboot db-09.", "pins and releases no rules"),
         ("db-09は再起動禁止です。", "制約を固定も解除もしません"),
     ],
 )
 async def test_the_turn_that_sets_a_rule_warns_that_it_is_not_kept(
-    memory: MemoryName, rule: str, told: str
+    memory: MemoryName, rule: str, reported: str
 ) -> None:
     talk = Talk(settings=Settings(store="memory", memory=memory))
     warning = only_warning(await talk.say(rule))
-    assert told in warning
+    assert reported in warning
     assert memory in warning
     assert (await talk.say("The disk of db-02 is full.")).warnings == []
     assert (await talk.say(rule, Authority.TOOL)).warnings == []

@@ -142,8 +142,8 @@ async def test_a_call_that_was_made_in_a_turn_that_failed_is_told(
     with pytest.raises(ModelUnavailable):
         await conversation.turn(KEY, "Restart db-01.")
     report = await conversation.turn(KEY, "What happened?")
-    told = "restart(db-01) was run in a turn that ended without an answer"
-    assert told in report.warnings
+    reported = "restart(db-01) was run in a turn that ended without an answer"
+    assert reported in report.warnings
 
 
 async def test_a_deleted_session_has_no_calls_left(conversation: Conversation) -> None:

@@ -225,5 +225,7 @@ async def test_each_stage_is_told_of_once_also_when_the_playbook_changes() -> No
     talk = Talk()
     add = {"type": "ADD", "section": "strategies", "content": "Look twice."}
     talk.llm.on("curator", {"operations": [add]})
-    told = [event.stage for event in await talk.events("Hello.") if event.type == "stage_finished"]
-    assert len(told) == len(set(told)) == 7
+    reported = [
+        event.stage for event in await talk.events("Hello.") if event.type == "stage_finished"
+    ]
+    assert len(reported) == len(set(reported)) == 7

@@ -35,13 +35,13 @@ async def test_a_server_restarted_under_load_loses_and_doubles_nothing(
         talker(url, tmp_path, "ann", TURNS, *SESSIONS) as one,
         talker(url, tmp_path, "ben", TURNS, *SESSIONS) as two,
     ):
-        told = [output_of(one).readline(), output_of(two).readline()]
+        reported = [output_of(one).readline(), output_of(two).readline()]
         for how in (signal.SIGQUIT, signal.SIGINT):  # A crash, then an orderly end.
             running.stop(how)
             running.start()
-            told += [output_of(one).readline(), output_of(two).readline()]
-        told += ended_well(one, two)
-    assert len(told) == 2 * len(SESSIONS) * TURNS
+            reported += [output_of(one).readline(), output_of(two).readline()]
+        reported += ended_well(one, two)
+    assert len(reported) == 2 * len(SESSIONS) * TURNS
     stores = open_for(url)
     for user in ("ann", "ben"):
         for session in SESSIONS:

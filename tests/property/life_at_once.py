@@ -35,30 +35,32 @@ class Act:
 class SharedWorld(World):
     """A world in which a second process may come to a session."""
 
-    async def two_at_once(self, told: Told, *whats: What) -> None:
+    async def two_at_once(self, reported: Told, *whats: What) -> None:
         """Do two things with a session in two processes at once; one may find it busy.
 
         Not with one that went back half-way: what finishes that would depend on who comes first.
         """
-        if told.unfinished:
+        if reported.unfinished:
             return
-        acts = [Act(what, self._new_word(told) if what in SAYS else "") for what in whats]
-        told.words -= {act.word for act in acts}
+        acts = [Act(what, self._new_word(reported) if what in SAYS else "") for what in whats]
+        reported.words -= {act.word for act in acts}
         self.model.begin("Noted.", fails=False)
         other = self._other_process()
         try:
             async with asyncio.TaskGroup() as group:
                 for conversation, act in zip((self.conversation, other), acts, strict=True):
-                    group.create_task(_do(conversation, told.key, act, gone="deletion" in whats))
+                    group.create_task(
+                        _do(conversation, reported.key, act, gone="deletion" in whats)
+                    )
         finally:
             await other.close()
-        done, seen = [act for act in acts if act.is_done], await self._seen(told)
-        orders = [order for order in permutations(done) if self._expected(told, order) == seen]
-        assert orders, f"{told} is {seen} after {acts}"
+        done, seen = [act for act in acts if act.is_done], await self._seen(reported)
+        orders = [order for order in permutations(done) if self._expected(reported, order) == seen]
+        assert orders, f"{reported} is {seen} after {acts}"
         self.dead |= {a.word: "of a turn that found the session busy" for a in acts if a.word}
         for act in orders[0]:
-            self._took_place(self.sessions.setdefault(told.key, Told(told.key)), act)
-        await self._check_shown(told.key, orders[0])
+            self._took_place(self.sessions.setdefault(reported.key, Told(reported.key)), act)
+        await self._check_shown(reported.key, orders[0])
 
     def _other_process(self) -> Conversation:
         """It waits longer than the first one."""
@@ -68,74 +70,74 @@ class SharedWorld(World):
             build_container(settings, self.clock), models=dict.fromkeys(ROLES, self.model)
         )
 
-    async def _seen(self, told: Told) -> Seen:
-        head = await self._head(told)
+    async def _seen(self, reported: Told) -> Seen:
+        head = await self._head(reported)
         turns = [
             turn
-            for turn in reversed(await self._evidence(told))
+            for turn in reversed(await self._evidence(reported))
             if turn.outcome is Outcome.ANSWERED
         ]
         stands = tuple(word for turn in turns for word in words_in(turn.input.text))
         rules = " ".join(head.state.ccs.constraints) if head else ""
         return head.state.turn if head else 0, stands, frozenset(words_in(rules))
 
-    def _expected(self, told: Told, order: Sequence[Act]) -> Seen | None:
+    def _expected(self, reported: Told, order: Sequence[Act]) -> Seen | None:
         """What is seen when acts came in an order; None when they cannot come so."""
-        copy = deepcopy(told)
+        copy = deepcopy(reported)
         for act in order:
             if act.what == "deletion":
-                copy = Told(told.key)
+                copy = Told(reported.key)
             elif act.what == "undo" and not copy.now.turn:
                 return None
             else:
                 self._goes_on(copy, act)
         return copy.now.turn, copy.now.stands, copy.now.rules
 
-    def _goes_on(self, told: Told, act: Act) -> None:
+    def _goes_on(self, reported: Told, act: Act) -> None:
         """Let a session go on by one version."""
-        now = told.now
+        now = reported.now
         match act.what:
             case "undo":
-                target = told.before_last_turn()
-                there = told.versions[target]
+                target = reported.before_last_turn()
+                there = reported.versions[target]
                 stands = tuple(word for word in there.stands if word in now.stands)
                 after = replace(there, stands=stands, before=target)
             case "reset":
-                if not told.head:
+                if not reported.head:
                     return
-                after = replace(now, rules=frozenset(), before=told.head)
+                after = replace(now, rules=frozenset(), before=reported.head)
             case _:
                 is_rule = act.what == "rule" and self.settings.memory == "acc"
                 rules = now.rules | ({act.word} if is_rule else set())
-                after = Version(now.turn + 1, (*now.stands, act.word), rules, told.head)
-        told.head += 1
-        told.versions[told.head] = after
+                after = Version(now.turn + 1, (*now.stands, act.word), rules, reported.head)
+        reported.head += 1
+        reported.versions[reported.head] = after
 
-    def _took_place(self, told: Told, act: Act) -> None:
+    def _took_place(self, reported: Told, act: Act) -> None:
         """Know of an act what must come of it."""
         if act.what == "deletion":
-            self._forget(told, keep=False)
+            self._forget(reported, keep=False)
             return
-        left = set(told.now.stands)
-        told.unfinished = False
+        left = set(reported.now.stands)
+        reported.unfinished = False
         if act.word:
-            told.words.add(act.word)
+            reported.words.add(act.word)
             self.dead.pop(act.word)
-        self._goes_on(told, act)
-        for word in left - set(told.now.stands):
+        self._goes_on(reported, act)
+        for word in left - set(reported.now.stands):
             self.dead[word] = "of a turn that was undone"
 
     async def _check_shown(self, key: SessionKey, order: Sequence[Act]) -> None:
-        told = self.sessions.get(key)
-        if told is None or not order or not order[-1].word:
+        reported = self.sessions.get(key)
+        if reported is None or not order or not order[-1].word:
             return
-        self._check_requests(told, "replay" if len(order) > 1 else self.settings.memory)
+        self._check_requests(reported, "replay" if len(order) > 1 else self.settings.memory)
         shown = {
             word
-            for text in (*self.model.seen, str(await self._head(told)))
+            for text in (*self.model.seen, str(await self._head(reported)))
             for word in words_in(text)
         }
-        self.shared |= shown - told.words
+        self.shared |= shown - reported.words
 
 
 async def _do(conversation: Conversation, key: SessionKey, act: Act, *, gone: bool) -> None:

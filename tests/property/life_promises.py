@@ -79,8 +79,8 @@ class Promises:
 
     async def check(self) -> None:
         """Compare what is there with what must be."""
-        for told in self.sessions.values():
-            await self._check_session(told)
+        for reported in self.sessions.values():
+            await self._check_session(reported)
         await self._check_recall()
 
     async def check_gone(self) -> None:
@@ -91,75 +91,82 @@ class Promises:
                 held = [each for each in records if word in str(each)]
                 assert not held, f"{word} ({self.dead[word]}) is exported: {held}"
 
-    async def _check_session(self, told: Told) -> None:
-        head = await self._head(told)
+    async def _check_session(self, reported: Told) -> None:
+        head = await self._head(reported)
         if head is None:
-            assert not told.head
+            assert not reported.head
             return
-        assert (head.state.version, head.state.turn) == (told.head, told.now.turn)
+        assert (head.state.version, head.state.turn) == (reported.head, reported.now.turn)
         rules = " ".join(head.state.ccs.constraints)
-        held = {word for word in told.words if word in rules}
-        assert held == told.now.rules, f"rules are {held}, must be {told.now.rules}"
-        history = await self.container.journal.history(told.key, limit=500)
+        held = {word for word in reported.words if word in rules}
+        assert held == reported.now.rules, f"rules are {held}, must be {reported.now.rules}"
+        history = await self.container.journal.history(reported.key, limit=500)
         numbers = [entry.state.version for entry in history]
         assert numbers == list(range(len(numbers), 0, -1))
-        if told.unfinished:
+        if reported.unfinished:
             return
-        turns = reversed(await self._evidence(told))
+        turns = reversed(await self._evidence(reported))
         answered = [turn for turn in turns if turn.outcome is Outcome.ANSWERED]
         stands = tuple(word for turn in answered for word in words_in(turn.input.text))
-        assert stands == told.now.stands, f"turns are {stands}, must be {told.now.stands}"
-        if told.now.turn:
-            assert await self.container.directory.find(told.key) is not None
+        assert stands == reported.now.stands, f"turns are {stands}, must be {reported.now.stands}"
+        if reported.now.turn:
+            assert await self.container.directory.find(reported.key) is not None
 
     async def _check_recall(self) -> None:
         open_words = self._half_undone()
         for word, why in [*self.dead.items()][-20:]:
             if word not in open_words | self.unsure:
                 assert word not in await self._recalled(word), f"{word} ({why}) is recalled"
-        for told in self.sessions.values():
-            for word in told.now.stands[-3:]:
+        for reported in self.sessions.values():
+            for word in reported.now.stands[-3:]:
                 if word not in open_words | self.unsure:
                     assert word in await self._recalled(word), f"{word} stands, and is not recalled"
         for word in self.kept:
             assert word in await self._recalled(word), f"{word} was kept, and is gone"
 
     def _half_undone(self) -> set[str]:
-        return {word for told in self.sessions.values() if told.unfinished for word in told.words}
+        return {
+            word
+            for reported in self.sessions.values()
+            if reported.unfinished
+            for word in reported.words
+        }
 
-    def _check_requests(self, told: Told, memory: MemoryName) -> None:
+    def _check_requests(self, reported: Told, memory: MemoryName) -> None:
         for text in self.model.seen:
             shown = set(words_in(text))
-            others = {word for word in shown if self.whose[word] != told.key.user}
+            others = {word for word in shown if self.whose[word] != reported.key.user}
             assert not others, f"words of somebody else in a request: {others}"
             checked = shown - self.shared - self._half_undone()
             dead = {word: self.dead[word] for word in checked if word in self.dead}
             assert not dead, f"in a request: {dead}"
             if memory == "acc":
-                assert told.now.rules <= shown, f"rules {told.now.rules - shown} are not shown"
+                assert reported.now.rules <= shown, (
+                    f"rules {reported.now.rules - shown} are not shown"
+                )
 
     async def _recalled(self, word: str) -> str:
         service = memory_service(self.container)
         found = await service.search_memory(app_name=APP_NAME, user_id=self.whose[word], query=word)
         return str([memory.content for memory in found.memories])
 
-    async def _head(self, told: Told) -> JournalEntry | None:
-        return await self.container.journal.head(told.key)
+    async def _head(self, reported: Told) -> JournalEntry | None:
+        return await self.container.journal.head(reported.key)
 
-    async def _evidence(self, told: Told) -> list[Interaction]:
-        return list(await self.container.evidence.list(told.key, limit=500))
+    async def _evidence(self, reported: Told) -> list[Interaction]:
+        return list(await self.container.evidence.list(reported.key, limit=500))
 
-    async def _is_answered(self, told: Told, word: str) -> bool:
+    async def _is_answered(self, reported: Told, word: str) -> bool:
         return any(
             word in turn.input.text and turn.outcome is Outcome.ANSWERED
-            for turn in await self._evidence(told)
+            for turn in await self._evidence(reported)
         )
 
-    def _new_word(self, told: Told) -> str:
+    def _new_word(self, reported: Told) -> str:
         number = len(self.whose)
         word = f"zor{chr(97 + number // 26)}{chr(97 + number % 26)}x"
-        self.whose[word] = told.key.user
-        told.words.add(word)
+        self.whose[word] = reported.key.user
+        reported.words.add(word)
         return word
 
     def _words_of(self, user: str) -> list[str]:

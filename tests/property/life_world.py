@@ -61,7 +61,7 @@ class World(Promises):
         await self.close()
         self.open()
 
-    def told(self, user: int, session: int) -> Told:
+    def reported(self, user: int, session: int) -> Told:
         """A session, new or not."""
         key = SessionKey(APP_NAME, USERS[user], f"s{session}")
         return self.sessions.setdefault(key, Told(key))
@@ -69,17 +69,17 @@ class World(Promises):
     def whose_words(self, text: str) -> Told | None:
         """The session whose words a text holds, if it still has a state."""
         words = set(words_in(text))
-        return next((told for told in self.begun() if told.words & words), None)
+        return next((reported for reported in self.begun() if reported.words & words), None)
 
     def begun(self) -> list[Told]:
         """The sessions that have a state."""
-        return [told for told in self.sessions.values() if told.head]
+        return [reported for reported in self.sessions.values() if reported.head]
 
     # Turns
 
     async def say(
         self,
-        told: Told,
+        reported: Told,
         kind: Kind,
         *,
         more: str = "",
@@ -89,12 +89,14 @@ class World(Promises):
         fault: Fault | None = None,
     ) -> None:
         """Take a turn, however it ends."""
-        word, used = self._new_word(told), memory or self.settings.memory
+        word, used = self._new_word(reported), memory or self.settings.memory
         self.model.begin(f"Answer q{word}. {_LONG}", fails=fails)
         self.failing.plan(fault)
         answered = False
         error: BaseException | None = None
-        events = self.conversation.stream(told.key, SAYS[kind].format(word) + more, memory=memory)
+        events = self.conversation.stream(
+            reported.key, SAYS[kind].format(word) + more, memory=memory
+        )
         left = leaves_after
         try:
             async with aclosing(events):  # type: ignore[type-var]
@@ -106,7 +108,7 @@ class World(Promises):
             error = raised
         hit, dead = self.failing.hit, self.failing.dead
         await self._after_fault()
-        stands = await self._is_answered(told, word)
+        stands = await self._is_answered(reported, word)
         if leaves_after is None and not hit:
             assert fails == (error is not None), f"failed with {error!r}"
             assert answered != fails
@@ -119,68 +121,77 @@ class World(Promises):
             self.unsure.add(word)
         pins = {word} if kind == "rule" and used == "acc" else set()
         may_stay = dead or (bool(hit) and (fails or leaves_after is not None))
-        await self._took(told, word, pins, stands=stands, may_stay=may_stay)
+        await self._took(reported, word, pins, stands=stands, may_stay=may_stay)
         if kind == "preference" and stands:
             self.preferences.add(word)
         if stands:
-            self._check_requests(told, used)
-        state = str(await self._head(told))
+            self._check_requests(reported, used)
+        state = str(await self._head(reported))
         read = {word for text in (*self.model.seen, state) for word in words_in(text)}
-        self.shared |= read - told.words
+        self.shared |= read - reported.words
 
     async def _took(
-        self, told: Told, word: str, pins: set[str], *, stands: bool, may_stay: bool
+        self, reported: Told, word: str, pins: set[str], *, stands: bool, may_stay: bool
     ) -> None:
-        head, now = await self._head(told), told.now
+        head, now = await self._head(reported), reported.now
         after = Version(
             now.turn + 1,
             (*now.stands, word) if stands else now.stands,
             now.rules | pins,
-            told.head,
+            reported.head,
         )
         if stands:
-            told.unfinished = False
+            reported.unfinished = False
             # What a killed process had kept of the turn before can be recalled from now on.
             self.unsure.difference_update(now.stands[-1:])
-            told.goes_on(head, after)
+            reported.goes_on(head, after)
             assert head is not None
             assert head.state.turn == after.turn
             return
         if may_stay and head is not None and head.state.turn == after.turn:
             # A cancellation does not say whether the turn stands (ADR 0005).
-            told.goes_on(head, after)
+            reported.goes_on(head, after)
             return
         self.dead[word] = "of a turn without an answer"
-        if head is not None and head.state.version != told.head:
-            told.goes_on(head, replace(now, before=told.head) if told.head else Version())
+        if head is not None and head.state.version != reported.head:
+            reported.goes_on(
+                head, replace(now, before=reported.head) if reported.head else Version()
+            )
 
     # Going back, resets, deletions
 
-    async def undo(self, told: Told, fault: Fault | None = None, *, again: bool = True) -> None:
+    async def undo(self, reported: Told, fault: Fault | None = None, *, again: bool = True) -> None:
         """Take the last turn back."""
-        turn, target = told.now.turn, told.before_last_turn()
+        turn, target = reported.now.turn, reported.before_last_turn()
         if turn:
             await self._back(
-                told, target, lambda: self.conversation.undo(told.key, turn=turn), fault, again
+                reported,
+                target,
+                lambda: self.conversation.undo(reported.key, turn=turn),
+                fault,
+                again,
             )
 
     async def roll_back(
-        self, told: Told, pick: int, fault: Fault | None = None, *, again: bool = True
+        self, reported: Told, pick: int, fault: Fault | None = None, *, again: bool = True
     ) -> None:
         """Go back, or forth, to some version."""
-        known = [version for version in sorted(told.versions) if version]
+        known = [version for version in sorted(reported.versions) if version]
         target = known[pick % len(known)]
         await self._back(
-            told, target, lambda: self.conversation.rollback(told.key, target), fault, again
+            reported, target, lambda: self.conversation.rollback(reported.key, target), fault, again
         )
 
-    async def reset(self, told: Told, fault: Fault | None = None) -> None:
+    async def reset(self, reported: Told, fault: Fault | None = None) -> None:
         """Begin with an empty state."""
-        await self._done(lambda: self.conversation.reset(told.key), fault)
-        told.unfinished = False
-        told.goes_on(await self._head(told), replace(told.now, rules=frozenset(), before=told.head))
+        await self._done(lambda: self.conversation.reset(reported.key), fault)
+        reported.unfinished = False
+        reported.goes_on(
+            await self._head(reported),
+            replace(reported.now, rules=frozenset(), before=reported.head),
+        )
 
-    async def delete(self, told: Told, *, keep: bool, fault: Fault | None, later: bool) -> None:
+    async def delete(self, reported: Told, *, keep: bool, fault: Fault | None, later: bool) -> None:
         """Delete a session; one with consent that failed may be left to background work."""
 
         async def finish() -> None:
@@ -188,32 +199,34 @@ class World(Promises):
             await self.conversation.housekeep()
 
         await self._done(
-            lambda: self.conversation.forget_session(told.key, keep_notes=keep),
+            lambda: self.conversation.forget_session(reported.key, keep_notes=keep),
             fault,
-            then=finish if keep and later and await self._is_asked(told, fault) else None,
+            then=finish if keep and later and await self._is_asked(reported, fault) else None,
         )
-        self._forget(told, keep=keep)
+        self._forget(reported, keep=keep)
 
-    async def _is_asked(self, told: Told, fault: Fault | None) -> bool:
+    async def _is_asked(self, reported: Told, fault: Fault | None) -> bool:
         """Whether a deletion will be a job before it can fail."""
-        return fault is not None and fault.at > 8 and bool(told.now.stands)
+        return fault is not None and fault.at > 8 and bool(reported.now.stands)
 
-    def _forget(self, told: Told, *, keep: bool) -> None:
-        for word in told.words:
-            if keep and word in self.preferences and word in told.now.stands:
+    def _forget(self, reported: Told, *, keep: bool) -> None:
+        for word in reported.words:
+            if keep and word in self.preferences and word in reported.now.stands:
                 self.kept.add(word)
             elif word not in self.kept:
                 self.dead[word] = f"of a deleted session, keep={keep}"
                 self.gone |= {word} - self.shared
-        self.sessions.pop(told.key)
+        self.sessions.pop(reported.key)
 
     async def erase(self, user: str, fault: Fault | None = None) -> None:
         """Erase a user."""
         tenant = Tenant(APP_NAME, user)
         await self._done(lambda: self.conversation.erase(tenant), fault)
         assert await residue(self.conversation.container, tenant) == {}
-        for told in [told for told in self.sessions.values() if told.key.tenant == tenant]:
-            self.sessions.pop(told.key)
+        for reported in [
+            reported for reported in self.sessions.values() if reported.key.tenant == tenant
+        ]:
+            self.sessions.pop(reported.key)
         for word in self._words_of(user):
             self.dead[word] = "of an erased user"
             self.gone.add(word)
@@ -234,26 +247,26 @@ class World(Promises):
 
     async def _back(
         self,
-        told: Told,
+        reported: Told,
         target: int,
         work: Callable[[], Awaitable[object]],
         fault: Fault | None,
         again: bool,
     ) -> None:
-        version = told.head
+        version = reported.head
         finished = await self._done(work, fault, again=again)
-        head = await self._head(told)
+        head = await self._head(reported)
         assert head is not None
         if not finished and head.state.version == version:
             return  # It had not begun.
-        left, there = set(told.now.stands), told.versions[target]
+        left, there = set(reported.now.stands), reported.versions[target]
         # Of the turns that the state came of, those stand that were not retired since.
         stands = tuple(word for word in there.stands if word in left)
         for word in left - set(stands):
             self.dead[word] = "of a turn that was undone"
         # A state that is gone forth to may quote the others.
         self.shared |= set(there.stands) - left
-        told.goes_on(head, replace(there, stands=stands, before=target))
+        reported.goes_on(head, replace(there, stands=stands, before=target))
         assert head.state.turn == there.turn
 
     async def _done(

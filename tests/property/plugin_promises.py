@@ -185,19 +185,19 @@ def _check_pairs(request: LlmRequest, run: Run) -> None:
     """Every call has one result behind it; ADK takes the ids that it made out of requests."""
     waiting: list[tuple[str, str]] = []
     named: set[str] = set()
-    told = f"{_shape(request)} {run}"
+    reported = f"{_shape(request)} {run}"
     for part in (part for content in request.contents for part in content.parts or []):
         if (call := part.function_call) is not None:
-            assert not call.id or call.id not in named, f"a call is doubled: {told}"
+            assert not call.id or call.id not in named, f"a call is doubled: {reported}"
             named.add(call.id or "")
             waiting.append((call.id or "", call.name or ""))
         if (result := part.function_response) is not None:
             answers = (result.id or "", result.name or "")
-            assert answers in waiting, f"a result without its call: {told}"
+            assert answers in waiting, f"a result without its call: {reported}"
             waiting.remove(answers)
     # Beside a call that a person must answer ADK asks the model already for the others.
     left = [name for _, name in waiting if name not in WAITING_TOOLS]
-    assert not left, f"a call without its result: {told}"
+    assert not left, f"a call without its result: {reported}"
 
 
 def _shape(request: LlmRequest) -> list[str]:

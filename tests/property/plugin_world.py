@@ -70,14 +70,14 @@ class Run:
         return bool(pending)
 
     def __str__(self) -> str:
-        told = [
+        reported = [
             f"{e.author}:{text_of(e)[:20]}{[c.name for c in e.get_function_calls()]}"
             f"{[r.name for r in e.get_function_responses()]}"
             for e in self.events
         ]
         return (
             f"[{self.plan.word} '{self.text}' {self.client} whole={self.whole} "
-            f"error={self.error!r} invocation={self.invocation} events={told}]"
+            f"error={self.error!r} invocation={self.invocation} events={reported}]"
         )
 
 

@@ -84,8 +84,8 @@ def test_quoting_every_line_releases_nothing(text: str) -> None:
 
 @given(_TEXTS)
 def test_an_unmatched_release_is_quoted_from_the_text(text: str) -> None:
-    told = unmatched_release(text, _PINS)
-    assert told is None or told in text
+    reported = unmatched_release(text, _PINS)
+    assert reported is None or reported in text
 
 
 @given(_TEXTS)

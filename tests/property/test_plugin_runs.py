@@ -2,8 +2,8 @@
 
 A machine runs an app as its clients may use it: turns with tools, pauses and their answers, failing
 models and stores, clients that leave, rewinds, restarts, two processes. No event loop ends in the
-middle of a turn: a process that does so is `tests/durability/test_turn_kills.py`. What must hold after each
-step is in `plugin_promises`. To look longer than the suite does:
+middle of a turn: a process that does so is `tests/durability/test_turn_kills.py`. What must hold
+after each step is in `plugin_promises`. To look longer than the suite does:
 
     PLUGIN_RUNS=2000 pytest tests/property/test_plugin_runs.py
 """

@@ -111,14 +111,14 @@ class SessionLife(RuleBasedStateMachine):
         self, user: int, session: int, kinds: list[Kind], more: str, memory: MemoryName | None
     ) -> None:
         for kind in kinds:
-            told = self.world.told(user, session)
-            self.run(self.world.say(told, kind, more=more, memory=memory))
+            reported = self.world.reported(user, session)
+            self.run(self.world.say(reported, kind, more=more, memory=memory))
 
     @rule(user=USER, session=SESSION, kind=KINDS, fault=st.none() | faults(30))
     def a_turn_whose_model_fails(
         self, user: int, session: int, kind: Kind, fault: Fault | None
     ) -> None:
-        self.run(self.world.say(self.world.told(user, session), kind, fails=True, fault=fault))
+        self.run(self.world.say(self.world.reported(user, session), kind, fails=True, fault=fault))
 
     @rule(
         user=USER,
@@ -130,38 +130,38 @@ class SessionLife(RuleBasedStateMachine):
     def a_turn_whose_client_leaves(
         self, user: int, session: int, kind: Kind, after: int, fault: Fault | None
     ) -> None:
-        told = self.world.told(user, session)
-        self.run(self.world.say(told, kind, leaves_after=after, fault=fault))
+        reported = self.world.reported(user, session)
+        self.run(self.world.say(reported, kind, leaves_after=after, fault=fault))
 
     @rule(user=USER, session=SESSION, kind=KINDS, fault=faults(30))
     def a_turn_whose_store_fails(self, user: int, session: int, kind: Kind, fault: Fault) -> None:
-        self.run(self.world.say(self.world.told(user, session), kind, fault=fault))
+        self.run(self.world.say(self.world.reported(user, session), kind, fault=fault))
 
     @rule(pick=PICK, fault=st.none() | faults(14), again=st.booleans())
     def an_undo(self, pick: int, fault: Fault | None, again: bool) -> None:
-        for told in self._picked(pick):
-            self.run(self.world.undo(told, fault, again=again))
+        for reported in self._picked(pick):
+            self.run(self.world.undo(reported, fault, again=again))
 
     @rule(pick=PICK, version=PICK, fault=st.none() | faults(14), again=st.booleans())
     def a_rollback(self, pick: int, version: int, fault: Fault | None, again: bool) -> None:
-        for told in self._picked(pick):
-            self.run(self.world.roll_back(told, version, fault, again=again))
+        for reported in self._picked(pick):
+            self.run(self.world.roll_back(reported, version, fault, again=again))
 
     @rule(pick=PICK, fault=st.none() | faults(12))
     def a_reset(self, pick: int, fault: Fault | None) -> None:
-        for told in self._picked(pick):
-            self.run(self.world.reset(told, fault))
+        for reported in self._picked(pick):
+            self.run(self.world.reset(reported, fault))
 
     @rule(pick=PICK, keep=st.booleans(), fault=st.none() | faults(35), later=st.booleans())
     def a_deletion(self, pick: int, keep: bool, fault: Fault | None, later: bool) -> None:
-        for told in self._picked(pick):
-            self.run(self.world.delete(told, keep=keep, fault=fault, later=later))
+        for reported in self._picked(pick):
+            self.run(self.world.delete(reported, keep=keep, fault=fault, later=later))
         self.run(self.world.check_gone())
 
     @rule(pick=PICK, first=WHAT, second=WHAT)
     def two_processes_at_once(self, pick: int, first: What, second: What) -> None:
-        for told in self._picked(pick):
-            self.run(self.world.two_at_once(told, first, second))
+        for reported in self._picked(pick):
+            self.run(self.world.two_at_once(reported, first, second))
         self.run(self.world.check_gone())
 
     @rule(user=USER, fault=st.none() | faults(35))
@@ -178,23 +178,23 @@ class SessionLife(RuleBasedStateMachine):
         fault=st.none() | faults(35),
     )
     def background_work(self, pick: int, what: str, keep: bool, fault: Fault | None) -> None:
-        async def use(told: Told) -> None:
+        async def use(reported: Told) -> None:
             match what:
                 case "turn":
-                    await self.world.say(told, "preference")
+                    await self.world.say(reported, "preference")
                 case "undo":
-                    await self.world.undo(told)
+                    await self.world.undo(reported)
                 case "rollback":
-                    await self.world.roll_back(told, pick)
+                    await self.world.roll_back(reported, pick)
                 case "reset":
-                    await self.world.reset(told)
+                    await self.world.reset(reported)
                 case _:
-                    await self.world.delete(told, keep=keep, fault=None, later=False)
+                    await self.world.delete(reported, keep=keep, fault=None, later=False)
 
         async def meanwhile(text: str) -> None:
-            if (told := self.world.whose_words(text)) is not None:
+            if (reported := self.world.whose_words(text)) is not None:
                 with suppress(SessionBusyError):
-                    await use(told)
+                    await use(reported)
 
         if what == "nothing":
             self.run(self.world.keep_house(fault))

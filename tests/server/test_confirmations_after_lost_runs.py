@@ -106,8 +106,8 @@ async def test_a_call_that_has_run_is_not_run_again_and_its_result_stays(
     again = await http.post("/run", json=confirmation(call))
     assert again.status_code == 200, again.text
     assert await results(container, Outcome.FAILED) == ['{"restarted": "db-01"}']
-    [told] = await results(container, Outcome.ANSWERED)
-    assert "not run again: restart_server(db-01) was run in a turn that ended" in told
+    [reported] = await results(container, Outcome.ANSWERED)
+    assert "not run again: restart_server(db-01) was run in a turn that ended" in reported
 
 
 async def test_an_approval_that_is_clicked_twice_runs_its_tool_once(

@@ -75,8 +75,8 @@ async def test_documents_belong_to_the_user_who_asks(http: httpx.AsyncClient) ->
         await http.delete(PATH, params=params),
     ):
         assert refused.status_code == 404
-        told = "memory holds no document 'mine.md'; list them with GET /v1/memory/documents"
-        assert refused.json()["detail"] == told
+        reported = "memory holds no document 'mine.md'; list them with GET /v1/memory/documents"
+        assert refused.json()["detail"] == reported
 
 
 async def test_with_tokens_the_token_says_whose_document_it_is_whatever_it_says_itself() -> None:

@@ -271,8 +271,8 @@ async def test_a_clock_that_is_put_back_costs_nobody_what_was_just_said(
         await say(service, turn, at=1_800_000_000.0 + turn)
         read = await service.get_session(**HERE)
         assert read is not None
-        told = [each.invocation_id for each in read.events]
-        assert told == [f"i-{name}" for name in range(turn - 2, turn + 1) for _ in range(2)]
+        reported = [each.invocation_id for each in read.events]
+        assert reported == [f"i-{name}" for name in range(turn - 2, turn + 1) for _ in range(2)]
         assert read.events[-1].timestamp == 1_800_000_000.1 + turn
     for turn in range(1, 8):
         offloaded = await container.artifacts.get(KEY.tenant, f"events:s-1:i-{turn}:1")
@@ -348,10 +348,10 @@ async def test_our_endpoint_keeps_as_many_turns_as_the_settings_say(
             assert response.status_code == 200
             assert response.json()["turn"] == number + 1
         read = await http.get("/apps/acc_ace/users/user/sessions/s-1")
-        told = str(read.json()["events"])
-        assert "Hello 4." in told
-        assert "Hello 5." in told
-        assert "Hello 3." not in told
+        reported = str(read.json()["events"])
+        assert "Hello 4." in reported
+        assert "Hello 5." in reported
+        assert "Hello 3." not in reported
         state = await http.get("/v1/sessions/s-1/ccs")
         assert state.json()["turn"] == 6
     await app.state.acc_ace.close()

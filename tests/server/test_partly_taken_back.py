@@ -132,9 +132,9 @@ async def test_what_was_taken_back_is_not_offloaded(open_service: Open) -> None:
         await say(running, f"Question {number}?")
     assert turn_of(asked) in {turn.invocation_id for turn in offloaded}
     assert turn_of(silly) not in {turn.invocation_id for turn in offloaded}
-    told = str(offloaded)
-    assert "5678" in told
-    assert SECRET not in told
+    reported = str(offloaded)
+    assert "5678" in reported
+    assert SECRET not in reported
     session = await service.get_session(**HERE)
     assert session is not None
     assert SECRET not in str(session.events)

@@ -94,8 +94,12 @@ async def test_not_json_is_400_and_wrong_fields_are_422(tmp_path: Path) -> None:
 def test_what_a_plugin_raised_is_told_although_adk_wraps_it(tmp_path: Path) -> None:
     wrapped = RuntimeError("Error in plugin 'bounded_memory'")
     wrapped.__cause__ = errors.MemoryBypassedError("use run_async")
-    told = problem_of(wrapped, instance="/run", data_dir=tmp_path)
-    assert (told.status, told.code, told.detail) == (500, "memory_bypassed", "use run_async")
+    reported = problem_of(wrapped, instance="/run", data_dir=tmp_path)
+    assert (reported.status, reported.code, reported.detail) == (
+        500,
+        "memory_bypassed",
+        "use run_async",
+    )
 
 
 @pytest.mark.parametrize("sent", ["application/x-www-form-urlencoded", "text/plain", None])

@@ -81,7 +81,7 @@ async def test_a_part_that_begins_within_the_turn_before_a_rewind_holds_none_of_
     service = open_service(recent_events=50)
     running = runner(service, llm)
     asked = await say(running, "Buy a zebra.")
-    told = await say(running, f"The password is {SECRET}.")
+    reported = await say(running, f"The password is {SECRET}.")
     await say(running, result_of(waiting_call(asked), {"approved": True}))
     await rewind(running, asked)
     names = [event.id for event in await stored(service)]
@@ -90,7 +90,7 @@ async def test_a_part_that_begins_within_the_turn_before_a_rewind_holds_none_of_
         session = await service.get_session(**HERE, config=count)
         assert session is not None
         assert _apply_rewinds(session.events) == []
-    assert told[0].id in names
+    assert reported[0].id in names
 
 
 async def test_what_was_taken_back_stays_so_when_the_turn_before_it_is_deleted(
@@ -101,7 +101,7 @@ async def test_what_was_taken_back_stays_so_when_the_turn_before_it_is_deleted(
     service = open_service(recent_events=50, retention=Retention(5))
     running = runner(service, llm)
     first = await say(running, "Hello.")
-    told = await say(running, f"The password is {SECRET}.")
+    reported = await say(running, f"The password is {SECRET}.")
     waiting = waiting_call(await say(running, "Buy a zebra."))
     await rewind(running, first)
     here = []
@@ -110,7 +110,7 @@ async def test_what_was_taken_back_stays_so_when_the_turn_before_it_is_deleted(
         assert SECRET not in whole(llm.requests[-1])
         await is_refused(running, waiting)
         turns = await stored_turns(service)
-        here.append((turn_of(first) in turns, turn_of(told) in turns))
+        here.append((turn_of(first) in turns, turn_of(reported) in turns))
     assert here[0] == (True, True)
     assert (False, True) in here
     assert here[-1] == (False, False)

@@ -247,9 +247,9 @@ async def test_openapi_tells_what_a_hang_up_leaves_and_how_to_find_out(
     http: httpx.AsyncClient,
 ) -> None:
     document = (await http.get("/openapi.json")).json()
-    told = document["paths"]["/v1/sessions/{session}/turns"]["post"]["description"]
-    assert "before the answer, nothing of the turn stays; after it, the turn stands" in told
-    assert "`Idempotency-Key`" in told
+    reported = document["paths"]["/v1/sessions/{session}/turns"]["post"]["description"]
+    assert "before the answer, nothing of the turn stays; after it, the turn stands" in reported
+    assert "`Idempotency-Key`" in reported
 
 
 @pytest.mark.parametrize("way", ["", "?stream=true"])

@@ -88,7 +88,7 @@ def test_the_work_on_a_long_reply_is_linear(filler: str, monkeypatch: pytest.Mon
 def test_a_long_answer_comes_in_larger_chunks_and_whole_when_it_is_read_at_once() -> None:
     answer = "word " * 20_000
     reply = json.dumps({"final_answer": answer})
-    told = streamed(reply, size=10)
-    assert answer.startswith(told)
-    assert len(told) > 0.9 * len(answer)
+    reported = streamed(reply, size=10)
+    assert answer.startswith(reported)
+    assert len(reported) > 0.9 * len(answer)
     assert AnswerStream().feed(reply) == answer

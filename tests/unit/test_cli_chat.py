@@ -170,11 +170,11 @@ def test_good_and_bad_judge_the_last_answer_with_the_words_that_follow() -> None
     assert _converse(turns, terminal, inputs) is ExitCode.OK
     assert turns.judged[0] == (2, Judgement(thumbs="down", comment="it was db-02"))
     assert turns.judged[1:] == [(2, Judgement(thumbs="up"))] * 2
-    told = terminal.out.getvalue()
-    assert "no answer to rate yet" in told
-    assert "saved with turn 2; changes to the playbook: 0" in told
-    assert "turn 2 already has this feedback" in told
-    assert "a comment has at most 8,000 characters" in told
+    reported = terminal.out.getvalue()
+    assert "no answer to rate yet" in reported
+    assert "saved with turn 2; changes to the playbook: 0" in reported
+    assert "turn 2 already has this feedback" in reported
+    assert "a comment has at most 8,000 characters" in reported
 
 
 def test_unknown_command_gets_a_hint_and_is_not_sent() -> None:

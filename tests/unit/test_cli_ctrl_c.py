@@ -94,9 +94,9 @@ def test_ctrl_c_while_the_undo_runs_neither_leaves_nor_loses_it(
     shown = conversation(turns, ["hang", "/ccs"])
     assert turns.undone == 1
     assert turns.journal[KEY] == []
-    told, _, after = shown.partition("cancelled; the turn was undone")
+    reported, _, after = shown.partition("cancelled; the turn was undone")
     assert "no state yet: it is empty" in after
-    assert told.count("already cancelling") == (at_once + while_undoing > 1)
+    assert reported.count("already cancelling") == (at_once + while_undoing > 1)
 
 
 def test_leaving_right_after_three_presses_leaves_nothing_undone() -> None:

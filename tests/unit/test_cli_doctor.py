@@ -47,10 +47,10 @@ def _one(findings: Iterator[Finding], check: str) -> Finding:
     return next(finding for finding in findings if finding.check == check)
 
 
-def _is_problem(finding: Finding, told: str, fix: str) -> bool:
+def _is_problem(finding: Finding, reported: str, fix: str) -> bool:
     return (
         finding.status is Status.PROBLEM
-        and told in finding.detail
+        and reported in finding.detail
         and fix.lower() in finding.fix.lower()
     )
 
@@ -160,9 +160,9 @@ def test_healthy_setup_has_no_problem(capsys: pytest.CaptureFixture[str]) -> Non
     problems = [item for item in check_models(settings) if item.status is Status.PROBLEM]
     assert problems == []
     assert run_doctor(as_json=True, online=False) in {ExitCode.OK, ExitCode.FAILED}
-    told = json.loads(capsys.readouterr().out)
-    assert {item["check"] for item in told["findings"]} >= {"python", "data_dir", "generator"}
-    assert told["ok"] == all(item["status"] != "problem" for item in told["findings"])
+    reported = json.loads(capsys.readouterr().out)
+    assert {item["check"] for item in reported["findings"]} >= {"python", "data_dir", "generator"}
+    assert reported["ok"] == all(item["status"] != "problem" for item in reported["findings"])
 
 
 def test_keys_are_told_but_never_shown(
@@ -187,16 +187,16 @@ def test_absent_key_is_a_note_that_names_the_embedded_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "told", "fix"),
+    ("model", "reported", "fix"),
     [
         ("gpt-oops", "unknown model name 'gpt-oops'", "change ACC_ACE_GENERATOR__MODEL"),
         ("gemini-3.5-flash", "needs Google credentials", "GOOGLE_API_KEY"),
         ("embedded/other", "unknown model name", "ACC_ACE_GENERATOR__MODEL"),
     ],
 )
-def test_unusable_model_is_found(model: str, told: str, fix: str) -> None:
+def test_unusable_model_is_found(model: str, reported: str, fix: str) -> None:
     settings = Settings.model_validate({"generator": {"model": model}})
-    assert _is_problem(_one(check_models(settings), "generator"), told, fix)
+    assert _is_problem(_one(check_models(settings), "generator"), reported, fix)
 
 
 def test_unusable_fallback_is_found() -> None:
@@ -310,16 +310,16 @@ def test_agent_and_files_folders_are_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "reported"),
     [("nonsense", "is not 'package.module:function'"), ("no.such.module:f", "was not found")],
 )
-def test_tools_that_cannot_be_found_are_told(tool: str, told: str) -> None:
+def test_tools_that_cannot_be_found_are_told(tool: str, reported: str) -> None:
     [finding] = check_tools(Settings(tools=(tool,)))
-    assert _is_problem(finding, told, "ACC_ACE_TOOLS")
+    assert _is_problem(finding, reported, "ACC_ACE_TOOLS")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("nope", "has no attribute 'nope'"),
         ("LIMIT", "is not a function"),
@@ -327,14 +327,14 @@ def test_tools_that_cannot_be_found_are_told(tool: str, told: str) -> None:
     ],
 )
 def test_tools_are_loaded_as_the_start_loads_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reported: str
 ) -> None:
     code = "LIMIT = 3\ndef host_status() -> str:\n    raise RuntimeError('called')\n"
     (tmp_path / "doctored_tools.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     [finding] = check_tools(Settings(tools=(f"doctored_tools:{name}",)))
-    assert _is_problem(finding, told, "ACC_ACE_TOOLS") is bool(told)
-    assert (finding.status is Status.OK) is not bool(told)
+    assert _is_problem(finding, reported, "ACC_ACE_TOOLS") is bool(reported)
+    assert (finding.status is Status.OK) is not bool(reported)
 
 
 def test_a_module_of_tools_that_fails_when_imported_is_a_finding(
@@ -347,14 +347,14 @@ def test_a_module_of_tools_that_fails_when_imported_is_a_finding(
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "mcpServers"), ("{}", "mcpServers")],
 )
-def test_bad_mcp_files_are_found(tmp_path: Path, content: str | None, told: str) -> None:
+def test_bad_mcp_files_are_found(tmp_path: Path, content: str | None, reported: str) -> None:
     path = tmp_path / "mcp.json"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    assert _is_problem(check_mcp(Settings(mcp_servers=path)), told, "ACC_ACE_MCP_SERVERS")
+    assert _is_problem(check_mcp(Settings(mcp_servers=path)), reported, "ACC_ACE_MCP_SERVERS")
 
 
 def test_busy_port_and_open_address_are_found() -> None:

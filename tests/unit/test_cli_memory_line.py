@@ -14,7 +14,7 @@ PIN = ConstraintPin(
 
 
 def test_line_has_the_documented_form() -> None:
-    told = report().model_copy(
+    reported = report().model_copy(
         update={
             "ccs_diff": CcsDiff(constraints_added=[PIN]),
             "qualified": [
@@ -29,7 +29,7 @@ def test_line_has_the_documented_form() -> None:
             },
         }
     )
-    assert memory_line(told) == (
+    assert memory_line(reported) == (
         "+1 constraint · 2 artifacts qualified, 1 rejected: stale · CCS 412/1024 tokens"
         " · +1 bullet · 2.1k tokens"
     )

@@ -60,7 +60,7 @@ def test_yaml_mapping_has_turns_with_authority_and_documents(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         ("- a: [1", ", line "),
         ("just text", "a list of inputs"),
@@ -73,8 +73,10 @@ def test_yaml_mapping_has_turns_with_authority_and_documents(tmp_path: Path) -> 
         ("!!python/object/apply:os.system ['true']", "is not YAML"),
     ],
 )
-def test_bad_yaml_is_refused_by_place_and_reason(tmp_path: Path, content: str, told: str) -> None:
-    assert told in _refusal(tmp_path / "bad.yaml", content)
+def test_bad_yaml_is_refused_by_place_and_reason(
+    tmp_path: Path, content: str, reported: str
+) -> None:
+    assert reported in _refusal(tmp_path / "bad.yaml", content)
 
 
 def test_deeply_nested_yaml_is_refused(tmp_path: Path) -> None:

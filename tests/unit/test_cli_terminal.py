@@ -89,10 +89,10 @@ def test_revised_answer_is_printed_after_what_streamed() -> None:
 
 
 def test_model_note_warnings_and_memory_line_follow_the_answer() -> None:
-    told = report().model_copy(update={"warnings": ["compressor: kept the last state"]})
+    reported = report().model_copy(update={"warnings": ["compressor: kept the last state"]})
     events = (
         Answer(text="hi", model="embedded/rules", note="extractive, not an LLM"),
-        TurnDone(report=told),
+        TurnDone(report=reported),
     )
     assert _plain(_shown(*events, width=60)).split("\n") == [
         "hi",
@@ -110,7 +110,7 @@ def test_the_label_of_an_answer_is_not_told_again(label: str) -> None:
 
 def test_failed_tool_is_told() -> None:
     shown = _plain(_shown(ToolFinished(name="read_file", is_error=True), width=60))
-    assert shown == "tool read_file failed; the model was told"
+    assert shown == "tool read_file failed; the model was informed"
 
 
 def test_error_in_mid_answer_starts_on_its_own_line() -> None:

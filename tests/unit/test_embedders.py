@@ -179,7 +179,7 @@ async def test_the_key_of_the_models_is_not_sent_to_another_endpoint(
 
 
 @pytest.mark.parametrize(
-    ("block", "told"),
+    ("block", "reported"),
     [
         ({"model": NAME, "query_prefix": "query: "}, "ACC_ACE_EMBEDDER__QUERY_PREFIX: only for"),
         ({"model": NAME, "base_url": "http://x/v1"}, "ACC_ACE_EMBEDDER__BASE_URL: only for"),
@@ -187,8 +187,8 @@ async def test_the_key_of_the_models_is_not_sent_to_another_endpoint(
         ({"model": "openai/small", "base_url": "ftp://x"}, "ACC_ACE_EMBEDDER__BASE_URL .*'ftp"),
     ],
 )
-def test_a_setting_that_would_do_nothing_is_refused(block: dict[str, str], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_a_setting_that_would_do_nothing_is_refused(block: dict[str, str], reported: str) -> None:
+    with pytest.raises(ConfigError, match=reported):
         build_embedder(Settings(embedder=EmbedderSettings.model_validate(block)))
 
 

@@ -79,9 +79,9 @@ def test_free_objects_cannot_be_strict() -> None:
 
 def test_schema_told_in_words_leaves_the_first_body_alone() -> None:
     body = {"messages": [{"role": "system", "content": "Be brief."}]}
-    told = with_json_object(body, {"type": "object"})
+    reported = with_json_object(body, {"type": "object"})
     assert body["messages"][0]["content"] == "Be brief."
-    assert told["messages"][0]["content"].startswith("Be brief.")
+    assert reported["messages"][0]["content"].startswith("Be brief.")
 
 
 def whole(*chunks: Any) -> Any:

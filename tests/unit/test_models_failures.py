@@ -92,7 +92,7 @@ def test_google_error_without_a_delay_asks_for_no_wait(details: object) -> None:
 )
 def test_an_error_tells_no_key_that_a_server_echoes(text: str) -> None:
     for error in (httpx.ConnectError(text), ClientError(401, {"error": {"message": text}})):
-        told = str(failure_of(error, model="m", role="generator").error)
-        assert "[redacted: " in told
-        assert "abcdefghijklmnop" not in told
-        assert "hunter22" not in told
+        reported = str(failure_of(error, model="m", role="generator").error)
+        assert "[redacted: " in reported
+        assert "abcdefghijklmnop" not in reported
+        assert "hunter22" not in reported

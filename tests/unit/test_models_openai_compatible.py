@@ -152,7 +152,7 @@ async def test_usage_is_estimated_where_the_endpoint_reports_none(endpoint: Fake
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"),
+    ("reported", "meant"),
     [
         ("stop", types.FinishReason.STOP),
         ("length", types.FinishReason.MAX_TOKENS),
@@ -161,9 +161,9 @@ async def test_usage_is_estimated_where_the_endpoint_reports_none(endpoint: Fake
     ],
 )
 async def test_finish_reasons_are_mapped(
-    told: str, meant: types.FinishReason, endpoint: FakeOpenAI
+    reported: str, meant: types.FinishReason, endpoint: FakeOpenAI
 ) -> None:
-    endpoint.script("generator", says("text", finish=told))
+    endpoint.script("generator", says("text", finish=reported))
     assert (await ask(llm(endpoint)))[-1].finish_reason is meant
 
 
@@ -240,11 +240,11 @@ async def test_429_is_retried_and_503_falls_back(stream: bool, endpoint: FakeOpe
 
     endpoint.script("generator", http_error(429, retry_after="0"), second_only)
     responses = await ask(resilient(endpoint, fallback="openai/second"), stream=stream)
-    told = answered_by(responses[-1])
+    reported = answered_by(responses[-1])
     assert text_of(responses[-1]) == "fine"
     assert [item.model for item in endpoint.requests] == ["qwen3:4b"] * 3 + ["second"]
-    assert told.model == "openai/second"
-    assert "HTTP 503" in told.warnings[0]
+    assert reported.model == "openai/second"
+    assert "HTTP 503" in reported.warnings[0]
 
 
 async def test_timeout_is_unavailable(endpoint: FakeOpenAI) -> None:

@@ -117,11 +117,11 @@ async def test_fallback_answers_and_the_response_tells_so() -> None:
     responses = await ask(model, stream=True)
     assert texts(responses)[-1] == "from the second"
     for response in responses:
-        told = answered_by(response)
-        assert told.model == "scripted/second"
-        assert "generator: model scripted/primary" in told.warnings[0]
-        assert "503" in told.warnings[0]
-        assert "answered by fallback scripted/second" in told.warnings[0]
+        reported = answered_by(response)
+        assert reported.model == "scripted/second"
+        assert "generator: model scripted/primary" in reported.warnings[0]
+        assert "503" in reported.warnings[0]
+        assert "answered by fallback scripted/second" in reported.warnings[0]
 
 
 async def test_fallback_is_tried_as_often_and_the_error_tells_of_both() -> None:

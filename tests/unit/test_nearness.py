@@ -43,8 +43,8 @@ def test_passages_are_bounded_and_at_least_one(content: str, before: str) -> Non
 def test_every_part_of_a_long_text_is_in_some_passage() -> None:
     words = [f"word{n}" for n in range(700)]
     passages = passages_of(" ".join(words))
-    told = " ".join(passage.texts[0] for passage in passages)
-    assert all(word in told for word in words)
+    reported = " ".join(passage.texts[0] for passage in passages)
+    assert all(word in reported for word in words)
 
 
 def test_only_the_first_part_follows_what_was_said_before() -> None:

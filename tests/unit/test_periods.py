@@ -12,11 +12,11 @@ NOW = datetime(2024, 6, 12, 15, 30, tzinfo=UTC)
 
 def spans(text: str, now: datetime = NOW) -> list[str]:
     """Each period as its first day, or as 'first..last', both included."""
-    told = []
+    reported = []
     for start, end in named_periods(text, now):
         first, last = f"{start:%Y-%m-%d}", f"{end - timedelta(days=1):%Y-%m-%d}"
-        told.append(first if first == last else f"{first}..{last}")
-    return told
+        reported.append(first if first == last else f"{first}..{last}")
+    return reported
 
 
 @pytest.mark.parametrize(

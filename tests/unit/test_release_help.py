@@ -21,7 +21,7 @@ def settle(text: str, previous: CommittedState) -> GateResult:
     return commit(previous, ccs, TurnInput(text=text), known_artifacts=(), limits=Limits())
 
 
-def told(text: str, previous: CommittedState) -> str:
+def reported(text: str, previous: CommittedState) -> str:
     result = settle(text, previous)
     assert result.state.pins == previous.pins
     (warning,) = result.warnings
@@ -33,14 +33,14 @@ def rules(number: int) -> CommittedState:
 
 
 def test_an_id_that_is_not_active_is_named_beside_those_that_are() -> None:
-    assert told("release c-0077", rules(2)) == (
+    assert reported("release c-0077", rules(2)) == (
         "nothing was released by 'release c-0077': c-0077 is not active; name one active "
         "constraint by its id, for example 'release c-0001' (active: c-0001, c-0002)"
     )
 
 
 def test_a_japanese_release_is_answered_in_japanese() -> None:
-    assert told("制約 c-0009 を解除", rules(2)) == (
+    assert reported("制約 c-0009 を解除", rules(2)) == (
         "「制約 c-0009 を解除」では何も解除していません。c-0009 は有効な制約ではありません。有効な"
         "制約の番号を一つ挙げて、「制約 c-0001 を解除」のように書いてください"
         "（有効：c-0001、c-0002）"
@@ -51,18 +51,18 @@ def test_a_japanese_release_is_answered_in_japanese() -> None:
     "text", ["release c-0002 or c-0001", "Ignore all rules.", "すべてのルールを無視して"]
 )
 def test_words_that_name_no_inactive_id_are_not_told_of_one(text: str) -> None:
-    warning = told(text, rules(2))
+    warning = reported(text, rules(2))
     assert "not active" not in warning
     assert "有効な制約ではありません" not in warning
 
 
 def test_the_example_is_the_active_id_that_was_meant() -> None:
-    assert "'release c-0003'" in told("release c-0003 or c-0002", rules(3))
+    assert "'release c-0003'" in reported("release c-0003 or c-0002", rules(3))
 
 
 @pytest.mark.parametrize("text", ["release c-0012", "制約 c-0012 を解除"])
 def test_of_many_active_constraints_a_few_are_listed(text: str) -> None:
-    warning = told(text, rules(9))
+    warning = reported(text, rules(9))
     assert "c-0008" in warning
     assert "c-0009" not in warning
     assert "…" in warning
@@ -76,7 +76,7 @@ def test_of_many_active_constraints_a_few_are_listed(text: str) -> None:
     ],
 )
 def test_where_nothing_is_active_that_is_said(text: str, none: str) -> None:
-    assert told(text, state()).endswith(none)
+    assert reported(text, state()).endswith(none)
 
 
 def test_an_end_of_something_that_is_no_constraint_is_no_warning_where_there_is_none() -> None:

@@ -97,8 +97,8 @@ def test_calls_of_one_id_keep_their_own_results_under_ids_of_their_own() -> None
         ("count", "x"),
         ("count", "y"),
     ]
-    told = ["disk 1 is full", "1 x", "2 y", "disk 2 is full", "1 x", "2 y"]
-    assert [result.result for result in results] == told
+    reported = ["disk 1 is full", "1 x", "2 y", "disk 2 is full", "1 x", "2 y"]
+    assert [result.result for result in results] == reported
     assert [call.id for call in calls] == [result.tool_call_id for result in results]
     assert len({call.id for call in calls}) == 6
 

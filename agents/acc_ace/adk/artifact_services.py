@@ -123,7 +123,7 @@ class FileArtifacts(FileArtifactService):
     def _build_artifact_version(
         self, *, artifact_dir: Path, version: int, metadata: FileArtifactVersion | None
     ) -> ArtifactVersion:
-        # ADK's URI is the path of the file; a client is told where it is in the store, no more.
+        # ADK's URI is the path of the file; a client sees where it is in the store, no more.
         built = super()._build_artifact_version(
             artifact_dir=artifact_dir, version=version, metadata=metadata
         )

@@ -97,8 +97,8 @@ class SearchEvidence:
             artifacts = [candidate.artifact for candidate in recalled.candidates]
             warnings = recalled.warnings
         quoted = [quote_artifact(a, max_tokens=self._limits.artifact_tokens) for a in artifacts]
-        told = {"warning": "; ".join(warnings)} if warnings else {}
-        return {"found": len(quoted), "results": quoted, **told}
+        reported = {"warning": "; ".join(warnings)} if warnings else {}
+        return {"found": len(quoted), "results": quoted, **reported}
 
     async def _recall(self, key: SessionKey, query: str) -> Recall:
         if not query.strip():

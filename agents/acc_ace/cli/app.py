@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from acc_ace.cli import jobs_commands
-from acc_ace.cli.output import exit_code, told, use_utf8
+from acc_ace.cli.output import exit_code, reported, use_utf8
 from acc_ace.cli.playbook.commands import playbook
 from acc_ace.errors import AccAceError
 
@@ -36,7 +36,7 @@ def main() -> None:
     try:
         app()
     except AccAceError as error:
-        print(told(error), file=sys.stderr)
+        print(reported(error), file=sys.stderr)
         sys.exit(exit_code(error))
 
 

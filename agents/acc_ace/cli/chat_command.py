@@ -114,7 +114,7 @@ def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) 
 @contextmanager
 def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
     with stderr_console().status("starting…"):
-        # Imported here, because ADK takes seconds: bad arguments are told before, and a person
+        # Imported here, because ADK takes seconds: bad arguments are reported before, and a person
         # sees that something happens.
         from acc_ace.cli.runtime import open_app  # noqa: PLC0415 — see above
 
@@ -139,8 +139,8 @@ def _tell_problems(findings: Iterable[Finding]) -> None:
     """Name settings that do not work as they are; `acc-ace doctor` finds more."""
     for finding in findings:
         if finding.status is Status.PROBLEM:
-            told = f"! {finding.detail}; {finding.fix}"
-            stderr_console().print(told, style="yellow", soft_wrap=True)
+            reported = f"! {finding.detail}; {finding.fix}"
+            stderr_console().print(reported, style="yellow", soft_wrap=True)
 
 
 def _tell_left(jobs: int) -> None:

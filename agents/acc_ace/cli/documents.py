@@ -76,7 +76,7 @@ async def _import_all(
             name = printable(file.name).replace("\n", " ")
             task = progress.add_task(name, total=None)
             try:
-                done = await import_document(container, tenant, file, told=_bar(progress, task))
+                done = await import_document(container, tenant, file, reported=_bar(progress, task))
             except (InputError, ConflictError, SessionBusyError) as error:
                 failed += 1
                 _tell_failed(file.name, error, as_json=as_json)
@@ -153,10 +153,10 @@ def _told_where_to_look(user: str) -> Iterator[None]:
 
 
 def _bar(progress: Progress, task: TaskID) -> Callable[[int, int], None]:
-    def told(stored: int, parts: int) -> None:
+    def reported(stored: int, parts: int) -> None:
         progress.update(task, completed=stored, total=parts)
 
-    return told
+    return reported
 
 
 def _tell_imported(done: ImportedDocument, *, as_json: bool) -> None:

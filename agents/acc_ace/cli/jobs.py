@@ -85,8 +85,8 @@ def drop_job(job_id: str) -> None:
         return job
 
     done = _with_queue(forget, missing=job_id).state is JobState.DONE
-    told = "its lessons stay in the playbook" if done else "its turn will not be learned from"
-    stdout_console().print(f"job {job_id} was deleted; {told}", soft_wrap=True)
+    reported = "its lessons stay in the playbook" if done else "its turn will not be learned from"
+    stdout_console().print(f"job {job_id} was deleted; {reported}", soft_wrap=True)
 
 
 def _with_queue(
@@ -128,11 +128,11 @@ def _line(job: QueuedLearning) -> Text:
     about = job.job
     what = f"turn {about.turn} of {about.user}/{about.session}" if about else "cannot be read"
     tries = f"{len(job.attempts)} tries" if len(job.attempts) != 1 else "1 try"
-    told = (job.error or job.outcome)[:_ERROR_CHARACTERS]
+    reported = (job.error or job.outcome)[:_ERROR_CHARACTERS]
     line = Text(job.id)
     line.append(f"  {job.state.value:<8}", style="bold")
     line.append(f"{what} · {tries}, {short_count(job.tokens)} tokens")
-    return line.append(f" · {told}" if told else "")
+    return line.append(f" · {reported}" if reported else "")
 
 
 def _details(job: QueuedLearning) -> RenderableType:

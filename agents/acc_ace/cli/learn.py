@@ -85,7 +85,7 @@ def run_learn(data: Path, options: LearnOptions) -> ExitCode:
 
 
 _TOLD_EVERY = 25
-"""Samples between two lines where they cannot be told in place."""
+"""Samples between two lines where they cannot be rewritten in place."""
 
 
 class Progress:
@@ -110,15 +110,15 @@ class Progress:
 def position(state: RunState) -> str:
     """One line: where the run is, and how it does."""
     if state.position:
-        told = f"epoch {state.epoch + 1}/{state.options.epochs}"
-        told += f", sample {state.position}/{state.train}"
+        reported = f"epoch {state.epoch + 1}/{state.options.epochs}"
+        reported += f", sample {state.position}/{state.train}"
     else:
-        told = f"{state.epoch} of {state.options.epochs} epochs done"
+        reported = f"{state.epoch} of {state.options.epochs} epochs done"
     if state.scored:
-        told += f", training score {state.score_sum / state.scored:.3f}"
+        reported += f", training score {state.score_sum / state.scored:.3f}"
     if state.scores:
-        told += f", held-out {state.scores[-1].score:.3f} after epoch {state.scores[-1].epoch}"
-    return f"{told}, {state.calls} model calls, {state.failures} failures"
+        reported += f", held-out {state.scores[-1].score:.3f} after epoch {state.scores[-1].epoch}"
+    return f"{reported}, {state.calls} model calls, {state.failures} failures"
 
 
 def summary(state: RunState) -> str:
@@ -155,14 +155,14 @@ def _score_line(score: HeldoutScore) -> str:
 def _tell_untold(samples: Sequence[Sample], out: TextIO) -> None:
     untold = sum(sample.target is None for sample in samples)
     if untold:
-        told = "no 'target': they are used without a score or a correct answer"
-        print(f"{untold} of {len(samples)} samples have {told}", file=out, flush=True)
+        reported = "no 'target': they are used without a score or a correct answer"
+        print(f"{untold} of {len(samples)} samples have {reported}", file=out, flush=True)
 
 
 def _tell_models(container: Container, out: TextIO) -> None:
     settings = container.settings
-    told = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
-    print(told, file=out, flush=True)
+    reported = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
+    print(reported, file=out, flush=True)
 
 
 def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> None:

@@ -62,7 +62,7 @@ def exit_code(error: AccAceError) -> ExitCode:
     return ExitCode.FAILED if isinstance(error, ModelError) else ExitCode.BAD_INPUT
 
 
-def told(error: AccAceError) -> str:
+def reported(error: AccAceError) -> str:
     """'error (code): message', on one line."""
     return f"error ({error.code}): {' '.join(str(error).split())}"
 

@@ -4,7 +4,7 @@ from typing import Protocol, TextIO
 
 from rich.console import Console, RenderableType
 
-from acc_ace.cli.output import json_line, told
+from acc_ace.cli.output import json_line, reported
 from acc_ace.errors import AccAceError
 from acc_ace.schemas.report import TurnDone, TurnEvent, TurnPaused
 
@@ -65,7 +65,7 @@ class JsonScreen:
         if turn is not None:
             problem = {"code": error.code, "message": str(error)}
             self._print({"turn": turn, "input": text[:_SHOWN_INPUT], "error": problem})
-        self._diagnostics.print(told(error), style="red", soft_wrap=True)
+        self._diagnostics.print(reported(error), style="red", soft_wrap=True)
 
     def view(self, view: RenderableType) -> None:
         """Views are for people: stderr."""

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.status import Status
 
-from acc_ace.cli.output import Lines, printable, told
+from acc_ace.cli.output import Lines, printable, reported
 from acc_ace.cli.wrap import StreamWrap
 from acc_ace.errors import AccAceError
 from acc_ace.models.factory import says_label
@@ -158,7 +158,7 @@ class TerminalScreen:
                 self._progress()
             case ToolFinished(is_error=True):
                 self._stop()
-                self.notice(f"tool {event.name} failed; the model was told")
+                self.notice(f"tool {event.name} failed; the model was informed")
             case AnswerChunk():
                 self._stream(event.text)
             case Answer():
@@ -176,7 +176,7 @@ class TerminalScreen:
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
         """Tell the error on one line."""
         self.end()
-        self._tell(told(error), "red")
+        self._tell(reported(error), "red")
 
     def view(self, view: RenderableType) -> None:
         """Show it."""

@@ -56,8 +56,8 @@ def export_user(user: str, out: Path | None, *, app: str | None) -> None:
     if out is not None:
         stdout_console().print(f"{count} records about user {user} written to {out}")
     if not held:
-        told = f"nothing is stored about user {user} in {_named(only)}, in {_where(settings)}"
-        stderr_console().print(told, soft_wrap=True)
+        reported = f"nothing is stored about user {user} in {_named(only)}, in {_where(settings)}"
+        stderr_console().print(reported, soft_wrap=True)
 
 
 async def _write(
@@ -99,8 +99,8 @@ def _tell(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> No
         if counts:
             stdout_console().print(f"erased user {user} from {app}: {counts}")
     if not any(counted.values()):
-        told = f"nothing to erase: nothing about user {user} was stored in {_where(settings)}"
-        stdout_console().print(told, soft_wrap=True)
+        reported = f"nothing to erase: nothing about user {user} was stored in {_where(settings)}"
+        stdout_console().print(reported, soft_wrap=True)
 
 
 def _named(app: str | None) -> str:

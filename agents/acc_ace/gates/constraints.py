@@ -192,7 +192,7 @@ def rule_2_constraints_survive(
 
     `proposed` is the CCM's list, or None when there is none. What x_t states outright is pinned
     whatever its length, for the caller to refuse; what only the CCM points at is pinned while
-    it fits `budget` tokens and told in a warning otherwise, so that no model can fail a turn.
+    it fits `budget` tokens and reported in a warning otherwise, so that no model can fail a turn.
     """
     ruling = ConstraintRuling(pins=list(previous.pins), next_pin=previous.next_pin)
     if turn_input.authority.may_rule:

@@ -48,26 +48,26 @@ def tells_of_no_release(warning: str) -> bool:
 
 
 def _in_english(said: str, gone: Sequence[str], active: Sequence[str], meant: str) -> str:
-    told = f"{_NOTHING_EN}{said}': "
+    reported = f"{_NOTHING_EN}{said}': "
     if not active:
-        return f"{told}no constraint is active"
+        return f"{reported}no constraint is active"
     if gone:
         verb = "is" if len(gone) == 1 else "are"
-        told += f"{_listed(gone, _MOST_NAMED, ', ')} {verb} not active; "
+        reported += f"{_listed(gone, _MOST_NAMED, ', ')} {verb} not active; "
     return (
-        f"{told}name one active constraint by its id, for example 'release {meant}' "
+        f"{reported}name one active constraint by its id, for example 'release {meant}' "
         f"(active: {_listed(active, _MOST_ACTIVE, ', ')})"
     )
 
 
 def _in_japanese(said: str, gone: Sequence[str], active: Sequence[str], meant: str) -> str:
-    told = f"「{said}{_NOTHING_JA}"
+    reported = f"「{said}{_NOTHING_JA}"
     if not active:
-        return f"{told}有効な制約はありません"
+        return f"{reported}有効な制約はありません"
     if gone:
-        told += f"{_listed(gone, _MOST_NAMED, '、')} は有効な制約ではありません。"
+        reported += f"{_listed(gone, _MOST_NAMED, '、')} は有効な制約ではありません。"
     return (
-        f"{told}有効な制約の番号を一つ挙げて、「制約 {meant} を解除」のように書いてください"
+        f"{reported}有効な制約の番号を一つ挙げて、「制約 {meant} を解除」のように書いてください"
         f"（有効：{_listed(active, _MOST_ACTIVE, '、')}）"
     )
 
@@ -92,10 +92,10 @@ def warning_of_unpinned(
     staying = [change.constraint_id for change in detect_changes(text, pins)]
     if not staying and not detect_rules(text) and unmatched_release(text, pins) is None:
         return None
-    return _told(memory, staying, japanese=language_of(text) == "ja")
+    return _reported(memory, staying, japanese=language_of(text) == "ja")
 
 
-def _told(memory: MemoryName, staying: Sequence[str], *, japanese: bool) -> str:
+def _reported(memory: MemoryName, staying: Sequence[str], *, japanese: bool) -> str:
     ids = ", ".join(staying[:_MOST_IDS]) + (", …" if len(staying) > _MOST_IDS else "")
     if japanese:
         stays = f"{ids} は有効のままです。" if ids else ""

@@ -214,7 +214,7 @@ def _in_postgres(settings: Settings) -> DbosDatabase:
         ) from error
     named = f"schema {SCHEMA} of database {url.database} at {url.host or 'the default host'}"
     wait_s = settings.database_wait_s
-    # What DBOS connects to by itself, to make the tables, is told as well how long to try.
+    # What DBOS connects to by itself, to make the tables, gets the same time limits.
     url = url.update_query_dict({name: str(value) for name, value in network(wait_s).items()})
     text = url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
     return DbosDatabase(text, named, server=given, wait_s=max(wait_s, _SHORTEST_WAIT_S))
@@ -227,7 +227,7 @@ def _has_schema(server: str, wait_s: float) -> bool:
 
 
 def quiet_dbos() -> None:
-    """Let DBOS write into the log of the process, and only what is not told by us."""
+    """Let DBOS write into the log of the process, and only what we do not report."""
     log = logging.getLogger("dbos")
     if not log.handlers:  # Else it would print to stderr by itself.
         log.addHandler(logging.NullHandler())

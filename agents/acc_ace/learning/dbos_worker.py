@@ -148,7 +148,7 @@ class DbosWorker:
         except Exception as error:
             # Nobody waits for this thread; jobs stay, and are done by the next worker.
             died = f"{type(error).__name__}: {error}"
-            if died != self._died:  # It is begun again and again: each cause is told once.
+            if died != self._died:  # It is begun again and again: each cause is reported once.
                 logger.exception("learning_worker_died")
             self._died = died
         finally:

@@ -1,6 +1,6 @@
 """Embed what is stored, in the background, a few artifacts at a time.
 
-When a batch fails, a text's fault is told from the endpoint's by halving it.
+When a batch fails, halving it tells a text's fault from the endpoint's.
 """
 
 import asyncio

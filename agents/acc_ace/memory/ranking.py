@@ -60,7 +60,7 @@ _TIME_ALONE = 0.5
 _SHOWN_WORDS = 6
 
 _CLOSE = 0.5
-"""From here on, between the farthest and the nearest of a pool, nearness is told as a reason."""
+"""From here on, between the farthest and the nearest of a pool, nearness is given as a reason."""
 
 
 class SearchQuery(NamedTuple):

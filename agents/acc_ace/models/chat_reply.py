@@ -127,11 +127,11 @@ class ChatReply:
         return completion
 
     def _reported(self, error: object) -> ModelError:
-        told = error if isinstance(error, dict) else {"message": error}
-        status = told.get("code")
+        reported = error if isinstance(error, dict) else {"message": error}
+        status = reported.get("code")
         final = isinstance(status, int) and 400 <= status < 500 and status not in RETRIED_STATUS
         kind = ModelRefused if final else ModelUnavailable
-        return kind(f"model {self.model} reported an error: {str(told.get('message'))[:300]}")
+        return kind(f"model {self.model} reported an error: {str(reported.get('message'))[:300]}")
 
     def _add_delta(self, delta: _Delta) -> Iterator[LlmResponse]:
         self._refusal.append(delta.refusal or "")

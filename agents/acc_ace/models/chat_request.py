@@ -78,15 +78,16 @@ def json_schema_format(schema: Json) -> Json:
 
 
 def with_json_object(body: Json, schema: Json) -> Json:
-    """The body for an endpoint without `json_schema`: any JSON object, the schema told in words."""
-    told = "Answer with exactly one JSON object and nothing else. Its JSON schema:\n" + json.dumps(
-        schema, ensure_ascii=False
+    """The body for an endpoint without `json_schema`: any JSON object, the schema in words."""
+    reported = (
+        "Answer with exactly one JSON object and nothing else. Its JSON schema:\n"
+        + json.dumps(schema, ensure_ascii=False)
     )
     messages = list(body["messages"])
     if messages and messages[0]["role"] == "system":
-        messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{told}"}
+        messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{reported}"}
     else:
-        messages.insert(0, {"role": "system", "content": told})
+        messages.insert(0, {"role": "system", "content": reported})
     return {**body, "messages": messages, "response_format": {"type": "json_object"}}
 
 

@@ -121,11 +121,11 @@ class OpenAIEmbedder:
         status = response.status_code
         if 200 <= status < 300:
             return
-        told = " ".join(reply[:2_000].decode("utf-8", "replace").split())[:300]
-        text = f"embedder {self.model} answered HTTP {status}: {told or response.reason_phrase}"
+        reported = " ".join(reply[:2_000].decode("utf-8", "replace").split())[:300]
+        text = f"embedder {self.model} answered HTTP {status}: {reported or response.reason_phrase}"
         # The cause carries the headers, among them Retry-After.
         cause = httpx.HTTPStatusError(text, request=response.request, response=response)
-        raise _kind(status, told)(text) from cause
+        raise _kind(status, reported)(text) from cause
 
     def _vectors(self, reply: bytes, expected: int) -> list[Vector]:
         """The vectors in the order of the texts; endpoints may answer in another."""
@@ -154,8 +154,8 @@ class OpenAIEmbedder:
         )
 
 
-def _kind(status: int, told: str) -> type[AccAceError]:
-    if status == 500 and _TOO_LONG in told:
+def _kind(status: int, reported: str) -> type[AccAceError]:
+    if status == 500 and _TOO_LONG in reported:
         return TextRefusedError
     return ModelUnavailable if status in RETRIED_STATUS or status >= 500 else ModelRefused
 

@@ -103,8 +103,8 @@ def problem_of(response: LlmResponse, *, model: str, role: str) -> Failure | Non
     if reason is types.FinishReason.MAX_TOKENS:
         text = f"{who} spent max_output_tokens before it answered; raise max_output_tokens"
         return Failure(ModelOutputError(text))
-    told = f" ({reason.name})" if reason else ""
-    text = f"{who} gave an empty reply{told}{_detail(response)}"
+    reported = f" ({reason.name})" if reason else ""
+    text = f"{who} gave an empty reply{reported}{_detail(response)}"
     return Failure(ModelOutputError(text), retriable=True)
 
 
@@ -131,7 +131,7 @@ def status_of(error: BaseException | None) -> int | None:
 
 def is_rate_limit(error: BaseException) -> bool:
     """Whether a server said, itself or as the cause of an error of ours: asked too often."""
-    return any(status_of(told) in RATE_LIMITS for told in (error, error.__cause__))
+    return any(status_of(reported) in RATE_LIMITS for reported in (error, error.__cause__))
 
 
 def retry_after_s(error: BaseException | None) -> float | None:
@@ -159,7 +159,7 @@ def is_network_error(error: BaseException) -> bool:
 
 def shown(error: BaseException) -> str:
     """An error in one bounded line, without the key or address that servers like to echo."""
-    text = _told(str(error))
+    text = _reported(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -190,10 +190,10 @@ _HINTS = {
 
 
 def _detail(response: LlmResponse) -> str:
-    return f": {_told(response.error_message)}" if response.error_message else ""
+    return f": {_reported(response.error_message)}" if response.error_message else ""
 
 
-def _told(text: str) -> str:
+def _reported(text: str) -> str:
     return redact(" ".join(text[:_READ].split()))[:_SHOWN]
 
 

@@ -109,7 +109,7 @@ class OpenAICompatibleLlm(BaseLlm):
                 async for chunk in self._chunks(response):
                     yield chunk
                 return
-            first = await _told(response)
+            first = await _reported(response)
         second = with_json_object(body, schema)
         async with client.stream("POST", "chat/completions", json=second) as response:
             await self._require_ok(response, before=first)
@@ -155,9 +155,9 @@ class OpenAICompatibleLlm(BaseLlm):
         status = response.status_code
         if 200 <= status < 300:
             return
-        told = await _told(response)
+        reported = await _reported(response)
         also = f" (with a JSON schema: {before})" if before else ""
-        text = f"model {self.model} answered HTTP {status}: {told}{also}"
+        text = f"model {self.model} answered HTTP {status}: {reported}{also}"
         kind = ModelUnavailable if status in RETRIED_STATUS or status >= 500 else ModelRefused
         # The cause carries the headers, among them Retry-After.
         cause = httpx.HTTPStatusError(text, request=response.request, response=response)
@@ -195,7 +195,7 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def _told(response: httpx.Response) -> str:
+async def _reported(response: httpx.Response) -> str:
     """What an error response says, bounded."""
     text = ""
     async for piece in response.aiter_text():

@@ -111,11 +111,11 @@ class ResilientLlm(BaseLlm):
                     raise _final(failure, warnings) from error.__cause__
                 _log.warning("model_fallback role=%s model=%s", self.role, model.model)
                 continue
-            told = [f"{text}; answered by fallback {model.model}" for text in warnings]
+            reported = [f"{text}; answered by fallback {model.model}" for text in warnings]
             async with aclosing(opened.rest):
-                yield _labelled(opened.first, model, told)
+                yield _labelled(opened.first, model, reported)
                 async for response in opened.rest:
-                    yield _labelled(response, model, told)
+                    yield _labelled(response, model, reported)
             return
 
     def on_rate_limit(self, listener: Callable[[], None]) -> None:
@@ -305,8 +305,8 @@ def _nothing(role: str, model: str) -> Failure:
     return Failure(ModelOutputError(f"{role}: model {model} gave an empty reply"), retriable=True)
 
 
-def _final(failure: Failure, told: list[str]) -> Exception:
+def _final(failure: Failure, reported: list[str]) -> Exception:
     """The error of the last model, with what the ones before it said."""
-    if len(told) == 1 or not isinstance(failure.error, ModelError):
+    if len(reported) == 1 or not isinstance(failure.error, ModelError):
         return failure.error
-    return type(failure.error)("; then ".join(told))
+    return type(failure.error)("; then ".join(reported))

@@ -89,9 +89,9 @@ class ResilientEmbedder:
         except TextRefusedError:
             raise
         except (EmbedderError, TimeoutError) as error:
-            told = str(error) or f"embedder {self.model} did not answer in time"
-            self._gave_up = (self._seconds() + REST_S, told)
-            raise EmbedderError(told) from error
+            reported = str(error) or f"embedder {self.model} did not answer in time"
+            self._gave_up = (self._seconds() + REST_S, reported)
+            raise EmbedderError(reported) from error
         self._gave_up = None
         return vector
 
@@ -168,6 +168,6 @@ def _final(error: AccAceError, cause: BaseException | None) -> AccAceError:
     """What the caller gets: one kind of error, unless a setting is at fault."""
     if not isinstance(error, ModelError) or isinstance(error, EmbedderError):
         return error
-    statuses = {status_of(told) for told in (cause, cause.__cause__ if cause else None)}
+    statuses = {status_of(reported) for reported in (cause, cause.__cause__ if cause else None)}
     kind = EmbedderError if statuses.isdisjoint(REFUSED_TEXT) else TextRefusedError
     return kind(str(error))

@@ -219,7 +219,7 @@ def _main(state: RunState) -> PlaybookScope:
 
 
 def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tuple[Judgement, ...]:
-    """What the Reflector is told of the answer."""
+    """What the Reflector sees of the answer."""
     if mode == "none" or target is None or score is None:
         return ()
     if mode == "reward":

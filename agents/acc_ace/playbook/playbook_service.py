@@ -79,7 +79,7 @@ class PlaybookGovernor:
         return Author(self._person, self._clock.now())
 
     def context(self, *, by_person: bool = True) -> CurationContext:
-        """What curation is told; with `by_person` pins and contradictions hold nothing."""
+        """What curation knows; with `by_person` pins and contradictions hold nothing."""
         return CurationContext(
             limits=self._limits,
             at=self._clock.now(),

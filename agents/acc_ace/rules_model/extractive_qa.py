@@ -57,10 +57,10 @@ def facts_held(situation: Situation) -> list[Fact]:
     """
     ccs, language = situation.state.ccs, situation.language
     current = dict(filter(None, map(status_of, ccs.relational_map)))
-    told = newest(_told(situation))
+    reported = newest(_reported(situation))
     facts = [
         replace(fact, weight=fact.weight * _certainty(fact.text))
-        for fact in told
+        for fact in reported
         if not _outdated(fact.text, current) and not _repeats(fact.text, ccs.goal_orientation)
     ]
     facts += [Fact(told_relation(item, language), weight=0.95) for item in ccs.relational_map]
@@ -79,9 +79,9 @@ def _certainty(text: str) -> float:
 
 def newest(facts: Iterable[Fact]) -> list[Fact]:
     """Facts by turn, newest first, without those that a newer one overtakes or corrects."""
-    told = sorted(facts, key=lambda fact: -fact.turn)
-    wrong = _corrected(told)
-    ordered = once(fact for fact in told if fact not in wrong)
+    reported = sorted(facts, key=lambda fact: -fact.turn)
+    wrong = _corrected(reported)
+    ordered = once(fact for fact in reported if fact not in wrong)
     gone = overtaken(fact.text for fact in ordered)
     hints: dict[str, str] = {}
     for older, newer in (*gone.items(), *((fact.text, text) for fact, text in wrong.items())):
@@ -114,7 +114,7 @@ def turn_of(artifact_id: str) -> int:
     return int(match["turn"]) if match else 0
 
 
-def _told(situation: Situation) -> Iterator[Fact]:
+def _reported(situation: Situation) -> Iterator[Fact]:
     """Facts of the gist, which has the newest first, and of the references."""
     ccs, turn = situation.state.ccs, situation.state.turn
     for age, sentence in enumerate(split_sentences(ccs.semantic_gist)):
@@ -131,8 +131,8 @@ def _repeats(text: str, goal: str) -> bool:
 
 def _outdated(text: str, current: Mapping[str, str]) -> bool:
     """Whether a text tells a status that the relational map has a newer one for."""
-    told = dict(filter(None, map(status_of, find_relations(text))))
-    return any(current.get(name, value) != value for name, value in told.items())
+    reported = dict(filter(None, map(status_of, find_relations(text))))
+    return any(current.get(name, value) != value for name, value in reported.items())
 
 
 def is_claim(text: str) -> bool:
@@ -247,8 +247,8 @@ def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     matches = rank(text, facts_held(situation))
     near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
     # A fact with no word beyond the text's own tells nothing about it.
-    told = (fact for fact in near if terms_of(fact.text) - words)
-    return once(fact for fact in told if not is_claim(fact.text))[:limit]
+    reported = (fact for fact in near if terms_of(fact.text) - words)
+    return once(fact for fact in reported if not is_claim(fact.text))[:limit]
 
 
 def lessons_for(situation: Situation, text: str) -> list[Fact]:

@@ -142,8 +142,8 @@ def facts_of(text: str) -> list[str]:
     spoken = without_list(text[:_MAX_CHARS])
     corrects = is_correction(text)
     rules = {rule.sentence for rule in detect_rules(spoken)}
-    told = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
-    found = [fact for item in told if _is_fact(fact := without_lead(item), corrects=corrects)]
+    reported = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
+    found = [fact for item in reported if _is_fact(fact := without_lead(item), corrects=corrects)]
     return sorted(found, key=lambda item: not find_entities(item))
 
 

@@ -136,16 +136,16 @@ def state_of_transcript(
     spoken = [item.text for item in (*said, current) if item.by_user]
     answers = [item.text for item in said if not item.by_user]
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
-    told = [*reversed([item.text for item in (*said, current)]), summary]
+    reported = [*reversed([item.text for item in (*said, current)]), summary]
     facts = _facts(spoken)
     pins, ended = _rules([*split_sentences(summary), *spoken], _cited(answers))
     ccs = empty_ccs().model_copy(
         update={
             "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
             "semantic_gist": "\n".join([*facts, *split_sentences(summary)]),
-            "relational_map": latest(r for text in told for r in reversed(find_relations(text)))[
-                :_MAX_RELATIONS
-            ],
+            "relational_map": latest(
+                r for text in reported for r in reversed(find_relations(text))
+            )[:_MAX_RELATIONS],
             "goal_orientation": _goal(spoken),
             "constraints": [pin.text for pin in pins],
             "retrieved_artifacts": list(_passages(texts_of(inputs.get("recalled")))),
@@ -164,9 +164,9 @@ def _facts(spoken: Sequence[str]) -> list[str]:
     """What the user said, newest first, without what a correction took the place of."""
     facts: list[str] = []
     for text in spoken:
-        told = facts_of(text)
-        held = corrected(told, facts) if is_correction(text) else facts
-        facts = unique([*told, *held])[:_MAX_FACTS]
+        reported = facts_of(text)
+        held = corrected(reported, facts) if is_correction(text) else facts
+        facts = unique([*reported, *held])[:_MAX_FACTS]
     return facts
 
 

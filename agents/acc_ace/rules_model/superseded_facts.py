@@ -67,9 +67,9 @@ class _Told:
 
 def latest_facts(sentences: Iterable[str]) -> list[str]:
     """Sentences without those that an earlier one overtakes; the newest must come first."""
-    told = unique(sentences)
-    gone = overtaken(told)
-    return [sentence for sentence in told if sentence not in gone]
+    reported = unique(sentences)
+    gone = overtaken(reported)
+    return [sentence for sentence in reported if sentence not in gone]
 
 
 def overtaken(sentences: Iterable[str]) -> dict[str, str]:
@@ -81,19 +81,19 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
     kept: list[tuple[str, _Told]] = []
     revalued: dict[str, dict[str, frozenset[str]]] = {}
     for sentence in sentences:
-        told = _told(sentence)
-        if not told.terms:
+        reported = _reported(sentence)
+        if not reported.terms:
             gone[sentence] = ""
         elif (
-            same := next((text for text, other in kept if _covers(other, told)), None)
+            same := next((text for text, other in kept if _covers(other, reported)), None)
         ) is not None:
             gone[sentence] = same
         elif (
-            new := next((text for text, other in kept if _revalues(other, told)), None)
+            new := next((text for text, other in kept if _revalues(other, reported)), None)
         ) is not None:
-            revalued.setdefault(new, {})[sentence] = told.topic
+            revalued.setdefault(new, {})[sentence] = reported.topic
         else:
-            kept.append((sentence, told))
+            kept.append((sentence, reported))
     for newer, olds in revalued.items():
         # "The limit is $250" may mean the limit of meals or that of hotels: then both stand.
         if len(set(olds.values())) == 1:
@@ -101,7 +101,7 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
     return gone
 
 
-def _told(sentence: str) -> _Told:
+def _reported(sentence: str) -> _Told:
     entities = find_entities(sentence)
     statuses = filter(None, map(status_of, find_relations(sentence)))
     words = content_words(sentence)

@@ -44,7 +44,7 @@ def _make_app() -> "FastAPI":
 
 
 def _serve() -> None:
-    # Before the imports, which take seconds: a wrong setting is told at once.
+    # Before the imports, which take seconds: a wrong setting is reported at once.
     current = settings()
     from acc_ace.models.factory import describe  # noqa: PLC0415 - see the module's docstring
     from acc_ace.server import process  # noqa: PLC0415 - see the module's docstring

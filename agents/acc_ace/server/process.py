@@ -148,8 +148,8 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
         yield f"ACC×ACE serves on {url}"
     else:
         # The address itself would be refused, and a proxy's scheme and port are not known.
-        port, told = urlsplit(url).port, ", ".join(names.patterns)
-        yield f"ACC×ACE serves on port {port}, under these names only: {told}"
+        port, reported = urlsplit(url).port, ", ".join(names.patterns)
+        yield f"ACC×ACE serves on port {port}, under these names only: {reported}"
         url = ""
     if settings.serve_web_interface:
         yield f"  chat      {url}/dev-ui/?app=acc_ace"

@@ -48,12 +48,12 @@ class PlaybookReader:
 
     async def appraise(self, kind: str, moment: Moment, playbook: Playbook) -> Appraisal:
         """What the best proven bullet about the kind says; on a tie the newest."""
-        told = [
+        reported = [
             (bullet.helpful - bullet.harmful, place, stance, bullet.id)
             for place, bullet in enumerate(playbook.bullets)
             if (stance := advice(bullet, kind)) is not None
         ]
-        best = max(told, default=None)
+        best = max(reported, default=None)
         stance, ids = (best[2], [best[3]]) if best else (Stance.TRY, [])
         answer = GeneratorOutput(final_answer=stance, bullet_ids=ids)
         return Appraisal(stance, question(kind, moment), answer)
@@ -96,7 +96,7 @@ def question(kind: str, moment: Moment) -> str:
     """The moment, and what is to be decided; the last line names the kind alone."""
     return (
         "You live in a world of things of several kinds. Touching one uses it up.\n"
-        f"{moment.told()}\n"
+        f"{moment.reported()}\n"
         "Decide about one kind: eat what gives energy, drink what gives water, heal by what gives "
         "health, avoid what takes health, try what you know nothing of.\n"
         f"Answer with one word of these options: {', '.join(Stance)}.\n"

@@ -34,7 +34,7 @@ class Moment:
         """The kinds in sight, the nearest first."""
         return tuple(dict.fromkeys(kind for _, kind in self._by_distance()))
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """The moment in a few lines."""
         seen = "; ".join(f"{kind} {_where(cell)}" for cell, kind in self._by_distance())
         return (

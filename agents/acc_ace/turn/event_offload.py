@@ -80,9 +80,9 @@ async def offload_events(
     for turn, known in await _known(container, key, turns):
         if not known:
             artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
-        told = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
-        words = own_words(turn, told) if len(known) > 1 else [turn] * len(told)
-        for own, evidence in zip(words, told, strict=True):
+        reported = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
+        words = own_words(turn, reported) if len(known) > 1 else [turn] * len(reported)
+        for own, evidence in zip(words, reported, strict=True):
             artifacts += _artifacts(key, own, evidence, limit)
     if artifacts:
         await container.artifacts.add(artifacts)

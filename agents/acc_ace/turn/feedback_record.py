@@ -82,15 +82,15 @@ async def learn_from_feedback(
     if feedback.learned or outcome is None:
         return None
     settings = container.settings
-    told = with_feedback(outcome, feedback)
+    reported = with_feedback(outcome, feedback)
     scope = container.playbook_scope(key.app, key.user)
     lesson = await learn(
-        told,
+        reported,
         store=container.playbooks,
         scope=scope,
         roles=roles,
         context=curation_context(
-            told,
+            reported,
             settings.limits,
             at=container.clock.now(),
             user=key.user,

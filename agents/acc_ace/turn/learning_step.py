@@ -196,7 +196,7 @@ def curation_context(
     `shared` is False for the user's own playbook; what goes into any other passes the gate.
     A playbook that is full is refined first; `stale_after` as in `refine`.
     """
-    told = outcome.feedback
+    reported = outcome.feedback
     previous = outcome.previous.input if outcome.previous else None
     return CurationContext(
         limits=limits,
@@ -204,9 +204,9 @@ def curation_context(
         user=user,
         session=session,
         turn=outcome.state.turn,
-        grounded=outcome.turn_input.authority.may_rule or bool(told),
+        grounded=outcome.turn_input.authority.may_rule or bool(reported),
         # Feedback vouches for what the turn teaches, whoever said it first.
-        untrusted=() if told else _said_by_others(outcome),
+        untrusted=() if reported else _said_by_others(outcome),
         vouched=tuple(
             item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
         ),

@@ -47,7 +47,7 @@ class LostCall:
 
     @property
     def warning(self) -> str:
-        """What the model and the user are told, once."""
+        """What the model and the user are shown, once."""
         call = call_text(self._start.name, self._start.args)
         if self._result is None:
             return f"outcome unknown: {call}; it was begun in a turn that ended without an answer"

@@ -25,7 +25,7 @@ async def answers(memory: MemoryName, *texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("told", "correction", "asked", "unclear", "stands"),
+    ("reported", "correction", "asked", "unclear", "stands"),
     [
         (
             "The db-01 server is in Frankfurt.",
@@ -51,9 +51,9 @@ async def answers(memory: MemoryName, *texts: str) -> list[str]:
     ],
 )
 async def test_a_correction_of_nothing_named_is_not_said_to_be_held(
-    told: str, correction: str, asked: str, unclear: str, stands: str
+    reported: str, correction: str, asked: str, unclear: str, stands: str
 ) -> None:
-    _, corrected, answer = await answers("acc", told, correction, asked)
+    _, corrected, answer = await answers("acc", reported, correction, asked)
     assert unclear in corrected
     assert correction not in corrected
     assert stands in answer
@@ -61,7 +61,7 @@ async def test_a_correction_of_nothing_named_is_not_said_to_be_held(
 
 @pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
-    ("told", "correction", "asked", "new", "old"),
+    ("reported", "correction", "asked", "new", "old"),
     [
         (
             "The db-01 server is in Frankfurt.",
@@ -94,9 +94,9 @@ async def test_a_correction_of_nothing_named_is_not_said_to_be_held(
     ],
 )
 async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
-    memory: MemoryName, told: str, correction: str, asked: str, new: str, old: str
+    memory: MemoryName, reported: str, correction: str, asked: str, new: str, old: str
 ) -> None:
-    _, corrected, answer = await answers(memory, told, correction, asked)
+    _, corrected, answer = await answers(memory, reported, correction, asked)
     assert new in corrected
     assert new in answer
     assert old not in answer
@@ -156,7 +156,7 @@ def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> N
 
 @pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
-    ("told", "correction", "asked", "stands"),
+    ("reported", "correction", "asked", "stands"),
     [
         (
             "The API runs on web-3 in the Osaka rack. The API runs on port 8080.",
@@ -179,15 +179,15 @@ def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> N
     ],
 )
 async def test_what_a_correction_does_not_speak_of_is_still_answered(
-    memory: MemoryName, told: str, correction: str, asked: str, stands: str
+    memory: MemoryName, reported: str, correction: str, asked: str, stands: str
 ) -> None:
-    *_, answer = await answers(memory, told, correction, asked)
+    *_, answer = await answers(memory, reported, correction, asked)
     assert stands in answer
 
 
 @pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
-    ("told", "correction", "asked", "new"),
+    ("reported", "correction", "asked", "new"),
     [
         (
             "The cache is in the Frankfurt rack.",
@@ -204,9 +204,9 @@ async def test_what_a_correction_does_not_speak_of_is_still_answered(
     ],
 )
 async def test_a_correction_that_is_said_to_be_noted_is_answered_first(
-    memory: MemoryName, told: str, correction: str, asked: str, new: str
+    memory: MemoryName, reported: str, correction: str, asked: str, new: str
 ) -> None:
-    _, noted, answer = await answers(memory, told, correction, asked)
+    _, noted, answer = await answers(memory, reported, correction, asked)
     assert new in noted
     assert answer.startswith(new)
 
@@ -215,20 +215,20 @@ async def test_a_correction_is_not_pushed_out_by_what_it_corrects() -> None:
     current = (await compress("The cache is in the Frankfurt rack.")).semantic_gist
     current = (await compress("No, the cache is in Tokyo.", _knowing(current))).semantic_gist
     for number in range(1, 9):
-        told = f"The nightly job of web-{number} wrote a report of its own to the shared disk."
-        current = (await compress(told, _knowing(current))).semantic_gist
+        reported = f"The nightly job of web-{number} wrote a report of its own to the shared disk."
+        current = (await compress(reported, _knowing(current))).semantic_gist
         assert "Frankfurt" not in current or "Tokyo" in current
 
 
 def test_what_one_session_says_corrects_no_other_and_nothing_that_was_said_later() -> None:
-    told = [
+    reported = [
         Fact("db-01 is in Osaka.", "turn:s1:3", turn=3),
         Fact("No, db-01 is in Tokyo.", "turn:s1:2", turn=2),
         Fact("db-01 is in Berlin.", "turn:s1:1", turn=1),
         Fact("db-01 is in Frankfurt.", "turn:s2:1", turn=1),
         Fact("db-01 is in Kyoto.", turn=1),
     ]
-    assert [fact.text for fact in newest(told)] == [
+    assert [fact.text for fact in newest(reported)] == [
         "db-01 is in Osaka.",
         "No, db-01 is in Tokyo.",
         "db-01 is in Frankfurt.",

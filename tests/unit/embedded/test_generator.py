@@ -199,16 +199,16 @@ async def test_rules_are_told_to_whoever_asks_what_is_forbidden(question: str) -
 
 
 @pytest.mark.parametrize(
-    ("order", "told"),
+    ("order", "reported"),
     [
         ("Call host_status for db-01.", "embedded/rules calls none of your tools"),
         ("db-01の状態を確認してください。", "embedded/rulesは追加されたツールを呼び出しません"),
     ],
 )
 async def test_whoever_orders_what_it_cannot_do_is_told_that_it_calls_no_tools_of_theirs(
-    order: str, told: str
+    order: str, reported: str
 ) -> None:
-    assert told in await answer(order, state())
+    assert reported in await answer(order, state())
 
 
 @pytest.mark.parametrize(

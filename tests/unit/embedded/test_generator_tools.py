@@ -120,8 +120,8 @@ async def test_the_clock_is_asked_for_the_zone_that_the_question_names(
     call = await generate(question, state(), tools=ALL)
     assert isinstance(call, types.FunctionCall)
     assert (call.name, call.args) == ("current_time", {"timezone": zone})
-    told: dict[str, object] = {"time": "2024-05-01T21:00:00+09:00", "weekday": "Wednesday"}
-    loop = tool_reply("current_time", {"timezone": zone}, told)
+    reported: dict[str, object] = {"time": "2024-05-01T21:00:00+09:00", "weekday": "Wednesday"}
+    loop = tool_reply("current_time", {"timezone": zone}, reported)
     reply = await generate(question, state(), tools=ALL, loop=loop)
     assert isinstance(reply, GeneratorOutput)
     assert zone in reply.final_answer

@@ -12,7 +12,7 @@ KEY = SessionKey(APP_NAME, "ops", "s1")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         ["web-1 is patched on Tuesday.", "db-01 is patched on Monday."],
         ["web-1 starts at 10:00.", "db-01 starts at 9:00."],
@@ -37,8 +37,8 @@ KEY = SessionKey(APP_NAME, "ops", "s1")
         ],
     ],
 )
-def test_facts_of_two_things_or_that_both_hold_stand_side_by_side(told: list[str]) -> None:
-    assert latest_facts(told) == told
+def test_facts_of_two_things_or_that_both_hold_stand_side_by_side(reported: list[str]) -> None:
+    assert latest_facts(reported) == reported
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_new_value_of_one_thing_overtakes_the_old(newer: str, older: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "answered"),
+    ("reported", "asked", "answered"),
     [
         (
             [
@@ -75,10 +75,10 @@ def test_a_new_value_of_one_thing_overtakes_the_old(newer: str, older: str) -> N
     ],
 )
 async def test_a_day_of_one_thing_is_not_forgotten_for_another(
-    told: list[str], asked: str, answered: list[str]
+    reported: list[str], asked: str, answered: list[str]
 ) -> None:
     conversation = Conversation(build_container(Settings(store="memory")))
-    for text in told:
+    for text in reported:
         await conversation.turn(KEY, text)
     answer = (await conversation.turn(KEY, asked)).answer
     assert [day for day in ("Tuesdays", "Thursdays", "Mondays") if day in answer] == answered

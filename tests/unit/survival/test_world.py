@@ -152,8 +152,8 @@ def test_a_world_ends_after_its_ticks() -> None:
 def test_a_moment_tells_the_body_and_the_nearest_thing_first() -> None:
     world = World(Rules.drawn(0))
     moment = sensed(world.reset(seed=3)[0], world.sizes)
-    told = moment.told()
-    assert told.startswith("Body: health 10/10, energy 40/40, water 40/40.\nIn sight: ")
-    assert told.split("In sight: ")[1].startswith(moment.kinds[0])
-    assert "natures" not in told
-    assert not {"food", "danger", "remedy"} & set(told.split())
+    reported = moment.reported()
+    assert reported.startswith("Body: health 10/10, energy 40/40, water 40/40.\nIn sight: ")
+    assert reported.split("In sight: ")[1].startswith(moment.kinds[0])
+    assert "natures" not in reported
+    assert not {"food", "danger", "remedy"} & set(reported.split())

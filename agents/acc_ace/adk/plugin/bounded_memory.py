@@ -68,7 +68,7 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> None:
         """`container` is that of the process by default; `models` replaces those of the settings.
 
-        `listener` is told what a turn does as it happens; the last event is TurnDone with the
+        `listener` receives what a turn does as it happens; the last event is TurnDone with the
         report, or TurnPaused with the calls that wait. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)

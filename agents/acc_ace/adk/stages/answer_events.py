@@ -40,7 +40,7 @@ class AnswerStream:
     """Feed chunks of a reply, get chunks of the answer."""
 
     def __init__(self) -> None:
-        self._text = self._unread = self._told = ""
+        self._text = self._unread = self._reported = ""
         self._is_plain: bool | None = None
         self._is_broken = False
 
@@ -66,10 +66,10 @@ class AnswerStream:
             self._is_broken = True
             value = _read_beginning(reply)
         answer = value.get("final_answer")
-        if not isinstance(answer, str) or not answer.startswith(self._told):
+        if not isinstance(answer, str) or not answer.startswith(self._reported):
             return ""
-        fresh = answer[len(self._told) :]
-        self._told = answer
+        fresh = answer[len(self._reported) :]
+        self._reported = answer
         return fresh
 
 

@@ -58,10 +58,10 @@ class HistoryLoader:
             self._container.unsummarised.add(record.key)
 
     def _warn(self, record: TurnRecord) -> None:
-        """Whoever sets or releases a rule is told at once, also by the model, that none is kept."""
+        """Whoever sets or releases a rule hears at once, also from the model, that none is kept."""
         turn_input = needed(record.turn_input, "turn_input", _NAME)
-        told = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
-        record.warn(*([told] if told else []))
+        reported = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
+        record.warn(*([reported] if reported else []))
 
     def _past(self, record: TurnRecord) -> Past:
         session = record.session

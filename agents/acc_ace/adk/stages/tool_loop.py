@@ -272,6 +272,6 @@ def is_failure(response: object) -> bool:
 
 
 def result_text(response: object) -> str:
-    """A tool's answer as text: what is stored of it, so no more than that is told."""
+    """A tool's answer as text: what is stored of it, so no more than that is shown."""
     kept = json_form(response)
     return kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)

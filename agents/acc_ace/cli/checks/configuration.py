@@ -159,8 +159,8 @@ def _loaded(name: str) -> Finding:
     except ConfigError as error:
         return problem("tools", str(error), fix)
     except Exception as error:  # noqa: BLE001 - a module of the user's may raise anything
-        told = f"{name!r} cannot be loaded: {type(error).__name__}: {error}"
-        return problem("tools", told, fix)
+        reported = f"{name!r} cannot be loaded: {type(error).__name__}: {error}"
+        return problem("tools", reported, fix)
     return ok("tools", name)
 
 

@@ -86,7 +86,9 @@ def _print(findings: Sequence[Finding], problems: int, console: Console) -> None
     table.add_column(no_wrap=True)
     table.add_column()
     for item in findings:
-        told = [(item.detail, "")] + ([(f"fix: {item.fix}", "bold")] if item.fix else [])
-        table.add_row(Text(item.status.value, style=_STYLE[item.status]), item.check, Lines(*told))
+        reported = [(item.detail, "")] + ([(f"fix: {item.fix}", "bold")] if item.fix else [])
+        table.add_row(
+            Text(item.status.value, style=_STYLE[item.status]), item.check, Lines(*reported)
+        )
     console.print(table)
     console.print("no problems found" if not problems else f"{problems} to fix")

@@ -110,10 +110,10 @@ def _ask(name: str) -> Finding:
         client.models.get(model=name)
     except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
         # The kind of error only: some messages repeat the request, which holds the key.
-        told = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()
+        reported = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()
         return problem(
             "gemini",
-            f"{name} does not respond: {told}",
+            f"{name} does not respond: {reported}",
             "check the key, the model's name and the network (proxy, firewall)",
         )
     return ok("gemini", f"{name} answers")

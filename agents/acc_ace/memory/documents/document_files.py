@@ -73,7 +73,7 @@ def document_files(
     """The documents that paths name; of a folder, the files in it with a suffix of SUFFIXES.
 
     Hidden files and folders are passed over, links to folders are not followed. `form` decides
-    before the suffix. A folder at fault is told in its place, and the others follow.
+    before the suffix. A folder at fault is reported in its place, and the others follow.
     """
     for path in paths:
         # Not Path.is_dir, which raises for a path that may not be looked at or is too long.

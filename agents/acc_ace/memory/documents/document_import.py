@@ -52,7 +52,11 @@ def no_progress(_stored: int, _parts: int) -> None:
 
 
 async def import_document(
-    container: Container, tenant: Tenant, source: DocumentSource, *, told: Progress = no_progress
+    container: Container,
+    tenant: Tenant,
+    source: DocumentSource,
+    *,
+    reported: Progress = no_progress,
 ) -> ImportedDocument:
     """Store a document as parts with provenance; the same one again changes nothing.
 
@@ -70,7 +74,7 @@ async def import_document(
     async with document_lock(container, tenant, source.name):
         known = await _parts_if_whole(container.artifacts, tenant, reading.version)
         if known is None:
-            parts, stored = await _store(container, tenant, reading, is_there, told)
+            parts, stored = await _store(container, tenant, reading, is_there, reported)
         else:
             parts, stored = known, 0
         removed = await _remove_others(container, tenant, reading.version)
@@ -111,7 +115,7 @@ class _Reading(NamedTuple):
 
 
 async def _store(
-    container: Container, tenant: Tenant, reading: _Reading, is_there: Write, told: Progress
+    container: Container, tenant: Tenant, reading: _Reading, is_there: Write, reported: Progress
 ) -> tuple[int, int]:
     """(parts of the document, parts written now). What an earlier import stored stays."""
     name, store, version = reading.source.name, container.artifacts, reading.version
@@ -143,7 +147,7 @@ async def _store(
             await work.commit()
             stored += len(artifacts)
         done += len(artifacts)
-        told(done, count)
+        reported(done, count)
     return count, stored
 
 

@@ -1,4 +1,4 @@
-"""What curation is told, how an operation ended, and its rows in the delta log."""
+"""What curation knows, how an operation ended, and its rows in the delta log."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

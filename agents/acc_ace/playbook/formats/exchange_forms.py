@@ -42,7 +42,7 @@ def write_jsonl(playbook: Playbook) -> str:
 def read_jsonl(text: str) -> Playbook:
     """The playbook of such lines. Raises InputError that names the line.
 
-    A file that was cut short is told by the count in its header. Lines without a header are
+    A file that was cut short is recognised by the count in its header. Lines without a header are
     bullets too.
     """
     found = [

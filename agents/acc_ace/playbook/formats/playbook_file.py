@@ -24,7 +24,7 @@ _LINES_LOOKED_AT = 200
 
 
 def read(text: str, form: Form | None = None) -> Playbook:
-    """The playbook of a text; without `form` it is told from the text.
+    """The playbook of a text; without `form` it is read from the text.
 
     Raises InputError that names the line, or what is wrong with the document.
     """

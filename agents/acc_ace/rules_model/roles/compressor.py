@@ -156,9 +156,9 @@ def _options(
     turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
 ) -> list[str]:
     """The latest list on offer: in x_t, else in the previous answer, else carried until chosen."""
-    told = listed_options(turn_input.text)
-    if told:
-        return told
+    reported = listed_options(turn_input.text)
+    if reported:
+        return reported
     for artifact in artifacts:
         _, answer = said_and_answered(artifact.content)
         if artifact.kind == "turn" and (offered := listed_options(answer)):
@@ -172,10 +172,10 @@ def _options(
 
 def _gist(turn_input: TurnInput, previous: StateView) -> str:
     known = split_sentences(previous.ccs.semantic_gist)
-    told = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
+    reported = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
     if is_correction(turn_input.text):
-        known = corrected(told, known)
-    facts = latest_facts([*reversed(told), *known])
+        known = corrected(reported, known)
+    facts = latest_facts([*reversed(reported), *known])
     lasting = _lasting(facts)
     kept = within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
     return joined(item for item in facts if item in kept)
@@ -193,7 +193,7 @@ def _lasting(facts: Sequence[str]) -> list[str]:
 def _entities(
     turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
 ) -> list[str]:
-    told = [str(entity) for entity in find_entities(turn_input.text)]
+    reported = [str(entity) for entity in find_entities(turn_input.text)]
     wanted = terms_of(turn_input.text)
     recalled = [
         str(entity)
@@ -201,20 +201,20 @@ def _entities(
         if terms_of(artifact.content) & wanted
         for entity in find_entities(gist_of(artifact.content, turn_input.text, tokens=60))
     ]
-    return within(unique([*told, *previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
+    return within(unique([*reported, *previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
 
 
 def _relations(
     turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
 ) -> list[str]:
-    told = reversed(find_relations(turn_input.text))
+    reported = reversed(find_relations(turn_input.text))
     seen = (
         item
         for artifact in artifacts
         if artifact.kind == "tool_result"
         for item in find_relations(artifact.content)[:2]
     )
-    return within(latest([*told, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
+    return within(latest([*reported, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
 
 
 def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str | None:
@@ -269,6 +269,6 @@ def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
     return joined(within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
 
 
-def _answers(told: frozenset[str], item: str) -> bool:
+def _answers(reported: frozenset[str], item: str) -> bool:
     wanted = terms_of(item)
-    return bool(wanted) and len(told & wanted) / len(wanted) >= 0.6
+    return bool(wanted) and len(reported & wanted) / len(wanted) >= 0.6

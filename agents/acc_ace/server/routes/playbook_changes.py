@@ -70,7 +70,7 @@ async def apply(
 ) -> ChangeView:
     """Apply operations as the Curator's are: each ends applied, held or rejected."""
     batch = read_batch(await _text(request))
-    return _told(await governor.apply(batch, expected_version=expected), response)
+    return _reported(await governor.apply(batch, expected_version=expected), response)
 
 
 @router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=_CHANGES)
@@ -91,13 +91,13 @@ async def edit(
         pinned=body.pinned,
         expected_version=expected,
     )
-    return _told(done, response)
+    return _reported(done, response)
 
 
 @router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=_CHANGES)
 async def restore(governor: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
     """Bring back a bullet that was archived, removed or merged."""
-    return _told(await governor.restore(bullet_id), response)
+    return _reported(await governor.restore(bullet_id), response)
 
 
 @router.post("/rollback", summary="Roll back", responses=_CHANGES)
@@ -105,7 +105,7 @@ async def rollback(
     governor: Editor, response: Response, expected: Expected, body: RollbackRequest
 ) -> ChangeView:
     """Go back to the content of a version, as a new version."""
-    return _told(await governor.rollback(body.version, expected_version=expected), response)
+    return _reported(await governor.rollback(body.version, expected_version=expected), response)
 
 
 @router.post("/refine", summary="Refine the playbook", responses=_CHANGES)
@@ -160,19 +160,19 @@ async def import_file(
 ) -> ChangeView:
     """Take in the lessons of a file, each screened; a broken file changes nothing."""
     incoming = read(await _text(request), form)
-    return _told(await governor.take_in(incoming, expected_version=expected), response)
+    return _reported(await governor.take_in(incoming, expected_version=expected), response)
 
 
 @router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
 async def approve(governor: Editor, response: Response, seq: Seq) -> ChangeView:
     """Apply what was held, as your own; it stays held when it cannot be applied."""
-    return _told(await governor.approve(seq), response)
+    return _reported(await governor.approve(seq), response)
 
 
 @router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=_CHANGES)
 async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
     """Turn a held operation down."""
-    return _told(await governor.dismiss(seq), response)
+    return _reported(await governor.dismiss(seq), response)
 
 
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
@@ -200,7 +200,7 @@ async def promote(governor: Editor, response: Response, expected: Expected) -> C
     stored = await governor.store.promote(
         governor.scope, by=governor.author, expected_version=expected
     )
-    return _told(Governed(stored, []), response)
+    return _reported(Governed(stored, []), response)
 
 
 @router.delete("/branches", summary="Delete a branch", status_code=204, responses=_CHANGES)
@@ -211,7 +211,7 @@ async def drop_branch(governor: Editor) -> None:
     await governor.store.drop(governor.scope)
 
 
-def _told(done: Governed, response: Response) -> ChangeView:
+def _reported(done: Governed, response: Response) -> ChangeView:
     tell_version(response, done.stored)
     return ChangeView(version=done.stored.version, digest=done.stored.digest, results=done.results)
 

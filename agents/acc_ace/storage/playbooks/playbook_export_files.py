@@ -193,7 +193,7 @@ class PlaybookFiles:
         write_if_new(current / "playbook.json", text + "\n")
 
     def _mark(self, scope: PlaybookScope) -> _Mark:
-        """How far the files are; from nowhere if that cannot be told."""
+        """How far the files are; from nowhere if that is unknown."""
         path = self._root / "current" / name_of(scope) / "playbook.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

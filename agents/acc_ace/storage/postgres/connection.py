@@ -33,7 +33,7 @@ class SilentError(psycopg.OperationalError):
 
 
 def network(wait_s: float) -> dict[str, Any]:
-    """What the driver and the network are told of how long to try."""
+    """Time limits for the driver and the network."""
     shortest, longest = _CONNECT_S
     seconds = min(max(ceil(wait_s / 2), shortest), longest)
     return {

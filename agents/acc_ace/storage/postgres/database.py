@@ -207,10 +207,10 @@ class PostgresDatabase:
         return asked_at + self._wait_s
 
     def _given_up(self, error: psycopg.Error) -> StoreError | InputError:
-        told = store_error(self._cause(error), self.server)
-        if is_lost(error) and isinstance(told, StoreError):
-            self._failure = _Failure(time.monotonic(), told)
-        return told
+        reported = store_error(self._cause(error), self.server)
+        if is_lost(error) and isinstance(reported, StoreError):
+            self._failure = _Failure(time.monotonic(), reported)
+        return reported
 
     def _cause(self, error: psycopg.Error) -> psycopg.Error:
         """Why the pool gave no connection, which it does not say."""

@@ -32,7 +32,7 @@ SESSION = f"""
 """
 """Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s.
 
-How long a statement may take, each connection is told by itself."""
+How long a statement may take is set on each connection."""
 
 _PATIENT = "SET lock_timeout = 0"
 

@@ -77,7 +77,7 @@ def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:
     """The first sentence that means to release a rule but names no single pin, or None.
 
     Wildcards, ambiguous topics, unknown ids, temporary exceptions and words that may be pasted
-    are such; so the user can be told to name the id.
+    are such; so that the answer can ask for the id.
     """
     return _unmatched_release(text, tuple(pins))
 
