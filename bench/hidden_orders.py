@@ -29,9 +29,9 @@ def main() -> None:
             for text in _texts(json.loads(path.read_text(encoding="utf-8")))
             for sentence in split_sentences(text)
         ]
-        begun = time.process_time()
+        started = time.process_time()
         found = [sentence for sentence in sentences if instruction_like(sentence)]
-        spent = (time.process_time() - begun) / max(1, len(sentences)) * 1e6
+        spent = (time.process_time() - started) / max(1, len(sentences)) * 1e6
         counts = {"file": path.name, "sentences": len(sentences), "flagged": len(found)}
         if options.json:
             print(json.dumps({**counts, "us_each": round(spent, 1), "texts": found}))

@@ -172,8 +172,8 @@ class _Meter:
         if turn not in self._spans:
             return
         sizes = self._sizes()
-        begun, ended, turns = self._begun[turn], (*self._written(), *sizes), self._spans[turn]
-        means = [(now - then) / turns for then, now in zip(begun, ended, strict=True)]
+        started, ended, turns = self._begun[turn], (*self._written(), *sizes), self._spans[turn]
+        means = [(now - then) / turns for then, now in zip(started, ended, strict=True)]
         self.found.append(Written(turn, *means))
 
     def _written(self) -> tuple[int, int]:

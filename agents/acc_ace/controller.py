@@ -198,10 +198,10 @@ class AccController:
         asyncio.run(self.record(answer, tool_results=tool_results))
 
     async def _stands(self, entry: JournalEntry, record: TurnRecord) -> bool:
-        """Whether a turn is one that led to the state of the session that it was begun in."""
-        known, begun = await self._container.directory.find(self._key), record.session
+        """Whether a turn is one that led to the state of the session that it was started in."""
+        known, opened = await self._container.directory.find(self._key), record.session
         head = await self._container.journal.head(self._key)
-        if head is None or known is None or begun is None or known.created_at != begun.created_at:
+        if head is None or known is None or opened is None or known.created_at != opened.created_at:
             return False
         version = entry.state.version
         async for earlier in line(self._container.journal, self._key, head.state.version):

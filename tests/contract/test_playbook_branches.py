@@ -16,15 +16,15 @@ TRIAL = SHARED._replace(branch="trial")
 async def test_a_branch_begins_with_a_version_and_then_goes_its_own_way(stores: Stores) -> None:
     first = await add(stores, "one")
     main = await add(stores, "two")
-    begun = await stores.playbooks.fork(SHARED, "trial", by=BY, version=1)
-    assert (begun.version, begun.digest) == (1, first.digest)
-    assert begun.playbook.next_id == first.playbook.next_id
+    started = await stores.playbooks.fork(SHARED, "trial", by=BY, version=1)
+    assert (started.version, started.digest) == (1, first.digest)
+    assert started.playbook.next_id == first.playbook.next_id
 
     changed = await add(stores, "on the branch", scope=TRIAL)
 
     assert await stores.playbooks.load(TRIAL) == changed
     assert await stores.playbooks.load(SHARED) == main
-    for version in (begun, changed):
+    for version in (started, changed):
         found = await stores.playbooks.load(TRIAL, version=version.version)
         assert found.playbook.dumps() == version.playbook.dumps()
         replayed = await stores.playbooks.replay(TRIAL, version=version.version)
@@ -136,9 +136,9 @@ async def test_a_branch_of_the_same_name_may_begin_again(stores: Stores) -> None
     await stores.playbooks.fork(SHARED, "trial", by=BY)
     await add(stores, "two", scope=TRIAL)
     await stores.playbooks.drop(TRIAL)
-    begun = await stores.playbooks.fork(SHARED, "trial", by=BY)
-    assert await stores.playbooks.load(TRIAL) == begun
-    assert len(begun.playbook.bullets) == 1
+    started = await stores.playbooks.fork(SHARED, "trial", by=BY)
+    assert await stores.playbooks.load(TRIAL) == started
+    assert len(started.playbook.bullets) == 1
 
 
 async def test_names_and_numbers_of_branches_are_bounded(stores: Stores) -> None:
@@ -167,8 +167,8 @@ async def test_branches_of_a_user_are_erased_with_the_user(stores: Stores) -> No
 
 
 async def test_an_app_that_has_learnt_nothing_can_try_on_a_branch(stores: Stores) -> None:
-    begun = await stores.playbooks.fork(SHARED, "trial", by=BY)
-    assert begun.playbook.bullets == ()
+    started = await stores.playbooks.fork(SHARED, "trial", by=BY)
+    assert started.playbook.bullets == ()
     tried = await add(stores, "one", scope=TRIAL)
     promoted = await stores.playbooks.promote(TRIAL, by=BY)
     assert (promoted.version, promoted.digest) == (1, tried.digest)

@@ -40,8 +40,8 @@ async def test_a_summary_that_was_begun_before_is_late(stores: Container) -> Non
     await stores.directory.restored(KEY, turn=2)
     await stores.directory.summarise(KEY, summary(4))
     assert (await kept(stores)).summary is None
-    begun = (await kept(stores)).restores
-    await stores.directory.summarise(KEY, summary(4, restores=begun))
+    started = (await kept(stores)).restores
+    await stores.directory.summarise(KEY, summary(4, restores=started))
     record = await kept(stores)
     assert record.summary is not None
     assert record.summary.through_turn == 4
@@ -50,8 +50,8 @@ async def test_a_summary_that_was_begun_before_is_late(stores: Container) -> Non
 async def test_a_summary_of_a_deleted_session_is_none_of_the_next_one(stores: Container) -> None:
     await stores.directory.open(KEY, at=START, memory="summary")
     await stores.directory.delete(KEY, at=START, keep_notes=False)
-    begun = START + timedelta(seconds=1)
-    await stores.directory.open(KEY, at=begun, memory="summary")
+    started = START + timedelta(seconds=1)
+    await stores.directory.open(KEY, at=started, memory="summary")
     await stores.directory.summarise(KEY, summary(4))
     assert (await kept(stores)).summary is None
 

@@ -112,8 +112,8 @@ async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
     [left] = await stores.directory.list(KEY.tenant)
     assert (left.session, left.notes) == (KEY.session, ["n1"])
     assert await stores.directory.idle("shop", since=START + later(9)) == []
-    begun = await stores.directory.open(KEY, at=START + later(1), memory="acc")
-    assert (begun.created_at, begun.notes) == (START + later(1), ["n1"])
+    started = await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    assert (started.created_at, started.notes) == (START + later(1), ["n1"])
 
 
 async def test_notes_that_a_deleted_session_left_outlive_the_next_one_of_its_name(

@@ -13,7 +13,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.lab.learning.offline_run import begun, carry_on, read_samples
+from acc_ace.lab.learning.offline_run import carry_on, read_samples, started
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
 from acc_ace.schemas.base import PlaybookScope
@@ -71,7 +71,7 @@ class School:
         models = dict.fromkeys(STUDENTS, self.llm)
         async with (
             Classroom(self.container, models=models) as students,
-            begun(self.container, samples, run, resume=resume, restart=restart) as the_run,
+            started(self.container, samples, run, resume=resume, restart=restart) as the_run,
         ):
             return await carry_on(self.container, the_run, students, progress=progress)
 
@@ -342,7 +342,7 @@ async def test_a_main_branch_that_moved_on_is_not_overwritten(tmp_path: Path) ->
 async def test_a_run_is_done_by_one_process_at_a_time(tmp_path: Path) -> None:
     school = School(tmp_path)
     options = RunOptions(app=APP)
-    async with begun(school.container, SAMPLES, options):
+    async with started(school.container, SAMPLES, options):
         with pytest.raises(SessionBusyError, match="another process is doing the run learn-"):
             await School(tmp_path).learn(resume=True)
 

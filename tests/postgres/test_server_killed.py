@@ -34,14 +34,14 @@ class Thinking:
     """A Generator that never answers one input, and says when it was asked."""
 
     def __init__(self, text: str) -> None:
-        self.begun = threading.Event()
+        self.started = threading.Event()
         self._text = text
 
     def __call__(self, received: Received) -> HttpReply:
         answer = says(json.dumps(default_reply(received.role, received.text)))
-        if self._text not in received.text or self.begun.is_set():
+        if self._text not in received.text or self.started.is_set():
             return answer
-        self.begun.set()
+        self.started.set()
         return HttpReply(answer.body, answer.chunks, delay_s=3_600)
 
 
@@ -100,7 +100,7 @@ async def test_a_server_killed_in_mid_turn_leaves_a_whole_session_to_another(
         ):
             assert turn(one, FIRST)["turn"] == 1
             hanging = pool.submit(post, one, CUT_OFF)
-            assert thinking.begun.wait(WAIT_S), one.output()[-4_000:]
+            assert thinking.started.wait(WAIT_S), one.output()[-4_000:]
             # As long as the server lives, the session is its own.
             assert post(two, "Me too.").status_code == 409
             one.process.kill()

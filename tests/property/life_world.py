@@ -69,9 +69,9 @@ class World(Promises):
     def whose_words(self, text: str) -> Told | None:
         """The session whose words a text holds, if it still has a state."""
         words = set(words_in(text))
-        return next((reported for reported in self.begun() if reported.words & words), None)
+        return next((reported for reported in self.started() if reported.words & words), None)
 
-    def begun(self) -> list[Told]:
+    def started(self) -> list[Told]:
         """The sessions that have a state."""
         return [reported for reported in self.sessions.values() if reported.head]
 

@@ -131,9 +131,9 @@ class Life:
         if not turns:
             return
         before = turns[choice % len(turns)]
-        begun = [event.invocation_id for event in self.all].index(before)
+        started = [event.invocation_id for event in self.all].index(before)
         held: dict[str, Any] = dict(BEGUN)
-        for event in self.all[:begun]:
+        for event in self.all[:started]:
             held |= event.actions.state_delta
         actions = EventActions(rewind_before_invocation_id=before)
         await self.append(Event(invocation_id=turn, author="user", actions=actions))

@@ -215,8 +215,8 @@ class SessionLife(RuleBasedStateMachine):
 
         No precondition: it would rest on which of two processes came first.
         """
-        begun = self.world.begun()
-        return [begun[pick % len(begun)]] if begun else []
+        started = self.world.started()
+        return [started[pick % len(started)]] if started else []
 
 
 def live(life: type[SessionLife], lives: int) -> None:

@@ -70,7 +70,7 @@ async def _known(container: Container, tenant: Tenant) -> AsyncIterator[tuple[st
             yield session.session, record("session", session)
         before = page[-1].session
     for name in sorted(await container.directory.names(tenant)):
-        # Only one that was passed over, or has begun since.
+        # Only one that was passed over, or has started since.
         if name not in known and (item := await _unlisted(container, SessionKey(*tenant, name))):
             known.add(name)
             yield name, item

@@ -115,13 +115,13 @@ class SessionLife:
     async def housekeep(self) -> int:
         """Summarise and offload what is due; how many sessions.
 
-        What was begun after a turn is finished first, and counts. Raises StoreError when the
+        What was started after a turn is finished first, and counts. Raises StoreError when the
         sessions cannot be read.
         """
-        if (begun := self._running()) is None:
+        if (started := self._running()) is None:
             return await self._keep_house()
-        await asyncio.wait([begun])
-        done = 0 if begun.cancelled() else begun.result()
+        await asyncio.wait([started])
+        done = 0 if started.cancelled() else started.result()
         return done + await self._keep_house()
 
     def wake(self) -> None:

@@ -64,7 +64,7 @@ class HeldSession:
         """Kept, so that its identity stays its own."""
         self.events = events
         self.is_begun = False
-        """Whether the run's agent has begun: from then on its end gives the session free."""
+        """Whether the run's agent has started: from then on its end gives the session free."""
         self._hold = hold
 
     async def release(self) -> None:
@@ -124,7 +124,7 @@ class SessionTurns:
         return None
 
     def _watch(self, held: HeldSession) -> None:
-        """Give the session free when its task ends before the agent has begun.
+        """Give the session free when its task ends before the agent has started.
 
         ADK calls no hook when it cannot store the message.
         """

@@ -207,7 +207,7 @@ class DbosLearningQueue:
         return await self._ask(work)
 
     async def give_back(self, worker: str) -> None:
-        """Let the jobs that a worker has begun wait again, as if it had not begun them."""
+        """Let the jobs that a worker has started wait again, as if it had not started them."""
 
         def work(client: DBOSClient) -> None:
             rows = client.list_workflows(

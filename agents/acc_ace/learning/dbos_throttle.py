@@ -35,7 +35,7 @@ class Room:
         self._spent_at = float("-inf")
 
     async def enter(self, ending: asyncio.Event) -> None:
-        """Wait for room. Raises CancelledError at the end: a job that has not begun just waits."""
+        """Wait for room. Raises CancelledError at the end: a job not yet started just waits."""
         while True:
             if ending.is_set():
                 raise asyncio.CancelledError

@@ -132,7 +132,7 @@ class DbosWorker:
         await asyncio.to_thread(self._end, thread)
         if thread.is_alive():
             logger.warning("learning_worker_late")
-        if self._thread is thread:  # It may have begun again by now.
+        if self._thread is thread:  # It may have started again by now.
             self._thread = None
 
     def _end(self, thread: threading.Thread) -> None:
@@ -148,7 +148,7 @@ class DbosWorker:
         except Exception as error:
             # Nobody waits for this thread; jobs stay, and are done by the next worker.
             died = f"{type(error).__name__}: {error}"
-            if died != self._died:  # It is begun again and again: each cause is reported once.
+            if died != self._died:  # It is started again and again: each cause is reported once.
                 logger.exception("learning_worker_died")
             self._died = died
         finally:
@@ -248,7 +248,7 @@ class DbosWorker:
             with suppress(SessionBusyError):
                 async with self._lock.hold(_place(other), wait_s=0):
                     # DBOS's own recovery for executors known to be dead. It has no public name;
-                    # the public ones forget how often a job was begun.
+                    # the public ones forget how often a job was started.
                     found = await asyncio.to_thread(DBOS._recover_pending_workflows, [other])
                     logger.info("learning_taken_over jobs=%d", len(found))
 

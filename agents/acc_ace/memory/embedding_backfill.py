@@ -59,7 +59,7 @@ async def _one_by_one(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
         try:
             found.append(await single.embedded(item))
         except EmbedderError as error:
-            # Never by what was taken before: it may have begun to fail since.
+            # Never by what was taken before: it may have started to fail since.
             if not await single.takes_probe():
                 return Batch(found, failed, error)
             _log.warning("artifact_put_off row=%d %s", item.row, error)
@@ -150,7 +150,7 @@ class VectorFiller:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def fill(self) -> int:
-        """Embed until nothing is missing; how many artifacts, those begun before not counted.
+        """Embed until nothing is missing; how many artifacts, those started before not counted.
 
         Raises EmbedderError and StoreError; what was done until then is kept.
         """

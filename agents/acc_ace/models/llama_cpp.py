@@ -67,15 +67,15 @@ class LlamaCppLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see the class for errors."""
-        async with self.begun(llm_request, stream=stream) as responses:
+        async with self.open_responses(llm_request, stream=stream) as responses:
             async for response in responses:
                 yield response
 
     @asynccontextmanager
-    async def begun(
+    async def open_responses(
         self, llm_request: LlmRequest, *, stream: bool
     ) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
-        """The responses to a request, entered when the engine has begun with it."""
+        """The responses to a request, entered when the engine has started with it."""
         schema = schema_asked(llm_request)
         if schema and self.field_by_field and role_of(llm_request) == "compressor":
             fields = {
@@ -187,18 +187,18 @@ QUEUE_LIMITS = 10
 class Queueing(Protocol):
     """A model that answers one request after the other."""
 
-    def begun(
+    def open_responses(
         self, llm_request: LlmRequest, *, stream: bool
     ) -> AbstractAsyncContextManager[AsyncGenerator[LlmResponse, None]]:
-        """The responses to a request, entered when the model has begun with it."""
+        """The responses to a request, entered when the model has started with it."""
         ...
 
 
 @asynccontextmanager
-async def begun(
+async def open_responses(
     model: BaseLlm, llm_request: LlmRequest, *, stream: bool, role: Role, timeout_s: float
 ) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
-    """The responses to a request, entered when the model has begun with it: most do so at once.
+    """The responses to a request, entered when the model has started with it: most do so at once.
 
     Raises NoAnswer when the model is busy with others for QUEUE_LIMITS times `timeout_s`.
     """
@@ -209,7 +209,9 @@ async def begun(
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(QUEUE_LIMITS * timeout_s) as limit:
-                responses = await stack.enter_async_context(model.begun(llm_request, stream=stream))
+                responses = await stack.enter_async_context(
+                    model.open_responses(llm_request, stream=stream)
+                )
         except TimeoutError as error:
             if not limit.expired():
                 raise

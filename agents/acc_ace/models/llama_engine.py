@@ -53,13 +53,13 @@ class LlamaEngine:
     async def reply(self, bodies: Sequence[Json]) -> AsyncIterator["EngineReply"]:
         """One reply, of a completion for each body; entered when the replies before it are made.
 
-        One that is left while it waits is not begun, one that is left later stops; the next one
+        One that is left while it waits has not started, one that is left later stops; the next one
         begins when the thread has really stopped.
         """
         reply = EngineReply(asyncio.get_running_loop())
         self._thread.submit(self._make, reply, bodies)
         try:
-            await reply.begun()
+            await reply.started()
             yield reply
         finally:
             reply.stopped.set()
@@ -100,7 +100,7 @@ class EngineReply:
         self._begun = asyncio.Event()
         self._items: asyncio.Queue[Json | Exception | None] = asyncio.Queue()
 
-    async def begun(self) -> None:
+    async def started(self) -> None:
         """Wait until the thread makes this reply."""
         await self._begun.wait()
 

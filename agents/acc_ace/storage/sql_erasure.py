@@ -129,10 +129,10 @@ class SqlErasure:
 
     async def presence(self, tenant: Tenant) -> Write:
         """Compare the user's number, which no later row of theirs has."""
-        begun = await self._database.write(lambda rows: tenant_number(rows, tenant))
+        started = await self._database.write(lambda rows: tenant_number(rows, tenant))
 
         def write(rows: Rows) -> None:
-            if find_tenant(rows, tenant) != begun:
+            if find_tenant(rows, tenant) != started:
                 raise ConflictError(
                     f"user '{tenant.user}' was erased meanwhile, and nothing of this is kept; "
                     "send it again to begin anew"

@@ -114,11 +114,11 @@ def _may_have_gone_on(known: Interaction, turn: PastTurn) -> bool:
 
 
 async def _later(
-    container: Container, key: SessionKey, begun: Mapping[str, int]
+    container: Container, key: SessionKey, started: Mapping[str, int]
 ) -> dict[str, list[Interaction]]:
     """The turns of invocations behind the first one, whose number is known; oldest first."""
-    found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in begun}
-    oldest = min(begun.values())
+    found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in started}
+    oldest = min(started.values())
     before: str | None = None
     while page := await container.evidence.list(key, limit=_PAGE, before=before):
         for evidence in page:

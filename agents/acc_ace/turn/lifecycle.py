@@ -83,10 +83,10 @@ class TurnLifecycle:
             record.lost.extend([lost.evidence] if lost.evidence else [])
         if begin_known and container.settings.bootstrap and await self._begins(key, head):
             # After an undo of its first turn too, the session begins with what is known then.
-            begun = await bootstrap(container, key)
+            started = await bootstrap(container, key)
             numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
-            record.previous = begun.state.model_copy(update=numbers)
-            record.known = begun.verdicts
+            record.previous = started.state.model_copy(update=numbers)
+            record.known = started.verdicts
         record.previous_turn = await container.evidence.last(key)
         scope = container.playbook_scope(key.app, key.user)
         record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope

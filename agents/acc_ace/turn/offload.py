@@ -103,10 +103,10 @@ def _hold(container: Container, key: SessionKey) -> AbstractAsyncContextManager[
     return container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s)
 
 
-async def _went_back(container: Container, key: SessionKey, begun: SessionRecord | None) -> bool:
-    """Whether the session left turns since an offload began, when its record was `begun`."""
+async def _went_back(container: Container, key: SessionKey, started: SessionRecord | None) -> bool:
+    """Whether the session left turns since an offload began, when its record was `started`."""
     record = await container.directory.find(key)
-    return record is not None and record.restores != (begun.restores if begun else 0)
+    return record is not None and record.restores != (started.restores if started else 0)
 
 
 async def _time(

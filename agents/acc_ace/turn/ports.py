@@ -129,7 +129,7 @@ class SessionLock(Protocol):
 
 
 class ToolStarts(Protocol):
-    """Keeps what turns have begun and not yet committed. Raises StoreError."""
+    """Keeps what turns have started and not yet committed. Raises StoreError."""
 
     async def start(self, key: SessionKey, start: ToolStart) -> None:
         """Note a call, durably; the same call id again replaces it."""

@@ -40,8 +40,8 @@ async def delete_session(
     """
     now, record = container.clock.now(), await _record(container, key)
     if outliving is not None:
-        begun = record or SessionRecord(session=key.session, created_at=now, active_at=now)
-        record = rules.offloaded(begun, now, [note.artifact_id for note in outliving])
+        started = record or SessionRecord(session=key.session, created_at=now, active_at=now)
+        record = rules.offloaded(started, now, [note.artifact_id for note in outliving])
     consented = outliving is not None
     left = rules.deleted(record, now, keep_notes=consented) if record is not None else None
     deleted = await container.erasure.delete_sessions([key], left=left, notes=outliving or ())

@@ -181,7 +181,7 @@ def restored(record: SessionRecord, turn: int, history_from: int | None) -> Sess
 def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
     """The record with a summary, unless that is overtaken.
 
-    Or of words from before a reset, or begun before the session went back to other turns, or for
+    Or of words from before a reset, or started before the session went back to other turns, or for
     a deleted one of the same name. Which one it is for is told by when that began, not by when the
     summary was made: a clock that was ahead then would let each summary be late.
     """

@@ -1,4 +1,4 @@
-"""Tool calls that turns which died have begun: nobody knows what came of them."""
+"""Tool calls that turns which died have started: nobody knows what came of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from acc_ace.schemas.interaction import (
 )
 
 _FAILED_TURNS = 10
-"""Newest turns among which a begun call is looked for."""
+"""Newest turns among which a started call is looked for."""
 
 _CALL_CHARS = 200
 
@@ -50,7 +50,7 @@ class LostCall:
         """What the model and the user are shown, once."""
         call = call_text(self._start.name, self._start.args)
         if self._result is None:
-            return f"outcome unknown: {call}; it was begun in a turn that ended without an answer"
+            return f"outcome unknown: {call}; it was started in a turn that ended without an answer"
         ended = "failed" if self._result.is_error else "was run"
         return f"{call} {ended} in a turn that ended without an answer"
 

@@ -86,13 +86,13 @@ class TurnRecord:
     idempotency_key: str = ""
     """What the caller named the turn, so that a repeat of it runs nothing."""
     started: set[str] = field(default_factory=set)
-    """Ids of the calls that this turn, or one that died, has begun; its commit settles them."""
+    """Ids of the calls that this turn, or one that died, has started; its commit settles them."""
     is_committed: bool = False
     """Whether this run has committed it; a run that goes on after a pause may still fail."""
     failure_id: str = ""
     """The name of its evidence if it fails, where another one has its own."""
     begun_before: dict[str, str] = field(default_factory=dict)
-    """Of calls that a turn which died has begun, by id: what is known of them."""
+    """Of calls that a turn which died has started, by id: what is known of them."""
     lost: list[Interaction] = field(default_factory=list)
     """What turns that died have left, to be committed with this one."""
     lost_calls: list[Artifact] = field(default_factory=list)

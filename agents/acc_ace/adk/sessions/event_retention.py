@@ -75,12 +75,12 @@ async def cut(
     key: SessionKey,
     retention: Retention,
     *,
-    begun: Event,
+    started: Event,
     is_stored: bool = True,
 ) -> None:
     """Delete some of what is beyond the kept turns; a failure leaves it for the next turn.
 
-    Nothing is deleted of the invocation that `begun` begins, which counts also when it is not
+    Nothing is deleted of the invocation that `started` begins, which counts also when it is not
     stored yet, nor of one that may still be running.
     """
     if retention.turns is None:
@@ -88,10 +88,10 @@ async def cut(
     stored_turns = retention.turns if is_stored else retention.turns - 1
     try:
         found = await events.old_events(
-            key, turns=stored_turns, limit=CUT_EVENTS, spare=begun.invocation_id
+            key, turns=stored_turns, limit=CUT_EVENTS, spare=started.invocation_id
         )
         turns = _turns(found).values()
-        old = [each for turn in turns if not _may_run(turn, begun.timestamp) for each in turn]
+        old = [each for turn in turns if not _may_run(turn, started.timestamp) for each in turn]
         if not old:
             return
         if retention.offload is not None:

@@ -143,15 +143,15 @@ class SqlSessionService(BaseSessionService):
         use_time_ordered_ids()
         name = (session_id or "").strip() or str(uuid.uuid4())
         key = SessionKey(app_name, user_id, name)
-        begun = lasting(json_form(protected(state, key)))
+        started = lasting(json_form(protected(state, key)))
         now = time.time()
 
         def work(rows: Rows) -> Session:
-            row = add_session(rows, key, at=now, base_state=own_state(begun))
+            row = add_session(rows, key, at=now, base_state=own_state(started))
             if row is None:
                 raise AlreadyExistsError(f"Session with id {name} already exists.")
-            write_state(rows, row, key.tenant, begun)
-            created = SessionRow(row, key, now, now, unshared(begun))
+            write_state(rows, row, key.tenant, started)
+            created = SessionRow(row, key, now, now, unshared(started))
             return _session(created, read_shared_state(rows, key.tenant))
 
         return await self._shown(await self.database.write(work))
@@ -229,7 +229,7 @@ class SqlSessionService(BaseSessionService):
         if begins_turn(event):
             held = self._turns.get((key, event.invocation_id))
             is_stored = held is None or not held.is_open
-            await cut(self, key, self._retention, begun=event, is_stored=is_stored)
+            await cut(self, key, self._retention, started=event, is_stored=is_stored)
         return appended
 
     async def old_events(

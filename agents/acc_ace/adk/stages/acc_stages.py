@@ -51,7 +51,7 @@ class Recaller(ContentlessStage):
 
 
 def with_lost_calls(record: TurnRecord) -> Recall:
-    """The candidates, and before them the calls that turns which died had begun."""
+    """The candidates, and before them the calls that turns which died had started."""
     lost = [
         RecalledArtifact(artifact=artifact, score=1.0, why=["outcome unknown"])
         for artifact in record.lost_calls

@@ -83,7 +83,7 @@ class Begun(NamedTuple):
 
 
 @asynccontextmanager
-async def begun(
+async def started(
     container: Container,
     samples: Sequence[Sample],
     options: RunOptions,
@@ -93,7 +93,7 @@ async def begun(
 ) -> AsyncIterator[Begun]:
     """The run of these options over these samples; no other process does it meanwhile.
 
-    Without `resume` a run that has begun already is refused; `restart` deletes its branch and
+    Without `resume` a run that has started already is refused; `restart` deletes its branch and
     begins anew. Raises InputError, SessionBusyError while another process does the run,
     ConflictError or StoreError.
     """
@@ -140,7 +140,7 @@ async def _begin(
         return Begun(await _fork(container, name, options, parts, file), parts, file)
     if not resume:
         raise InputError(
-            f"this run has begun already ({told_position(state)}); "
+            f"this run has started already ({position_text(state)}); "
             "use --resume to go on, or --restart to begin anew"
         )
     return Begun(state, parts, file)
@@ -170,7 +170,7 @@ async def carry_on(
     return await learner.run(run.state, run.parts)
 
 
-def told_position(state: RunState) -> str:
+def position_text(state: RunState) -> str:
     """How far a run has come, in words."""
     if state.outcome:
         return f"finished: {state.outcome}"

@@ -54,19 +54,19 @@ def records(blocks: Iterable[str], *, name: str) -> Iterator[Line]:
 
 def _lines(blocks: Iterable[str], name: str) -> Iterator[str]:
     """Lines end at a line feed alone: JSON lets other separators stand inside a text."""
-    begun: list[str] = []
+    started: list[str] = []
     size = count = 0
     for block in blocks:
         first, *rest = block.split("\n")
         for piece in rest:
-            yield "".join([*begun, first])
+            yield "".join([*started, first])
             count += 1
-            begun, size, first = [], 0, piece
-        begun.append(first)
+            started, size, first = [], 0, piece
+        started.append(first)
         size += len(first)
         if size > MAX_LINE:
             raise InputError(f"{name}, line {count + 1} is longer than {MAX_LINE} characters")
-    yield "".join(begun)
+    yield "".join(started)
 
 
 def _record(text: str, where: str) -> DocumentRecord:

@@ -61,7 +61,7 @@ def migrate(connection: Connection, server: str) -> None:
     """
     if _version(connection) == VERSION:
         return
-    # Whoever waits here must not have begun: a transaction may not see the schema that another
+    # Whoever waits here must not have started: a transaction may not see the schema that another
     # one made after it began.
     with _alone(connection), connection.transaction():
         _create(connection, server)

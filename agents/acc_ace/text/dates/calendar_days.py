@@ -122,7 +122,7 @@ def _whole(said: CalendarDate) -> Days | None:
 
 
 def _newest(said: CalendarDate, today: int) -> Days | None:
-    """The newest such date that has begun."""
+    """The newest such date that has started."""
     this_year = date.fromordinal(today).year
     for year in range(this_year, this_year - _LEAP_GAP - 1, -1):
         found = _whole(said._replace(year=year))
@@ -142,7 +142,7 @@ def _next(said: CalendarDate, begin: int) -> Days | None:
 
 
 def _stretched(said: Stretch, today: int) -> Days | None:
-    """Both ends as one; of two open years, the beginning's is the newest that has begun."""
+    """Both ends as one; of two open years, the beginning's is the newest that has started."""
     first, last = said
     if _open(first) and not _open(last):
         end = _resolved(last, today)

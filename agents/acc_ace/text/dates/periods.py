@@ -45,7 +45,7 @@ class Period(NamedTuple):
 def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     """The periods of the past that a text names, in its order, at most MAX_PERIODS.
 
-    `now` (aware) says when it was said, and in whose zone a day begins. A period that has begun
+    `now` (aware) says when it was said, and in whose zone a day begins. A period that has started
     keeps its calendar end; one that lies wholly in the future is left out. Never raises.
     """
     seen = normalise_cased(_ITEM.sub("; ", text[:MAX_CHARS]))[:MAX_CHARS]
