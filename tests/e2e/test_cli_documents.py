@@ -36,13 +36,13 @@ from acc_ace.bootstrap import build_container
 from acc_ace.memory.documents.document_import import import_document
 from acc_ace.schemas.base import Tenant
 
-def told(stored, parts):
+def report(stored, parts):
     if stored >= 192:
         os.kill(os.getpid(), signal.SIGKILL)
 
 container = build_container(load_settings())
 [source] = document_files([Path(sys.argv[1])])
-asyncio.run(import_document(container, Tenant("acc_ace", "user"), source, told=told))
+asyncio.run(import_document(container, Tenant("acc_ace", "user"), source, reported=report))
 """
 
 
