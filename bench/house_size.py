@@ -31,6 +31,8 @@ def size() -> Size:
     ).stdout.split()
     names = [Path(name) for name in listed if Path(name).parts[0] not in _OTHERS]
     lines = sum((ROOT / name).read_bytes().count(b"\n") for name in names)
-    modules = Counter(str(name.parent) for name in names if name.suffix == ".py")
+    modules = Counter(
+        str(name.parent) for name in names if name.suffix == ".py" and name.stem != "__init__"
+    )
     [(folder, most)] = modules.most_common(1)
     return Size(lines, len(names), most, folder)

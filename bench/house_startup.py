@@ -68,7 +68,13 @@ def startup(runs: int) -> Startup:
 
 def _cpu_s(code: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ACC_ACE_DATA_DIR": folder, "PYTHONWARNINGS": "ignore"}
+        environment = {
+            **os.environ,
+            "ACC_ACE_DATA_DIR": folder,
+            "PYTHONWARNINGS": "ignore",
+            # Bytecode is kept, as after an installation.
+            "PYTHONDONTWRITEBYTECODE": "",
+        }
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(  # noqa: S603 - our own code
             [sys.executable, "-c", code], env=environment, check=True, stderr=subprocess.DEVNULL
