@@ -6,7 +6,7 @@ FROM python:3.12-slim AS build
 WORKDIR /app
 RUN python -m venv /app/.venv
 COPY requirements.server.lock ./
-RUN /app/.venv/bin/pip install --no-cache-dir --compile --require-hashes -r requirements.server.lock
+RUN /app/.venv/bin/pip install --no-cache-dir --compile --no-deps --require-hashes -r requirements.server.lock
 COPY . .
 # The build backend is needed here only; what runs has its hash in the lock file above.
 RUN /app/.venv/bin/pip install --no-cache-dir --compile --no-deps .

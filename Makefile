@@ -64,7 +64,8 @@ clean: ## Remove the environment and the caches; stored conversations stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A quick path when nothing changed: make finds the stamp and does nothing.
+# A quick path when nothing changed: make finds the stamp and does nothing. The lock is complete, so
+# pip resolves nothing: older ones (23.2) look for newer releases of what a package asks with extras.
 $(STAMP):
 	@python=; old=; \
 	for name in $(PYTHON) python3 python3.13 python3.12 python3.11 python; do \
@@ -89,7 +90,7 @@ $(STAMP):
 	  "$$python" -m venv --clear $(VENV); \
 	fi
 	@echo "Installing the locked dependencies (the first time takes a minute or two) ..."
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.installed-*
 	@touch $@

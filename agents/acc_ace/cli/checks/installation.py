@@ -81,4 +81,4 @@ def check_sqlite() -> Finding:
     return ok("sqlite", f"{shown} with FTS5")
 
 
-_INSTALL = "pip install --require-hashes -r requirements.lock (make run does it)"
+_INSTALL = "pip install --no-deps --require-hashes -r requirements.lock (make run does it)"
