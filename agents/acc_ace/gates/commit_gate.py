@@ -5,13 +5,14 @@ The CCM proposes and code decides, so a weak or hostile model can only add or pr
 applies the rules, each a function named by its number.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
+from acc_ace.gates.consent_notes import consent_notes
 from acc_ace.gates.constraints import rule_2_constraints_survive
 from acc_ace.gates.goal import rule_3_goal_survives
-from acc_ace.gates.references import rule_4_grounded
+from acc_ace.gates.references import NO_EVIDENCE, Evidence, rule_4_grounded
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
@@ -21,6 +22,7 @@ from acc_ace.schemas.commit import (
     Release,
     Repair,
 )
+from acc_ace.schemas.consent import RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 
@@ -75,6 +77,8 @@ class GateResult:
     diff: CcsDiff
     warnings: tuple[str, ...]
     kept: bool
+    notes: tuple[str, ...] = ()
+    """What the answer says of rules: lifted, changed, added; and what it asks."""
 
 
 def commit(
@@ -82,14 +86,17 @@ def commit(
     proposal: CompressedCognitiveState | None,
     turn_input: TurnInput,
     *,
-    known_artifacts: Collection[str],
+    evidence: Evidence = NO_EVIDENCE,
     limits: Limits,
+    changes: Sequence[RuleChange] = (),
+    sole_question: str | None = None,
 ) -> GateResult:
     """Make CCS_t from CCS_{t-1}, the CCM's proposal and x_t.
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
-    the uncertainty; rules, releases and a goal that x_t states are honoured all the same.
-    `known_artifacts` are the ids qualified this turn. Version and turn grow by one.
+    the uncertainty; commands about rules and goal are honoured all the same. `changes` are the
+    CCM's `rule_changes`, `sole_question` is what a bare yes or no answers, `evidence` is what
+    was qualified this turn. Version and turn grow by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
     or with the goal `limits.ccs_tokens`; nothing is committed then.
@@ -99,21 +106,32 @@ def commit(
     rules = rule_2_constraints_survive(
         previous,
         usable.constraints if usable else None,
+        changes,
         turn_input,
         turn=turn,
         budget=limits.constraints_tokens,
+        sole_question=sole_question,
     )
     goal = rule_3_goal_survives(
-        previous, usable.goal_orientation if usable else None, turn_input, turn=turn, limits=limits
+        previous,
+        usable.goal_orientation if usable else None,
+        changes,
+        turn_input,
+        rules,
+        limits=limits,
     )
     content, repairs = (
-        _updated(previous.ccs, usable, turn_input, known_artifacts, limits=limits)
+        _updated(previous.ccs, usable, turn_input, evidence, rules.pins, limits=limits)
         if usable
         else _kept(previous.ccs, limits=limits)
     )
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
-        content.model_copy(update=pinned), rules.pins, added=rules.added, limits=limits
+        content.model_copy(update=pinned),
+        rules.pins,
+        added=rules.added,
+        shrinks=bool(rules.released) and not rules.added,
+        limits=limits,
     )
     state = CommittedState(
         version=previous.version + 1,
@@ -122,6 +140,8 @@ def commit(
         pins=rules.pins,
         goal_pin=goal.pin,
         next_pin=rules.next_pin,
+        questions=rules.questions,
+        next_question=rules.next_question,
     )
     diff = diff_states(
         previous,
@@ -131,7 +151,8 @@ def commit(
         repairs=[*rules.repairs, *goal.repairs, *repairs, *fitted.repairs],
     )
     warnings = (*rules.warnings, *((KEPT_MARK,) if usable is None else ()))
-    return GateResult(state=state, diff=diff, warnings=warnings, kept=usable is None)
+    notes = consent_notes(rules, turn_input.text)
+    return GateResult(state, diff, warnings, kept=usable is None, notes=notes)
 
 
 def rule_5_all_or_nothing(
@@ -157,20 +178,20 @@ def _updated(
     before: CompressedCognitiveState,
     proposal: CompressedCognitiveState,
     turn_input: TurnInput,
-    known_artifacts: Collection[str],
+    evidence: Evidence,
+    pins: Sequence[ConstraintPin],
     *,
     limits: Limits,
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The CCM's content within its budgets, merged with what code carries over."""
+    """The CCM's content within its budgets, grounded, merged with what code carries over."""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
     fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
-    repairs = list(fields.repairs)
-    content = fields.ccs
+    grounded = rule_4_grounded(fields.ccs, before, turn_input, evidence, pins, limits=limits)
+    content, repairs = grounded.ccs, [*fields.repairs, *grounded.repairs]
     if before.semantic_gist and not content.semantic_gist:
         content = content.model_copy(update={"semantic_gist": before.semantic_gist})
         repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
-    grounded = rule_4_grounded(content, before, turn_input, known_artifacts, limits=limits)
-    return grounded.ccs, [*repairs, *grounded.repairs]
+    return content, repairs
 
 
 def _kept(

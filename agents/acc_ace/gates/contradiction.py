@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from acc_ace.gates.user_support import shared
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
@@ -109,7 +108,12 @@ def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
 
 def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
     smaller, larger = sorted((first, second), key=len)
-    return len(first & second) >= min(2, len(smaller)) and shared(smaller, larger) >= _SAME_TOPIC
+    return len(first & second) >= min(2, len(smaller)) and _share(smaller, larger) >= _SAME_TOPIC
+
+
+def _share(first: frozenset[str], second: frozenset[str]) -> float:
+    """Share of the first set that is in the second; 0 for an empty one."""
+    return len(first & second) / len(first) if first else 0.0
 
 
 def _lifts(sentence: str, words: frozenset[str], pin: ConstraintPin) -> bool:

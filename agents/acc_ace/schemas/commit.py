@@ -10,16 +10,34 @@ from pydantic import Field
 
 from acc_ace.schemas.base import Authority, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.consent import OpenQuestion
+
+
+class RuleScope(StrEnum):
+    """Where a rule holds: in its session, or in every session of its user."""
+
+    SESSION = "session"
+    USER = "user"
 
 
 class ConstraintPin(Value):
     """A constraint verbatim; `text` is its entry in `ccs.constraints`."""
 
-    id: str = Field(description="Stable id, 'c-0001', never reused within a session.")
+    id: str = Field(
+        description="Stable id, never reused: 'c-0001' in a session, 'u-0001' for a user's rules."
+    )
     text: str = Field(description="The rule, verbatim from the words that set it.")
     authority: Authority
     origin_turn: int
     quote: str = Field(description="The sentence of x_t that set it.")
+    scope: RuleScope = Field(
+        default=RuleScope.SESSION, exclude_if=lambda scope: scope is RuleScope.SESSION
+    )
+    tentative: bool = Field(
+        default=False,
+        description="The CCM pointed at it, and no turn has passed yet without an objection. It "
+        "binds like any other rule.",
+    )
 
 
 class GoalPin(Value):
@@ -81,6 +99,14 @@ class CommittedState(StoredValue):
     pins: list[ConstraintPin] = Field(default_factory=list)
     goal_pin: GoalPin | None = None
     next_pin: int = Field(default=1, description="Number of the next constraint id.")
+    questions: list[OpenQuestion] = Field(
+        default_factory=list, description="What waits for the user's word, oldest first."
+    )
+    next_question: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the next question id.",
+    )
 
     @property
     def digest(self) -> str:

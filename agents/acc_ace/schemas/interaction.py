@@ -22,11 +22,23 @@ class GeneratorOutput(Value):
     final_answer: str = Field(description="The answer to the user, in the user's language.")
 
 
+class Attachment(Value):
+    """Text that the user hands over: somebody else's words, whatever they claim to be."""
+
+    text: str
+    source: str = Field(default="", description="Where it is from, such as a file name.")
+
+
 class TurnInput(Value):
     """x_t: what arrives before the agent acts; user text, or a tool's or environment's result."""
 
     text: str
     authority: Authority = Authority.USER
+    attachments: tuple[Attachment, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="Text of others beside the input, of authority retrieved.",
+    )
 
 
 class ToolCall(Value):

@@ -11,18 +11,22 @@ from datetime import datetime
 from functools import partial
 
 from acc_ace.errors import InputError, InputTooLargeError
-from acc_ace.gates.ccs_output import parse_ccs
+from acc_ace.gates.ccs_output import parse_compressor_reply
 from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.gates.consent_notes import sole_question
 from acc_ace.gates.qualification_gate import conclude, screen
+from acc_ace.gates.references import Evidence
 from acc_ace.memory.artifact_store import ArtifactStore
 from acc_ace.schemas.artifact import Recall, RecallQuery
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.consent import CompressorReply
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import Qualification, RelevanceBatch
 from acc_ace.text.prompt import Prompt
+from acc_ace.text.rules.proposals import fallback_changes
 from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import (
     Asked,
@@ -174,7 +178,7 @@ class Compressed:
     """What the gate made of the CCM's proposal, and what the call cost."""
 
     gate: GateResult
-    asked: Asked[CompressedCognitiveState]
+    asked: Asked[CompressorReply]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -190,8 +194,12 @@ async def compress(
     limits: Limits,
     completion: Completion,
     prompt: Prompt,
+    last_answer: str = "",
 ) -> Compressed:
     """Ask the CCM for CCS_t and pass whatever it said through the gate.
+
+    `last_answer` is what the agent said last: a bare yes or no answers it only if it asked one
+    thing. Without a usable reply the language rules propose, and may only forbid or ask.
 
     Raises ConstraintBudgetError when the constraints alone are over budget.
     """
@@ -200,13 +208,16 @@ async def compress(
         "previous_state": state_value(previous),
         "artifacts": artifact_values(qualification.qualified, limits),
     }
-    asked = await ask(completion, prompt, inputs, parse_ccs, repairs=limits.repairs)
+    asked = await ask(completion, prompt, inputs, parse_compressor_reply, repairs=limits.repairs)
+    reply = asked.value
     gated = partial(
         commit,
         previous,
-        asked.value,
+        CompressedCognitiveState(**reply.model_dump(exclude={"rule_changes"})) if reply else None,
         turn_input,
-        known_artifacts={artifact.artifact_id for artifact in qualification.qualified},
+        changes=reply.rule_changes if reply else fallback_changes(turn_input.text, previous.pins),
+        sole_question=sole_question(previous, last_answer),
+        evidence=Evidence({a.artifact_id: a.content for a in qualification.qualified}),
         limits=limits,
     )
     is_long = len(turn_input.text) > _LONG_INPUT_CHARS

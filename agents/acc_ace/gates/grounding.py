@@ -1,0 +1,132 @@
+"""Part of rule 4: names, ids and numbers that the CCM writes were said or seen, or are dropped.
+
+Other words are the CCM's own. A gist or cue that goes against a rule in force is dropped too.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+from acc_ace.gates.contradiction import contradiction
+from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import ConstraintPin, Repair
+from acc_ace.text.normalize import one_line, visible
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.tokens import clip_tokens
+
+NOT_GROUNDED = "not_grounded"
+AGAINST_RULE = "against_rule"
+
+_DETAIL_TOKENS = 16
+_SOURCE_CHARS = 200_000
+"""Characters of all sources together in which names are looked for."""
+
+_NAMED = lazy_pattern(
+    r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*\d[A-Za-z0-9_./:@-]*|\d[\d,.]*(?!\))"
+    r"|(?<![A-Za-z])[A-Z][A-Za-z]+"
+)
+"""An id, a number, or a word with a capital."""
+
+_TYPED = lazy_pattern(r"^[A-Za-z_ -]{1,24}[:：]\s*")
+_ARROW = lazy_pattern(r"\s*(?:->|→|=>|⇒)\s*")
+_WORD = lazy_pattern(r"[^\W_]+(?:[-_.][^\W_]+)*")
+_ENDS_HELD = 0.5
+"""Share of the words of a relation's end that its sources must hold."""
+
+
+class Sources:
+    """What a state may speak of: x_t, the state before, qualified artifacts, tool results."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._text = _folded(" ".join(texts)[:_SOURCE_CHARS])
+        self._dense = self._text.replace(" ", "").replace(",", "")
+
+    def holds(self, name: str) -> bool:
+        """Whether a name, id or number occurs, whatever its case, width and spaces."""
+        folded = _folded(name).strip(" .,:;")
+        return not folded or folded in self._text or folded.replace(" ", "") in self._dense
+
+    def holds_entity(self, entity: str) -> bool:
+        """Whether the name of 'type:name' occurs, or each of its words."""
+        name = _TYPED.sub("", entity)
+        return self.holds(name) or all(self.holds(word) for word in _WORD.findall(name))
+
+    def holds_relation(self, relation: str) -> bool:
+        """Whether each end of 'kind: a -> b' occurs: its names, and half of its words."""
+        ends = _ARROW.split(_TYPED.sub("", relation))
+        return all(self._holds_end(end) for end in ends)
+
+    def _holds_end(self, end: str) -> bool:
+        if self.holds(end):
+            return True
+        words = _WORD.findall(end)
+        held = sum(self.holds(word) for word in words)
+        return held >= _ENDS_HELD * len(words) and self.holds_names(end)
+
+    def holds_names(self, sentence: str) -> bool:
+        """Whether each name, id and number of a sentence occurs; its first word is any word."""
+        for match in _NAMED.finditer(unicodedata.normalize("NFKC", sentence)):
+            opens = not sentence[: match.start()].strip()
+            word = match.group()
+            if not (opens and word.isalpha()) and not self.holds(word):
+                return False
+        return True
+
+
+def ground(
+    ccs: CompressedCognitiveState, sources: Sources, pins: Sequence[ConstraintPin]
+) -> tuple[CompressedCognitiveState, list[Repair]]:
+    """The state without what nobody said, and without a gist or cue against a rule in force."""
+    repairs: list[Repair] = []
+    update: dict[str, object] = {
+        "episodic_trace": _grounded("episodic_trace", ccs.episodic_trace, sources, repairs)
+    }
+    held = (("focal_entities", sources.holds_entity), ("relational_map", sources.holds_relation))
+    for field, holds in held:
+        update[field] = _kept(field, getattr(ccs, field), holds, repairs)
+    for field in ("semantic_gist", "predictive_cue"):
+        text = _grounded(field, getattr(ccs, field) or "", sources, repairs)
+        update[field] = _obedient(field, text, pins, repairs)
+    update["predictive_cue"] = update["predictive_cue"] or None
+    return ccs.model_copy(update=update), repairs
+
+
+def _kept(
+    field: str, items: Sequence[str], holds: Callable[[str], bool], repairs: list[Repair]
+) -> list[str]:
+    kept = [item for item in items if holds(item)]
+    repairs += [_repair(field, NOT_GROUNDED, item) for item in items if item not in kept]
+    return kept
+
+
+def _grounded(field: str, text: str, sources: Sources, repairs: list[Repair]) -> str:
+    return _without(field, NOT_GROUNDED, text, lambda said: not sources.holds_names(said), repairs)
+
+
+def _obedient(field: str, text: str, pins: Sequence[ConstraintPin], repairs: list[Repair]) -> str:
+    against = (lambda said: contradiction(said, pins) is not None) if pins else _never
+    return _without(field, AGAINST_RULE, text, against, repairs)
+
+
+def _never(_said: str) -> bool:
+    return False
+
+
+def _without(
+    field: str, reason: str, text: str, is_bad: Callable[[str], bool], repairs: list[Repair]
+) -> str:
+    """The text without its bad sentences; as it was where it has none."""
+    sentences = split_sentences(text)
+    bad = [sentence for sentence in sentences if is_bad(sentence)]
+    if not bad:
+        return text
+    repairs += [_repair(field, reason, sentence) for sentence in bad]
+    return " ".join(sentence for sentence in sentences if sentence not in bad)
+
+
+def _repair(field: str, reason: str, text: str) -> Repair:
+    return Repair(field=field, reason=reason, detail=clip_tokens(one_line(text), _DETAIL_TOKENS))
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", visible(text)).casefold().split())
