@@ -23,6 +23,7 @@ from acc_ace.turn.ports import (
     ToolStarts,
     UserErasure,
     UserFiles,
+    UserRules,
 )
 from acc_ace.turn.session_directory import SessionDirectory
 from acc_ace.unit_of_work import UnitOfWork
@@ -84,6 +85,7 @@ class Container:
     lock: SessionLock
     directory: SessionDirectory
     tool_starts: ToolStarts
+    user_rules: UserRules
     database: Database
     """Where all of them are, and ADK's sessions beside them."""
     unit_of_work: Callable[[], UnitOfWork]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from acc_ace.gates.constraints import ConstraintSet
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommittedState, GoalPin, Repair
 from acc_ace.schemas.consent import ChangeKind, RuleChange
 from acc_ace.schemas.interaction import TurnInput
@@ -46,22 +47,31 @@ def rule_3_goal_survives(
     field, or None: it sets nothing.
     """
     goal = previous.ccs.goal_orientation
-    set_now = _stated(previous, changes, turn_input, rules)
-    if set_now:
-        text = clip_tokens(one_line(set_now), limits.goal_tokens)
-        pin = GoalPin(
-            text=text,
-            authority=turn_input.authority,
-            origin_turn=rules.turn,
-            quote=clip_tokens(one_line(set_now), _QUOTE_TOKENS),
-        )
-        return GoalRuling(text, pin)
+    stated = _stated(previous, changes, turn_input, rules)
+    if stated:
+        pin = _pin(stated, turn_input.authority, rules.turn, limits)
+        return GoalRuling(pin.text, pin)
     wanted = one_line(written[:_WRITTEN_CHARS]) if written is not None else goal
     if wanted == goal:
         return GoalRuling(goal, previous.goal_pin)
     reason = GOAL_RESTORED if goal else GOAL_UNSUPPORTED
     repair = Repair(field=_FIELD, reason=reason, detail=clip_tokens(wanted, _DETAIL_TOKENS))
     return GoalRuling(goal, previous.goal_pin, (repair,))
+
+
+def agreed_goal(rules: ConstraintSet, authority: Authority, limits: Limits) -> GoalPin | None:
+    """The goal of the question that was said yes to, or None."""
+    texts = rules.agreed_goal.texts if rules.agreed_goal is not None else []
+    return _pin(texts[0], authority, rules.turn, limits) if texts else None
+
+
+def _pin(words: str, authority: Authority, turn: int, limits: Limits) -> GoalPin:
+    return GoalPin(
+        text=clip_tokens(one_line(words), limits.goal_tokens),
+        authority=authority,
+        origin_turn=turn,
+        quote=clip_tokens(one_line(words), _QUOTE_TOKENS),
+    )
 
 
 def _stated(

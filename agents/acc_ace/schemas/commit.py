@@ -145,6 +145,8 @@ class CommitKind(StrEnum):
 
     COMMIT = "commit"
     KEPT = "kept"
+    RULES = "rules"
+    """A rule was made, lifted or a question answered outside of a turn."""
     ROLLBACK = "rollback"
     RESET = "reset"
 

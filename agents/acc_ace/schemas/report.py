@@ -6,7 +6,8 @@ from pydantic import ConfigDict, Field
 
 from acc_ace.schemas.base import Authority, MemoryName, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CcsDiff
+from acc_ace.schemas.commit import CcsDiff, RuleScope
+from acc_ace.schemas.consent import ChangeKind
 
 
 class ReportedConstraint(Value):
@@ -16,6 +17,19 @@ class ReportedConstraint(Value):
     text: str
     authority: Authority
     origin_turn: int
+    quote: str = Field(default="", description="The words that set it.")
+    scope: RuleScope = RuleScope.SESSION
+    tentative: bool = False
+
+
+class ReportedQuestion(Value):
+    """What waits for the user's yes or no."""
+
+    id: str
+    kind: ChangeKind
+    rule_id: str | None = None
+    quote: str
+    text: str = Field(description="The question as the answer asks it.")
 
 
 class ReportedVerdict(Value):
@@ -53,6 +67,9 @@ class TurnReport(Value):
     ccs: CompressedCognitiveState
     ccs_diff: CcsDiff
     constraints: list[ReportedConstraint]
+    questions: list[ReportedQuestion] = Field(
+        default_factory=list, description="Open questions about rules and goal, oldest first."
+    )
     recalled: list[str]
     qualified: list[ReportedVerdict]
     bullet_ids: list[str]

@@ -23,7 +23,7 @@ class SqlUserRules:
     async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
         """The user's rules, oldest first."""
         found = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
-        return [decode(ConstraintPin, body, "user rule") for (body,) in found]
+        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in found]
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]

@@ -9,7 +9,7 @@ from acc_ace.gates.commit_gate import GateResult
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind, JournalEntry
+from acc_ace.schemas.commit import CcsDiff, CommitKind, JournalEntry, RuleScope
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.unit_of_work import Write
 
@@ -47,6 +47,15 @@ class TurnCommit:
     """The turn's events, where the session service holds them back."""
 
 
+def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Write | None:
+    """What a change of rules writes for the other sessions of the user; None if nothing."""
+    added = [pin for pin in diff.constraints_added if pin.scope is RuleScope.USER]
+    removed = [gone.id for gone in diff.constraints_released if gone.id.startswith("u-")]
+    if not added and not removed:
+        return None
+    return container.user_rules.change_write(key.tenant, added=added, removed=removed)
+
+
 async def commit_turn(container: Container, commit: TurnCommit) -> None:
     """Write a turn in one transaction, the journal's compare-and-swap first.
 
@@ -58,6 +67,8 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
     if commit.is_new:
         version = entry.state.version - 1
         work.add(container.journal.append_write(key, entry, expected_version=version))
+        if write := user_rules_write(container, key, entry.diff):
+            work.add(write)
     for interaction in (*commit.lost, commit.interaction):
         work.add(container.evidence.record_write(key, interaction))
     artifacts = list(commit.lost_calls)
