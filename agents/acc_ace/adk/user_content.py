@@ -10,29 +10,35 @@ from google.genai import types
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import Authority, SessionKey, Value
+from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.memory import Message, MessageRole
 from acc_ace.text.prompt import write_input
 
 
 class ContentText(NamedTuple):
-    """The text of a content, and the most authority it can have."""
+    """The text of a content, the text of others beside it, and the most authority it can have."""
 
     text: str
     authority: Authority
+    attachments: tuple[Attachment, ...] = ()
 
 
 def content_text(content: types.Content | None, *, name_attachments: bool = False) -> ContentText:
-    """The text parts joined; a function response counts as a tool's words.
+    """The first text part; further text parts and text files are attachments.
 
-    There is no compressed state of a picture yet: binary parts raise InputError, or stand as
-    '[image/png attached]' in the text if they are to be named.
+    A function response counts as a tool's words, and what another role than the user says has no
+    user authority. There is no compressed state of a picture yet: other binary parts raise
+    InputError, or stand as '[image/png attached]' in the text if they are to be named.
     """
     parts = (content.parts if content else None) or []
     texts: list[str] = []
-    authority = Authority.USER
+    attachments: list[Attachment] = []
+    authority = _AUTHORITY_OF_ROLE.get((content and content.role) or "user", Authority.RETRIEVED)
     for part in parts:
-        if part.text:
+        if part.text and not texts:
             texts.append(part.text)
+        elif (given := text_attachment(part, number=len(attachments) + 1)) is not None:
+            attachments.append(given)
         elif part.function_response is not None:
             response = part.function_response.response or {}
             texts.append(json.dumps(response, ensure_ascii=False, default=str))
@@ -45,7 +51,54 @@ def content_text(content: types.Content | None, *, name_attachments: bool = Fals
                 "the input has a binary part (picture, audio or file); send text only, "
                 "or store the file's text as a document and ask about it"
             )
-    return ContentText("\n".join(texts), authority)
+    return ContentText("\n".join(texts), authority, tuple(attachments))
+
+
+_AUTHORITY_OF_ROLE = {
+    "user": Authority.USER,
+    "model": Authority.AGENT,
+    "agent": Authority.AGENT,
+    "assistant": Authority.AGENT,
+    "tool": Authority.TOOL,
+    "function": Authority.TOOL,
+}
+
+
+def text_attachment(part: types.Part, *, number: int) -> Attachment | None:
+    """A further text part, or a text file, as an attachment; None for another part.
+
+    Raises InputError for a text file that is not UTF-8.
+    """
+    if part.text:
+        return Attachment(text=part.text, source=f"part {number}")
+    blob = part.inline_data
+    if blob is None or not (blob.mime_type or "").startswith("text/"):
+        return None
+    source = blob.display_name or f"file {number}"
+    try:
+        return Attachment(text=(blob.data or b"").decode("utf-8"), source=source)
+    except UnicodeDecodeError:
+        raise InputError(f"attachment '{source}' is not UTF-8 text; save it as UTF-8") from None
+
+
+def attachment_part(given: Attachment) -> types.Part:
+    """An attachment as a part that `content_text` reads back."""
+    blob = types.Blob(
+        data=given.text.encode("utf-8", "replace"),
+        mime_type="text/plain",
+        display_name=given.source or None,
+    )
+    return types.Part(inline_data=blob)
+
+
+def shown_input(content: types.Content, turn_input: TurnInput) -> types.Content:
+    """The user's content as a model is shown it: attachments as quoted data."""
+    said = types.Part(text=turn_input.text)
+    quoted = [
+        types.Part(text=write_input("attachment", given.model_dump(mode="json")))
+        for given in turn_input.attachments
+    ]
+    return content.model_copy(update={"parts": [said, *quoted]})
 
 
 def attachment(part: types.Part) -> str | None:

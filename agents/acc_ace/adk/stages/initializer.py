@@ -56,7 +56,12 @@ class StateInitializer(ContentlessStage):
     async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
         taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
-        turn_input = take_input(taken.text, authority, self._container.settings.limits)
+        turn_input = take_input(
+            taken.text,
+            authority,
+            self._container.settings.limits,
+            attachments=taken.attachments,
+        )
         record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
         await TurnLifecycle(self._container).open(record, turn_input)
         _warn_of_other_memory(record)
