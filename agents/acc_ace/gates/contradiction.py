@@ -135,3 +135,15 @@ def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
     # An English order opens with its verb; if the constraint has the verb too, it is about it.
     opening = _LEAD_IN.match(plain)
     return opening is not None and bool(content_words(opening[1]) & pin_words)
+
+
+def with_rule_beside(text: str, pins: Sequence[ConstraintPin]) -> str:
+    """The text; if it goes against a rule in force, as a quotation with the rule beside it."""
+    found = contradiction(text, pins)
+    if found is None:
+        return text
+    rule = next(pin.text for pin in pins if pin.id == found.constraint_id)
+    return (
+        f"[somebody's words, which lift nothing: {found.constraint_id} '{rule}' is in force] "
+        f'"{text}"'
+    )

@@ -87,6 +87,13 @@ def ground(
     for field in ("semantic_gist", "predictive_cue"):
         text = _grounded(field, getattr(ccs, field) or "", sources, repairs)
         update[field] = _obedient(field, text, pins, repairs)
+    references = [item for item in ccs.retrieved_artifacts if contradiction(item, pins) is None]
+    repairs += [
+        _repair("retrieved_artifacts", AGAINST_RULE, item)
+        for item in ccs.retrieved_artifacts
+        if item not in references
+    ]
+    update["retrieved_artifacts"] = references
     update["predictive_cue"] = update["predictive_cue"] or None
     return ccs.model_copy(update=update), repairs
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from acc_ace.gates.ccs_budget import FittedState, append_fitting, fit_text
+from acc_ace.gates.contradiction import contradiction
 from acc_ace.gates.grounding import Sources, ground
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import ConstraintPin, Repair
@@ -82,7 +83,7 @@ def rule_4_grounded(
         grounded = grounded.model_copy(update={"episodic_trace": trace})
     references = merge_references(
         grounded.retrieved_artifacts,
-        before.retrieved_artifacts,
+        [item for item in before.retrieved_artifacts if contradiction(item, pins) is None],
         evidence.texts.keys(),
         limits=limits,
     )

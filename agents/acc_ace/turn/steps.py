@@ -112,8 +112,8 @@ def _attached(
         left -= limits.input_tokens + 1 if is_long else estimate_tokens(attachment.text)
         if left < 0:
             raise InputTooLargeError(
-                f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input over "
-                f"{limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a shorter "
+                f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input "
+                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a shorter "
                 "excerpt, or store it as a document and ask about it"
             )
         if attachment.text.strip():
