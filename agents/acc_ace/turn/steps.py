@@ -113,8 +113,8 @@ def _attached(
         if left < 0:
             raise InputTooLargeError(
                 f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input "
-                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a shorter "
-                "excerpt, or store it as a document and ask about it"
+                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a "
+                "shorter excerpt, or store it as a document and ask about it"
             )
         if attachment.text.strip():
             given.append(Attachment(text=_encodable(attachment.text), source=source))
