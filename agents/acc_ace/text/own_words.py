@@ -19,7 +19,8 @@ _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
 _QUOTED = lazy_pattern(r"^\s*[>＞»|│]")
 _RULE_LABEL = lazy_pattern(
     r"^\s*(?:[-*•・]\s*|\d{1,3}[.)]\s*)?(?:(?:new |my |our )?(?:rule|constraint)s?"
-    r"(?: \d{1,3})?|(?:新しい)?(?:ルール|制約|規則|決まり)\s*\d{0,3})\s*[:：]\s*",
+    r"(?: \d{1,3})?|(?:新しい)?(?:ルール|制約|規則|決まり)\s*\d{0,3}"
+    r"|regeln?|reglas?|règles?|regola|правил[оа]|قاعدة|नियम|规则|規則|규칙)\s*[:：]\s*",
     re.IGNORECASE,
 )
 _GOAL_LABEL = lazy_pattern(

@@ -36,13 +36,25 @@ _A_RULE = any_of(
 )
 
 _MAY_RULE = any_of(
-    r"\b(?:never|always|only|must|don't|do not|no one|nobody|nothing|every|each|all|any|at least"
-    r"|at most|unless|without|make sure|keep|stop|avoid|permanently|from now on|stays?|has to"
-    r"|have to|until|below|under|within|over|above|i want|i'd like|please|no|not|never)\b",
-    r"ないで|なしで|しない|せず|禁止|だけ|のみ|だめ|ダメ|NG|ng|以内|以下|以上|まで|必ず|常に|毎|全部|すべて"
-    r"|最低|避け|守って|ほしい|欲しい|ください|下さい|お願い|頼む|いりません|すな|するな|先に|こと$",
+    r"^\W*(?:(?:please|and|also|ok(?:ay)?|so|but|then|well|first|second|third|for \w+),? )*"
+    r"(?:never|always|only|no (?!idea|problem|worries|way|doubt|matter|wonder|one can|longer)"
+    r"|don't (?!know|worry|think|mind|have|get|forget)|do not|nobody|make sure|make it a habit"
+    r"|keep (?!up|it up|going|me|us|in touch|on)|stop \w+ing|avoid|use (?!to)|drop|cap|limit"
+    r"|i want (?!to)|anything|when in doubt|while i'm|in (?:every|all|each)"
+    r"|every (?!time|day|year|once)|each|at (?:least|most)|whatever|no more than)",
+    r"\b(?:must(?! (?:be|have|say|admit|feel|see))|must (?:be|have) (?:a|an|the|in)|(?:has|have) to "
+    r"(?:be|stay|have|carry|go|come)|without (?:asking|my|a)|from now on|permanently|at most"
+    r"|at least|no later|no more than|under \d|below \d|within \d|up to \d|not (?:allowed|above)"
+    r"|goes? through me|my rules?|has to have|ask me (?:first|before)|before you)\b",
+    r"ないで|なしで|禁止|だけ(?:に|で|を|が)|のみ|だめ|ダメ|(?<![a-z])ng(?![a-z])|以内|以下|必ず|常に|全部|すべて|最低"
+    r"|避け|守って|すな(?![ぁ-ん])|先に.*(?:聞いて|確認)|(?:しない|せず|ない|こと)(?:[。！]|$)|まで(?:で|に|や|[。！]|$)"
+    r"|(?:て|で)(?:ほしい|欲しい)|(?:いつも|毎回|今後|これから).*(?:ください|下さい|お願い|頼む)"
+    r"|(?:で|に|は)(?:お願い|頼む)|いりません|(?:たら|場合|ときは|時は).*(?:ください|下さい)",
 )
 """Words of rules, and of much else."""
+
+_OF_OTHERS = any_of(r"^(?:they|it|he|she)\b|\bmust have\b")
+"""Statements about others, which only sound like rules."""
 
 _ONE_OFF = any_of(
     r"\b(?:yet|after all|today|tomorrow|tonight|now|this (?:one|time|week|draft|file)|the third"
@@ -61,7 +73,11 @@ def proposed_changes(
     changes = list(_changes(text, pins))
     ending = [change.quote for change in changes]
     rules = [
-        RuleChange(kind=ChangeKind.ADD, quote=rule.text)
+        RuleChange(
+            kind=ChangeKind.ADD,
+            quote=rule.text,
+            sure=not _OF_OTHERS.search(normalise(rule.text)),
+        )
         for rule in detect_rules(text)
         if not any(rule.text in quote or quote in rule.text for quote in ending)
     ]
