@@ -43,8 +43,8 @@ _MAY_RULE = any_of(
     r"|i want (?!to)|anything|when in doubt|while i'm|in (?:every|all|each)"
     r"|every (?!time|day|year|once)|each|at (?:least|most)|whatever|no more than)",
     r"\b(?:must(?! (?:be|have|say|admit|feel|see))|must (?:be|have) (?:a|an|the|in)"
-    r"|(?:has|have) to (?:be|stay|have|carry|go|come)|without (?:asking|my|a)|from now on|permanently|at most"
-    r"|at least|no later|no more than|under \d|below \d|within \d|up to \d|not (?:allowed|above)"
+    r"|(?:has|have) to (?:be|stay|have|carry|go|come)|without (?:asking|my|a)|from now on"
+    r"|permanently|at most|at least|no later|no more than|under \d|below \d|within \d|up to \d|not (?:allowed|above)"
     r"|goes? through me|my rules?|has to have|ask me (?:first|before)|before you)\b",
     r"ないで|なしで|禁止|だけ(?:に|で|を|が)|のみ|だめ|ダメ|(?<![a-z])ng(?![a-z])|以内|以下|必ず|常に|全部|すべて|最低"
     r"|避け|守って|すな(?![ぁ-ん])|先に.*(?:聞いて|確認)|(?:しない|せず|ない|こと)(?:[。！]|$)|まで(?:で|に|や|[。！]|$)"
