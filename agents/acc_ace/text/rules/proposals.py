@@ -45,7 +45,8 @@ _MAY_RULE = any_of(
     r"\b(?:must(?! (?:be|have|say|admit|feel|see))|must (?:be|have) (?:a|an|the|in)"
     r"|(?:has|have) to (?:be|stay|have|carry|go|come)|without (?:asking|my|a)|from now on"
     r"|permanently|at most|at least|no later|no more than|under \d|below \d|within \d|up to \d"
-    r"|not (?:allowed|above)|goes? through me|my rules?|has to have|ask me (?:first|before)|before you)\b",
+    r"|not (?:allowed|above)|goes? through me|my rules?|has to have|before you"
+    r"|ask me (?:first|before))\b",
     r"ないで|なしで|禁止|だけ(?:に|で|を|が)|のみ|だめ|ダメ|(?<![a-z])ng(?![a-z])|以内|以下|必ず|常に|全部|すべて|最低"
     r"|避け|守って|すな(?![ぁ-ん])|先に.*(?:聞いて|確認)|(?:しない|せず|ない|こと)(?:[。！]|$)|まで(?:で|に|や|[。！]|$)"
     r"|(?:て|で)(?:ほしい|欲しい)|(?:いつも|毎回|今後|これから).*(?:ください|下さい|お願い|頼む)"
