@@ -36,8 +36,8 @@ from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnReport
+from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.session_changes import Rollback
-from acc_ace.turn.steps import check_key, check_request_id, take_input
 from acc_ace.turn.turn_record import TurnRequest
 
 logger = logging.getLogger(__name__)

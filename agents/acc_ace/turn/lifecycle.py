@@ -17,11 +17,12 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommitKind, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.initial_state import bootstrap
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.tool_starts import lost_calls
 from acc_ace.turn.turn_commit import TurnCommit, commit_turn
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
 
 logger = logging.getLogger(__name__)
 

@@ -16,16 +16,17 @@ from acc_ace.errors import InputError
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import MEMORIES, Authority, MemoryName
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.text.input_checks import take_input
+from acc_ace.turn.algorithm import OPENED
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.steps import take_input
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 
 class StateInitializer(ContentlessStage):
     """Opens the turn."""
 
-    provides: ClassVar[frozenset[str]] = frozenset({"turn_input", "previous", "playbook"})
+    provides: ClassVar[frozenset[str]] = OPENED | {"playbook"}
 
     _name_attachments: bool = PrivateAttr()
     _only_memory: MemoryName | None = PrivateAttr()
