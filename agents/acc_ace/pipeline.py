@@ -1,7 +1,7 @@
 """The turn as a pipeline: initialize, recall, qualify, compress, generate; reflect, curate.
 
 The stages run the steps of `turn.algorithm.STEPS`. What the Compressor's model proposes becomes
-CCS_t by `RULES`, the five rules of the commit gate.
+CCS_t by the five commit rules.
 
 This is the only file that names SequentialAgent. ADK deprecates it in favour of Workflow; the
 path there is in docs/adr/0003-sequential-agent.md.
@@ -9,6 +9,7 @@ path there is in docs/adr/0003-sequential-agent.md.
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -27,6 +28,7 @@ from acc_ace.adk.structured_agent import SCHEMAS, StructuredAgent
 from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
+from acc_ace.gates.commit_gate import RULES
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.token_counter import token_counter
@@ -36,6 +38,9 @@ from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords
 
 APP_NAME = OWN_APP
+
+COMMIT_RULES: Final = RULES
+"""What the gate keeps, whatever the Compressor's model proposes as CCS_t."""
 
 
 class RootAgent(BoundedTurn):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acc_ace.gates.commit_gate import diff_states
+from acc_ace.gates.state_diff import diff_states
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import (
     CommitKind,

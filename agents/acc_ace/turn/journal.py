@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from acc_ace.errors import ConflictError, CorruptStoreError, StoreError
-from acc_ace.gates.commit_gate import diff_states
+from acc_ace.gates.state_diff import diff_states
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.unit_of_work import Write

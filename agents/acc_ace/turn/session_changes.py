@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
-from acc_ace.gates.commit_gate import diff_states
+from acc_ace.gates.state_diff import diff_states
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
