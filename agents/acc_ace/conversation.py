@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -17,7 +17,6 @@ from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
 from acc_ace.adk.session_lifecycle import SessionLife
 from acc_ace.adk.session_turns import RunningTurns, begin_session, session_gone
@@ -39,6 +38,9 @@ from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnRepo
 from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.session_changes import Rollback
 from acc_ace.turn.turn_record import TurnRequest
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 
@@ -297,7 +299,7 @@ class Conversation:
                 self.start_learning()
 
     @property
-    def _learning(self) -> BackgroundLearning | None:
+    def _learning(self) -> "BackgroundLearning | None":
         root = self._app.root_agent
         return root.learning if isinstance(root, BoundedTurn) else None
 

@@ -9,20 +9,19 @@ path there is in docs/adr/0003-sequential-agent.md.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.history_loader import HistoryLoader
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.learning_stages import learning_stages
+from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import ContentlessStage
 from acc_ace.adk.structured_agent import SCHEMAS, StructuredAgent
 from acc_ace.adk.tools import build_tools
@@ -36,6 +35,9 @@ from acc_ace.schemas.base import OWN_APP
 from acc_ace.turn.algorithm import check_order
 from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 APP_NAME = OWN_APP
 
@@ -53,7 +55,7 @@ class RootAgent(BoundedTurn):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
-        learning: BackgroundLearning | None,
+        learning: "BackgroundLearning | None",
         after: Sequence[ContentlessStage],
     ) -> None:
         super().__init__(container, records, pipeline, models, learning=learning, after=after)
@@ -100,9 +102,7 @@ def build_pipeline(
         Compressor(container, records, completions, history=history),
         _generator(container, records, chosen["generator"], prompts),
     ]
-    learning: BackgroundLearning | None = None
-    if container.settings.learning == "background":
-        learning = BackgroundLearning(container, models=models)
+    learning = background_learning(container, models)
     after = learning_stages(container, records, completions, learning)
     check_order([*turn, *after])
     pair: Sequence[BaseAgent] = after

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from google.adk.models import BaseLlm
 from google.genai import types
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import arrival, turn_events
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.learning_stages import learning_stages
+from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
 from acc_ace.adk.structured_agent import direct_completions
@@ -44,9 +43,7 @@ class TurnMemory:
             container, records, name_attachments=True, memory="acc"
         )
         self._completions = direct_completions(self.models, container.settings)
-        self.learning: BackgroundLearning | None = None
-        if container.settings.learning == "background":
-            self.learning = BackgroundLearning(container, models=models)
+        self.learning = background_learning(container, models)
         self._after = learning_stages(
             container, records, lambda _: self._completions, self.learning
         )

@@ -82,7 +82,6 @@ from acc_ace.adk.sessions.stored_state import (
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Write
 
 Forget = Callable[[SessionKey], Awaitable[None]]
@@ -288,6 +287,8 @@ class SqlSessionService(BaseSessionService):
         Raises StoreError when another program reads the file for so long that the bytes stay.
         """
         await self.database.write(lambda rows: delete_user_state(rows, tenant))
+        from acc_ace.storage.sqlite.database import SqliteDatabase  # noqa: PLC0415 - of SQLite
+
         if isinstance(self.database, SqliteDatabase):
             await self.database.wipe()
 

@@ -5,12 +5,13 @@ deltas, `playbook_updater` applies what stands the checks. The Scheduler submits
 as a job instead.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.stages.stage import (
     Completions,
     ContentlessStage,
@@ -19,6 +20,7 @@ from acc_ace.adk.stages.stage import (
     playbook_projection,
 )
 from acc_ace.adk.user_content import hand_on
+from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
@@ -37,6 +39,9 @@ from acc_ace.turn.learning_step import (
 from acc_ace.turn.reflection_step import with_current_bullets
 from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:
@@ -226,10 +231,10 @@ class Scheduler(ContentlessStage):
 
     requires: ClassVar[frozenset[str]] = frozenset({"decision", "entry"})
 
-    _learning: BackgroundLearning = PrivateAttr()
+    _learning: "BackgroundLearning" = PrivateAttr()
 
     def __init__(
-        self, container: Container, records: TurnRecords, learning: BackgroundLearning
+        self, container: Container, records: TurnRecords, learning: "BackgroundLearning"
     ) -> None:
         super().__init__(
             container, records, name="scheduler", description="Lets learning happen later."
@@ -243,11 +248,22 @@ class Scheduler(ContentlessStage):
         return {}
 
 
+def background_learning(
+    container: Container, models: Mapping[Role, BaseLlm] | None
+) -> "BackgroundLearning | None":
+    """What learns later, where the settings ask for it; raises ConfigError if it cannot be used."""
+    if container.settings.learning != "background":
+        return None
+    from acc_ace.adk.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
+
+    return BackgroundLearning(container, models=models)
+
+
 def learning_stages(
     container: Container,
     records: TurnRecords,
     completions: Completions,
-    learning: BackgroundLearning | None,
+    learning: "BackgroundLearning | None",
 ) -> tuple[ContentlessStage, ...]:
     """What follows the answer, as the settings say: the pair's stages, a job for them, or nothing.
 
