@@ -24,7 +24,8 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
 from acc_ace.adk.user_data_service import UserDataService
-from acc_ace.config import Role
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
@@ -75,6 +76,14 @@ class Conversation:
         self._feedback = FeedbackLearner(container, models=models)
         self._users = UserDataService(container, self._sessions, self._app.name)
         self._learns = False
+
+    @classmethod
+    def from_settings(cls, chosen: Settings | None = None) -> "Conversation":
+        """A conversation over the settings of the environment, or `chosen` ones.
+
+        Raises ConfigError or StoreError.
+        """
+        return cls(build_container(chosen or load_settings()))
 
     @property
     def container(self) -> Container:

@@ -69,11 +69,11 @@ from acc_ace.adk.sessions.session_rows import (
 )
 from acc_ace.adk.sessions.stored_state import (
     ReadPlaybook,
-    is_from_client,
     is_silent,
     keep_changes,
     lasting,
     own_state,
+    protect,
     protected,
     shown_playbook,
     take_projection,
@@ -212,8 +212,7 @@ class SqlSessionService(BaseSessionService):
             return event
         key = _key(session)
         live = make_storable(event)
-        if is_from_client(event):
-            event.actions.state_delta = protected(event.actions.state_delta, key)
+        protect(event, key)
         session.state.update(take_projection(event))
         if is_silent(event):
             # Steps between stages reach the running session, and are not stored.
