@@ -12,13 +12,10 @@ same gates, stores and prompts.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
-if TYPE_CHECKING:
-    from google.adk.models import BaseLlm
-
-from acc_ace.adk.structured_agent import direct_completions
+from acc_ace.adk.structured_agent import Models, direct_completions
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
@@ -48,7 +45,7 @@ class AccController:
         *,
         session: str,
         user: str = "user",
-        models: "Mapping[Role, BaseLlm] | None" = None,
+        models: Models | None = None,
     ) -> None:
         settings, chosen = container.settings, models or {}
         self._container = container
@@ -122,7 +119,7 @@ class AccController:
             if kept is not None:
                 return await self._again(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
-            await self._lifecycle.open(record, turn_input, begin_known=False)
+            await self._lifecycle.open(record, turn_input)
             record.invocation_id = f"turn-{record.previous.version + 1}"
             record.previous = _previous(record.previous, prev_ccs)
             steps = TurnSteps(

@@ -29,6 +29,9 @@ from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import Reply
 
+Models = Mapping[Role, BaseLlm]
+"""Models by role."""
+
 SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
     "qualifier": RelevanceBatch,
     "compressor": CompressedCognitiveState,
@@ -161,9 +164,7 @@ def _quiet(ctx: InvocationContext) -> InvocationContext:
     return ctx.model_copy(update=update)
 
 
-def direct_completions(
-    models: Mapping[Role, BaseLlm], settings: Settings
-) -> dict[Role, "DirectCompletion"]:
+def direct_completions(models: Models, settings: Settings) -> dict[Role, "DirectCompletion"]:
     """Models alone as the completions of their roles."""
     return {
         role: DirectCompletion(model, SCHEMAS[role], settings.agent(role))

@@ -14,7 +14,6 @@ from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_b
 from acc_ace.gates.constraints import rule_2_constraints_survive
 from acc_ace.gates.goal import rule_3_goal_survives
 from acc_ace.gates.references import rule_4_grounded
-from acc_ace.gates.state_diff import diff_states
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
@@ -91,7 +90,7 @@ def commit(
         goal_pin=goal.pin,
         next_pin=rules.next_pin,
     )
-    diff = diff_states(
+    diff = CcsDiff.between(
         previous,
         state,
         added=rules.added,
