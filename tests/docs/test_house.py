@@ -17,7 +17,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 57_200  # target 35,000
+LINES: Final = 57_300  # target 35,000
 FILES: Final = 384  # target 220
 MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 454  # target 300
