@@ -2,11 +2,13 @@
 
 Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of CCS_t).
 The CCM proposes and code decides, so a weak or hostile model can only add or propose. `commit`
-applies the rules, each a function named by its number.
+applies `RULES`, each a function named by its number: rule 5 first, which says whether the proposal
+is used at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds what they made.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
 from acc_ace.gates.constraints import rule_2_constraints_survive
@@ -16,50 +18,10 @@ from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
     CommittedState,
-    ConstraintPin,
-    FieldChange,
-    Release,
     Repair,
 )
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-
-MAX_REPAIRS = 64
-"""Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
-
-
-def diff_states(
-    before: CommittedState,
-    after: CommittedState,
-    *,
-    added: Sequence[ConstraintPin] = (),
-    released: Sequence[Release] = (),
-    repairs: Sequence[Repair] = (),
-) -> CcsDiff:
-    """The typed difference of two states of a session; goals are given only if they differ."""
-    changes = [
-        FieldChange(field=name, before=getattr(before.ccs, name), after=getattr(after.ccs, name))
-        for name in CCS_FIELDS
-        if getattr(before.ccs, name) != getattr(after.ccs, name)
-    ]
-    goal_changed = before.ccs.goal_orientation != after.ccs.goal_orientation
-    return CcsDiff(
-        changes=changes,
-        constraints_added=list(added),
-        constraints_released=list(released),
-        goal_before=before.ccs.goal_orientation if goal_changed else None,
-        goal_after=after.ccs.goal_orientation if goal_changed else None,
-        repairs=_bounded(repairs),
-    )
-
-
-def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
-    if len(repairs) <= MAX_REPAIRS:
-        return list(repairs)
-    more = len(repairs) - MAX_REPAIRS + 1
-    tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
-    return [*repairs[: MAX_REPAIRS - 1], tail]
-
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Begins the uncertainty signal of a state whose content was kept."""
@@ -107,10 +69,15 @@ def commit(
         previous, usable.goal_orientation if usable else None, turn_input, turn=turn, limits=limits
     )
     content, repairs = (
-        _updated(previous.ccs, usable, turn_input, known_artifacts, limits=limits)
+        _fitted(previous.ccs, usable, limits=limits)
         if usable
         else _kept(previous.ccs, limits=limits)
     )
+    if usable:
+        grounded = rule_4_grounded(
+            content, previous.ccs, turn_input, known_artifacts, limits=limits
+        )
+        content, repairs = grounded.ccs, [*repairs, *grounded.repairs]
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
         content.model_copy(update=pinned), rules.pins, added=rules.added, limits=limits
@@ -123,7 +90,7 @@ def commit(
         goal_pin=goal.pin,
         next_pin=rules.next_pin,
     )
-    diff = diff_states(
+    diff = CcsDiff.between(
         previous,
         state,
         added=rules.added,
@@ -145,6 +112,16 @@ def rule_5_all_or_nothing(
     return None if lost else proposal
 
 
+RULES: Final = (
+    rule_1_bounded,
+    rule_2_constraints_survive,
+    rule_3_goal_survives,
+    rule_4_grounded,
+    rule_5_all_or_nothing,
+)
+"""The five commit rules, by number."""
+
+
 def _blank(ccs: CompressedCognitiveState) -> bool:
     values = (getattr(ccs, name) for name in CCS_FIELDS)
     return not any(
@@ -153,15 +130,10 @@ def _blank(ccs: CompressedCognitiveState) -> bool:
     )
 
 
-def _updated(
-    before: CompressedCognitiveState,
-    proposal: CompressedCognitiveState,
-    turn_input: TurnInput,
-    known_artifacts: Collection[str],
-    *,
-    limits: Limits,
+def _fitted(
+    before: CompressedCognitiveState, proposal: CompressedCognitiveState, *, limits: Limits
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The CCM's content within its budgets, merged with what code carries over."""
+    """The CCM's content within the budgets of its fields; a gist that it lost is carried over."""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
     fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
     repairs = list(fields.repairs)
@@ -169,8 +141,7 @@ def _updated(
     if before.semantic_gist and not content.semantic_gist:
         content = content.model_copy(update={"semantic_gist": before.semantic_gist})
         repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
-    grounded = rule_4_grounded(content, before, turn_input, known_artifacts, limits=limits)
-    return grounded.ccs, [*repairs, *grounded.repairs]
+    return content, repairs
 
 
 def _kept(

@@ -31,8 +31,9 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.report import Answer
 from acc_ace.text.prompt import Prompt
+from acc_ace.turn.algorithm import DECIDE, needed
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 Tools = Sequence[Any]
 """Callables, ADK tools or ADK toolsets."""
@@ -44,8 +45,8 @@ class Generator(BaseAgent):
     Raises ModelError, StoreError, or ConflictError for an answer to a call that was taken before.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"turn_input", "playbook", "entry"})
-    provides: ClassVar[frozenset[str]] = frozenset({"generation"})
+    requires: ClassVar[frozenset[str]] = DECIDE.requires | {"playbook"}
+    provides: ClassVar[frozenset[str]] = DECIDE.provides
 
     _container: Container = PrivateAttr()
     _lifecycle: TurnLifecycle = PrivateAttr()
@@ -121,7 +122,7 @@ class Generator(BaseAgent):
                     "answer of its own, and is not taken again; say something to go on"
                 )
             output = _known_bullets(_require(answering), record)
-            record.generation = output
+            record.decision = output
             hand_on(ctx, keys.GENERATOR_OUTPUT, output)
             answer = answer_event(ctx, self.name, record, note_on(use.model))
             await self._commit(record, output, answer)

@@ -1,0 +1,61 @@
+"""What may come in: the names of users, sessions and requests, and x_t within its budget."""
+
+import unicodedata
+from typing import Final
+
+from acc_ace.errors import InputError, InputTooLargeError
+from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+from acc_ace.text.tokens import estimate_tokens
+
+MAX_ID_CHARS: Final = 256
+"""Of the name of a user or a session, and of an idempotency key."""
+
+_CHARS_PER_TOKEN_AT_MOST: Final = 32
+"""Longer than this per token is refused unread: blank padding must not cost a scan of it all."""
+
+
+def check_key(key: SessionKey) -> None:
+    """Raise InputError unless user and session have names that every store can keep apart."""
+    _check_name("user id", key.user)
+    _check_name("session id", key.session)
+
+
+def _check_name(what: str, name: str) -> None:
+    if not name or name != name.strip():
+        raise InputError(f"the {what} is blank or has surrounding spaces; remove them")
+    if len(name) > MAX_ID_CHARS:
+        raise InputError(f"the {what} has {len(name):,} characters; the maximum is {MAX_ID_CHARS}")
+    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in name):
+        raise InputError(f"the {what} contains a control character or a lone surrogate")
+
+
+def check_request_id(name: str) -> None:
+    """Raise InputError unless an idempotency key is '' or a name that every store can keep."""
+    if name:
+        _check_name("idempotency key", name)
+
+
+def take_input(text: str, authority: Authority, limits: Limits) -> TurnInput:
+    """x_t as a value; raises InputError when blank, InputTooLargeError beyond its budget.
+
+    Callers outside the process may speak as user or below, never as system.
+    """
+    if authority is Authority.SYSTEM:
+        raise InputError("an input cannot have system authority; use user, tool or retrieved")
+    if len(text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST:
+        raise InputTooLargeError(_too_large(f"{len(text):,} characters", limits))
+    if not text.strip():
+        raise InputError("the input is empty; send some text")
+    tokens = estimate_tokens(text)
+    if tokens > limits.input_tokens:
+        raise InputTooLargeError(_too_large(f"about {tokens:,} tokens", limits))
+    return TurnInput(text=text.encode("utf-8", "replace").decode("utf-8"), authority=authority)
+
+
+def _too_large(size: str, limits: Limits) -> str:
+    return (
+        f"the input has {size}, the limit is {limits.input_tokens:,} tokens "
+        "(ACC_ACE_LIMITS__INPUT_TOKENS); send less, or store it as a document and ask about it"
+    )
