@@ -2,7 +2,9 @@
 
 The names below are the public API, each loaded when it is first asked for: `import acc_ace` costs
 nothing, and `app` and `root_agent`, which ADK's loaders look for, read the settings of the
-process. Everything else in this package is private.
+process. Public modules are `acc_ace.errors`, with every error, and `acc_ace.storage.conformance`,
+with what every store has to keep. Everything else in this package is private. docs/api.md lists
+what each name is for.
 """
 
 from importlib import import_module
@@ -10,77 +12,117 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from acc_ace.agent import app, root_agent
-    from acc_ace.config import Settings, settings
+    from acc_ace.bootstrap import build_container
+    from acc_ace.config import Settings, load_settings, settings
+    from acc_ace.container import Container
     from acc_ace.controller import AccController
     from acc_ace.conversation import Conversation
+    from acc_ace.errors import AccAceError
+    from acc_ace.models.factory import build_model, register_models
     from acc_ace.plugin import BoundedMemoryPlugin
-    from acc_ace.schemas.artifact import Artifact
+    from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
     from acc_ace.schemas.base import Authority, SessionKey
     from acc_ace.schemas.bullet import Bullet
     from acc_ace.schemas.ccs import CompressedCognitiveState
-    from acc_ace.schemas.commit import CommittedState
+    from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
     from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
     from acc_ace.schemas.interaction import GeneratorOutput, ToolResult, TurnInput
     from acc_ace.schemas.limits import Limits
     from acc_ace.schemas.playbook import Playbook
+    from acc_ace.schemas.qualification import Qualification
     from acc_ace.schemas.reflection import Reflection
     from acc_ace.schemas.report import TurnReport
+    from acc_ace.turn.algorithm import (
+        CompressionPort,
+        DecisionPort,
+        EvidencePort,
+        Ports,
+        QualificationPort,
+        RecallPort,
+        Turn,
+        run_turns,
+    )
 
 __all__ = [
+    "AccAceError",
     "AccController",
     "Artifact",
     "Authority",
     "BoundedMemoryPlugin",
     "Bullet",
+    "CcsDiff",
+    "CommitKind",
     "CommittedState",
     "CompressedCognitiveState",
+    "CompressionPort",
+    "Container",
     "Conversation",
+    "DecisionPort",
     "DeltaBatch",
     "DeltaOperation",
+    "EvidencePort",
     "GeneratorOutput",
+    "JournalEntry",
     "Limits",
     "Playbook",
+    "Ports",
+    "Qualification",
+    "QualificationPort",
+    "Recall",
+    "RecallPort",
+    "RecalledArtifact",
     "Reflection",
     "SessionKey",
     "Settings",
     "ToolResult",
+    "Turn",
     "TurnInput",
     "TurnReport",
     "app",
+    "build_container",
+    "build_model",
+    "load_settings",
+    "register_models",
     "root_agent",
+    "run_turns",
     "settings",
 ]
 
 _MODULES: Final = {
-    "AccController": "controller",
-    "Artifact": "schemas.artifact",
-    "Authority": "schemas.base",
-    "BoundedMemoryPlugin": "plugin",
-    "Bullet": "schemas.bullet",
-    "CommittedState": "schemas.commit",
-    "CompressedCognitiveState": "schemas.ccs",
-    "Conversation": "conversation",
-    "DeltaBatch": "schemas.delta",
-    "DeltaOperation": "schemas.delta",
-    "GeneratorOutput": "schemas.interaction",
-    "Limits": "schemas.limits",
-    "Playbook": "schemas.playbook",
-    "Reflection": "schemas.reflection",
-    "SessionKey": "schemas.base",
-    "Settings": "config",
-    "ToolResult": "schemas.interaction",
-    "TurnInput": "schemas.interaction",
-    "TurnReport": "schemas.report",
-    "app": "agent",
-    "root_agent": "agent",
-    "settings": "config",
+    "agent": "app root_agent",
+    "bootstrap": "build_container",
+    "config": "Settings load_settings settings",
+    "container": "Container",
+    "controller": "AccController",
+    "conversation": "Conversation",
+    "errors": "AccAceError",
+    "models.factory": "build_model register_models",
+    "plugin": "BoundedMemoryPlugin",
+    "schemas.artifact": "Artifact Recall RecalledArtifact",
+    "schemas.base": "Authority SessionKey",
+    "schemas.bullet": "Bullet",
+    "schemas.ccs": "CompressedCognitiveState",
+    "schemas.commit": "CcsDiff CommitKind CommittedState JournalEntry",
+    "schemas.delta": "DeltaBatch DeltaOperation",
+    "schemas.interaction": "GeneratorOutput ToolResult TurnInput",
+    "schemas.limits": "Limits",
+    "schemas.playbook": "Playbook",
+    "schemas.qualification": "Qualification",
+    "schemas.reflection": "Reflection",
+    "schemas.report": "TurnReport",
+    "turn.algorithm": (
+        "CompressionPort DecisionPort EvidencePort Ports QualificationPort RecallPort "
+        "Turn run_turns"
+    ),
 }
+"""The public names by the module that defines them."""
 
 
 def __getattr__(name: str) -> object:
     """A public name, from the module that defines it. Not kept here: ADK may reload `agent`."""
     if name == "agent":  # `adk eval` takes this file for a module of its own, and asks it for this.
         return import_module("acc_ace.agent")
-    if name not in _MODULES:
-        raise AttributeError(f"module 'acc_ace' has no attribute {name!r}")
-    return getattr(import_module(f"acc_ace.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names.split():
+            return getattr(import_module(f"acc_ace.{module}"), name)
+    raise AttributeError(f"module 'acc_ace' has no attribute {name!r}")

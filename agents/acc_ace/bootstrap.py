@@ -3,14 +3,13 @@
 from functools import lru_cache
 
 from acc_ace.adk.artifact_services import open_artifacts
-from acc_ace.clock import Clock
+from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
 from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.system_clock import SystemClock
 
 
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:

@@ -1,6 +1,6 @@
 """Time as a dependency."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -10,3 +10,11 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Return the current time in UTC, timezone-aware."""
         ...
+
+
+class SystemClock:
+    """Clock of the machine."""
+
+    def now(self) -> datetime:
+        """The current time, timezone-aware, UTC."""
+        return datetime.now(UTC)

@@ -1,32 +1,38 @@
 """What a process needs to run turns, put together once by `acc_ace.bootstrap`.
 
-It knows how busy the models are with answering, so that learning steps back for answers.
+It knows how busy the models are with answering, so that learning steps back for answers. The ports
+of the rooms are named as types only, so that every room can take the container.
 """
+
+from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
-from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.memory.artifact_store import ArtifactStore, Embedder
-from acc_ace.playbook.playbook_store import PlaybookStore
 from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.turn.journal import Journal
-from acc_ace.turn.ports import (
-    Database,
-    EvidenceStore,
-    SessionLock,
-    ToolStarts,
-    UserErasure,
-    UserFiles,
-    UserRules,
-)
-from acc_ace.turn.session_directory import SessionDirectory
-from acc_ace.unit_of_work import UnitOfWork
+
+if TYPE_CHECKING:
+    from acc_ace.learning.learning_queue import LearningQueue
+    from acc_ace.memory.artifact_store import ArtifactStore, Embedder
+    from acc_ace.playbook.playbook_store import PlaybookStore
+    from acc_ace.turn.journal import Journal
+    from acc_ace.turn.ports import (
+        Database,
+        EvidenceStore,
+        SessionLock,
+        ToolStarts,
+        UserErasure,
+        UserFiles,
+        UserRules,
+    )
+    from acc_ace.turn.session_directory import SessionDirectory
+    from acc_ace.unit_of_work import UnitOfWork
 
 
 class Pressure:

@@ -1,4 +1,4 @@
-"""ACC for any agent loop: steps 1 to 4 of Algorithm 1, without ADK agents, runner or session.
+"""ACC for any agent loop: Algorithm 1 without ADK agents, runner or session.
 
     controller = AccController.from_settings(session="incident-42")
     ccs = await controller.update_state("db-01 is down. No restarts in business hours.", None)
@@ -6,35 +6,35 @@
     await controller.record(answer)                       # evidence for the next recall
     await controller.close()                              # when the conversation is over
 
-Code without an event loop calls `update_state_sync`, `record_sync` and `close_sync`.
-It is the same code as the pipeline's: the same gates, stores and prompts.
+`run_turns` runs whole turns with an agent that decides. Code without an event loop calls
+`update_state_sync`, `record_sync` and `close_sync`. The steps are those of the pipeline, over the
+same gates, stores and prompts.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import Final
 
-from google.adk.models import BaseLlm
-
-from acc_ace.adk.stages.acc_stages import with_lost_calls
-from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.adk.structured_agent import Models, direct_completions
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.gates.constraints import ConstraintSet
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.pipeline import APP_NAME
-from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
+from acc_ace.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
-from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.text.input_checks import check_request_id, take_input
+from acc_ace.turn.algorithm import OPENED, STEPS, DecisionPort, Turn, check_order, needed, run_steps
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import line
-from acc_ace.turn.steps import check_request_id, compress, qualify, recall, take_input
-from acc_ace.turn.structured_call import load_prompts
-from acc_ace.turn.turn_commit import prepared_entry
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.steps import TurnSteps
+from acc_ace.turn.turn_record import TurnRecord
+
+_ROLES: Final[tuple[Role, ...]] = ("qualifier", "compressor")
 
 
 class AccController:
@@ -46,20 +46,15 @@ class AccController:
         *,
         session: str,
         user: str = "user",
-        models: Mapping[Role, BaseLlm] | None = None,
+        models: Models | None = None,
     ) -> None:
         settings, chosen = container.settings, models or {}
         self._container = container
-        self._key = SessionKey(APP_NAME, user, session)
-        self._prompts = load_prompts()
-        qualifier = chosen.get("qualifier") or build_model("qualifier", settings)
-        compressor = chosen.get("compressor") or build_model("compressor", settings)
-        self._models = (qualifier, compressor)
-        self._qualifier = DirectCompletion(qualifier, RelevanceBatch, settings.qualifier)
-        self._compressor = DirectCompletion(
-            compressor, CompressedCognitiveState, settings.compressor
-        )
+        self._key = SessionKey(OWN_APP, user, session)
+        self._models = {role: chosen.get(role) or build_model(role, settings) for role in _ROLES}
+        self._completions = direct_completions(self._models, settings)
         self._lifecycle = TurnLifecycle(container)
+        check_order(STEPS, provided=OPENED)
         self._open: TurnRecord | None = None
 
     @classmethod
@@ -72,6 +67,11 @@ class AccController:
         """What the last update changed: diff, pins, warnings."""
         return self._open.entry if self._open else None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines to show below the answer: rules added, lifted and changed, open questions."""
+        return self._open.notes if self._open else ()
+
     async def update_state(
         self,
         current_input: str | TurnInput,
@@ -81,12 +81,43 @@ class AccController:
     ) -> CompressedCognitiveState:
         """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
 
-        `prev_ccs` is what the last call gave back, or None to begin. A tool's or environment's
+        `prev_ccs` is what the last call gave back, edited or not; with None the session goes on
+        with the state it has. Rules that an edited state leaves out are in the diff as released;
+        those of system authority stay. A tool's or environment's
         result is a TurnInput with the authority TOOL. An update that was committed under the same
         `idempotency_key` gives back its state and runs nothing. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
         What is cancelled before its commit leaves the state at CCS_{t-1}.
         """
+        self._open = await self._turn(current_input, prev_ccs, None, idempotency_key)
+        return self._open.state.ccs
+
+    async def run_turns(
+        self,
+        inputs: Iterable[str | TurnInput],
+        decision: DecisionPort,
+        *,
+        prev_ccs: CompressedCognitiveState | None = None,
+    ) -> list[Turn]:
+        """Run a whole turn for each input: `decision` acts, and each turn is committed once.
+
+        Raises what `update_state` and `decision` raise; the turns before are kept, and of the one
+        that failed only evidence. A decision of None leaves its turn open for `record`.
+        """
+        turns: list[Turn] = []
+        for current_input in inputs:
+            self._open = await self._turn(current_input, prev_ccs, decision)
+            turns.append(self._open)
+            prev_ccs = self._open.state.ccs
+        return turns
+
+    async def _turn(
+        self,
+        current_input: str | TurnInput,
+        prev_ccs: CompressedCognitiveState | None,
+        decision: DecisionPort | None,
+        idempotency_key: str = "",
+    ) -> TurnRecord:
         check_request_id(idempotency_key)
         turn_input = _taken(current_input, self._container)
         async with self._lifecycle.hold(self._key):
@@ -94,64 +125,19 @@ class AccController:
                 self._key, idempotency_key, turn_input.text, turn_input.authority
             )
             if kept is not None:
-                self._open = await self._again(kept)
-                return needed(self._open.entry, "entry", "controller").state.ccs
-            # Undone, the session is at what its journal held, not at what the caller brought.
+                return await self._again(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
-            await self._lifecycle.open(record, turn_input, begin_known=False)
+            await self._lifecycle.open(record, turn_input)
             record.invocation_id = f"turn-{record.previous.version + 1}"
+            record.previous, record.dropped = _previous(record.previous, prev_ccs)
+            steps = TurnSteps(
+                self._container, record, self._completions, invocation_id=record.invocation_id
+            )
             try:
-                await self._prepare(record, turn_input, prev_ccs)
-                # The caller acts next: to the journal that is a pause, which `record` ends.
-                await self._lifecycle.commit(record, None, prompt_hashes={})
+                await run_steps(STEPS, steps.ports(decision), record)
             finally:
                 await self._lifecycle.fail(record)
-        self._open = record
-        return needed(record.entry, "entry", "controller").state.ccs
-
-    async def _prepare(
-        self,
-        record: TurnRecord,
-        turn_input: TurnInput,
-        prev_ccs: CompressedCognitiveState | None,
-    ) -> None:
-        container, limits = self._container, self._container.settings.limits
-        previous = _previous(record.previous, prev_ccs)
-        record.recalled = await recall(
-            container.artifacts,
-            key=self._key,
-            turn_input=turn_input,
-            previous=previous,
-            limits=limits,
-            at=container.local_now(),
-        )
-        record.warn(*record.recalled.warnings)
-        qualified = await qualify(
-            with_lost_calls(record),
-            key=self._key,
-            turn_input=turn_input,
-            previous=previous,
-            now=container.clock.now(),
-            limits=limits,
-            completion=self._qualifier,
-            prompt=self._prompts.qualifier,
-        )
-        record.warn(*qualified.asked.warnings)
-        compressed = await compress(
-            qualified.qualification,
-            turn_input=turn_input,
-            previous=previous,
-            limits=limits,
-            completion=self._compressor,
-            prompt=self._prompts.compressor,
-        )
-        record.warn(*compressed.warnings)
-        record.entry = prepared_entry(
-            compressed.gate,
-            invocation_id=record.invocation_id,
-            at=container.clock.now(),
-            warnings=record.warnings,
-        )
+        return record
 
     def update_state_sync(
         self,
@@ -163,7 +149,7 @@ class AccController:
 
     async def close(self) -> None:
         """Close the stores, and the connections of the models that keep some."""
-        for model in self._models:
+        for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
         await self._container.close()
@@ -225,45 +211,57 @@ class AccController:
         )
 
 
-def _previous(current: CommittedState, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
-    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`."""
-    if prev_ccs is not None and current.ccs == prev_ccs:
-        return current
-    base = CommittedState(version=current.version, turn=current.turn, next_pin=current.next_pin)
-    return base if prev_ccs is None else _adopt(base, prev_ccs, current)
+def _previous(
+    current: CommittedState, prev_ccs: CompressedCognitiveState | None
+) -> tuple[CommittedState, list[Release]]:
+    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`.
+
+    Beside it the rules that an edited state leaves out; those of system authority stay.
+    """
+    if prev_ccs is None or current.ccs == prev_ccs:
+        return current, []
+    fixed = [pin for pin in current.pins if pin.authority is Authority.SYSTEM]
+    kept = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
+    edited = "the state that the caller gave as prev_ccs"
+    dropped = [
+        Release(id=pin.id, text=pin.text, quote=edited)
+        for pin in current.pins
+        if pin.text not in kept
+    ]
+    return _adopt(prev_ccs, current), dropped
 
 
 def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:
     if isinstance(current_input, str):
         current_input = TurnInput(text=current_input)
-    return take_input(current_input.text, current_input.authority, container.settings.limits)
-
-
-def _adopt(
-    base: CommittedState, ccs: CompressedCognitiveState, current: CommittedState
-) -> CommittedState:
-    """A state that the caller brought along: its constraints are pinned as they stand."""
-    known = {pin.text: pin for pin in current.pins}
-    pins: list[ConstraintPin] = []
-    number = base.next_pin
-    for text in dict.fromkeys(ccs.constraints):
-        pin = known.get(text)
-        if pin is None:
-            pin = ConstraintPin(
-                id=f"c-{number:04d}",
-                text=text,
-                authority=Authority.USER,
-                origin_turn=base.turn,
-                quote=text,
-            )
-            number += 1
-        pins.append(pin)
-    goal = ccs.goal_orientation
-    goal_pin = (
-        GoalPin(text=goal, authority=Authority.USER, origin_turn=base.turn, quote=goal)
-        if goal
-        else None
+    return take_input(
+        current_input.text,
+        current_input.authority,
+        container.settings.limits,
+        attachments=current_input.attachments,
     )
-    return base.model_copy(
-        update={"ccs": ccs, "pins": pins, "goal_pin": goal_pin, "next_pin": number}
+
+
+def _adopt(ccs: CompressedCognitiveState, current: CommittedState) -> CommittedState:
+    """A state that the caller brought along: its constraints are pinned as they are."""
+    rules = ConstraintSet.of(current, turn=current.turn)
+    wanted = set(ccs.constraints)
+    rules.pins = [
+        pin for pin in rules.pins if pin.text in wanted or pin.authority is Authority.SYSTEM
+    ]
+    for text in ccs.constraints:
+        rules.pin(text, text, Authority.USER)
+    goal = ccs.goal_orientation
+    goal_pin = current.goal_pin
+    if goal != current.ccs.goal_orientation:
+        pin = GoalPin(text=goal, authority=Authority.USER, origin_turn=current.turn, quote=goal)
+        goal_pin = pin if goal else None
+    constraints = [pin.text for pin in rules.pins]
+    return current.model_copy(
+        update={
+            "ccs": ccs.model_copy(update={"constraints": constraints}),
+            "pins": rules.pins,
+            "goal_pin": goal_pin,
+            "next_pin": rules.next_pin,
+        }
     )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -17,7 +17,6 @@ from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
 from acc_ace.adk.session_lifecycle import SessionLife
 from acc_ace.adk.session_turns import RunningTurns, begin_session, session_gone
@@ -25,7 +24,8 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
 from acc_ace.adk.user_data_service import UserDataService
-from acc_ace.config import Role
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
@@ -36,9 +36,12 @@ from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnReport
+from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.session_changes import Rollback
-from acc_ace.turn.steps import check_key, check_request_id, take_input
 from acc_ace.turn.turn_record import TurnRequest
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +76,14 @@ class Conversation:
         self._feedback = FeedbackLearner(container, models=models)
         self._users = UserDataService(container, self._sessions, self._app.name)
         self._learns = False
+
+    @classmethod
+    def from_settings(cls, chosen: Settings | None = None) -> "Conversation":
+        """A conversation over the settings of the environment, or `chosen` ones.
+
+        Raises ConfigError or StoreError.
+        """
+        return cls(build_container(chosen or load_settings()))
 
     @property
     def container(self) -> Container:
@@ -297,7 +308,7 @@ class Conversation:
                 self.start_learning()
 
     @property
-    def _learning(self) -> BackgroundLearning | None:
+    def _learning(self) -> "BackgroundLearning | None":
         root = self._app.root_agent
         return root.learning if isinstance(root, BoundedTurn) else None
 

@@ -26,6 +26,8 @@ AccAceError
 
 from typing import ClassVar
 
+from pydantic import ValidationError
+
 
 class AccAceError(Exception):
     """Base of all errors of the product. `code` is stable and goes into problem+json."""
@@ -167,3 +169,10 @@ class LiveNotSupportedError(AccAceError):
     """A live session (audio or video) was asked for; turns are text."""
 
     code = "live_not_supported"
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that is wrong, without the input, which may be long or secret."""
+    problem = error.errors(include_input=False, include_url=False)[0]
+    field = ".".join(str(part) for part in problem["loc"])
+    return f"{field}: {problem['msg']}" if field else str(problem["msg"])

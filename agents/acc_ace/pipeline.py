@@ -1,6 +1,7 @@
 """The turn as a pipeline: initialize, recall, qualify, compress, generate; reflect, curate.
 
-What the Compressor proposes becomes CCS_t by the five rules of `gates/commit_gate.py`.
+The stages run the steps of `turn.algorithm.STEPS`. What the Compressor's model proposes becomes
+CCS_t by the five commit rules.
 
 This is the only file that names SequentialAgent. ADK deprecates it in favour of Workflow; the
 path there is in docs/adr/0003-sequential-agent.md.
@@ -8,49 +9,40 @@ path there is in docs/adr/0003-sequential-agent.md.
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.models import BaseLlm
-from pydantic import BaseModel
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.history_loader import HistoryLoader
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.learning_stages import (
-    CuratorModel,
-    PlaybookUpdater,
-    ReflectorModel,
-    Scheduler,
-    TagBullet,
-)
+from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import ContentlessStage
-from acc_ace.adk.structured_agent import StructuredAgent
+from acc_ace.adk.structured_agent import SCHEMAS, StructuredAgent
 from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
+from acc_ace.gates.commit_gate import RULES
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.token_counter import token_counter
 from acc_ace.schemas.base import OWN_APP
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.turn.structured_call import Prompts, load_prompts
-from acc_ace.turn.turn_record import TurnRecords, check_order
+from acc_ace.turn.algorithm import check_order
+from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
+from acc_ace.turn.turn_record import TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 APP_NAME = OWN_APP
 
-_SCHEMAS: dict[Role, type[BaseModel]] = {
-    "qualifier": RelevanceBatch,
-    "compressor": CompressedCognitiveState,
-    "reflector": Reflection,
-    "curator": DeltaBatch,
-}
+COMMIT_RULES: Final = RULES
+"""What the gate keeps, whatever the Compressor's model proposes as CCS_t."""
 
 
 class RootAgent(BoundedTurn):
@@ -63,7 +55,7 @@ class RootAgent(BoundedTurn):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
-        learning: BackgroundLearning | None,
+        learning: "BackgroundLearning | None",
         after: Sequence[ContentlessStage],
     ) -> None:
         super().__init__(container, records, pipeline, models, learning=learning, after=after)
@@ -85,45 +77,38 @@ def build_pipeline(
     for role in ("qualifier", "compressor", "generator"):
         _tell_pressure(container, chosen[role])
     prompts, records = load_prompts(), TurnRecords()
-
-    def structured(role: Role) -> StructuredAgent:
-        return StructuredAgent(
+    asked = {
+        role: StructuredAgent(
             name=f"{role}_model",
             prompt=getattr(prompts, role),
             model=chosen[role],
-            schema=_SCHEMAS[role],
+            schema=SCHEMAS[role],
             settings=container.settings.agent(role),
         )
+        for role in ROLES
+        if role != "generator"
+    }
+
+    def completions(ctx: InvocationContext) -> dict[Role, Completion]:
+        return {role: agent.bind(ctx) for role, agent in asked.items()}
 
     history = HistoryLoader(
         container, prompts.generator_messages, token_counter(chosen["generator"])
     )
     turn: list[ContentlessStage | Generator] = [
         StateInitializer(container, records),
-        Recaller(container, records),
-        Qualifier(container, records, structured("qualifier"), prompts.qualifier),
-        Compressor(
-            container, records, structured("compressor"), prompts.compressor, history=history
-        ),
+        Recaller(container, records, completions),
+        Qualifier(container, records, completions),
+        Compressor(container, records, completions, history=history),
         _generator(container, records, chosen["generator"], prompts),
     ]
-    stages: list[BaseAgent] = [*turn]
-    after: tuple[ContentlessStage, ...] = ()
-    if container.settings.learning == "inline":
-        after = (
-            ReflectorModel(container, records, structured("reflector"), prompts.reflector),
-            TagBullet(container, records),
-            CuratorModel(container, records, structured("curator"), prompts.curator),
-            PlaybookUpdater(container, records),
-        )
-        stages += [sequence("reflector", *after[:2]), sequence("curator", *after[2:])]
-    learning: BackgroundLearning | None = None
-    if container.settings.learning == "background":
-        learning = BackgroundLearning(container, models=models)
-        after = (Scheduler(container, records, learning),)
-        stages += after
+    learning = background_learning(container, models)
+    after = learning_stages(container, records, completions, learning)
     check_order([*turn, *after])
-    pipeline = sequence("pipeline", *stages, description="One bounded turn.")
+    pair: Sequence[BaseAgent] = after
+    if container.settings.learning == "inline":
+        pair = (sequence("reflector", *after[:2]), sequence("curator", *after[2:]))
+    pipeline = sequence("pipeline", *turn, *pair, description="One bounded turn.")
     return RootAgent(container, records, pipeline, chosen, learning=learning, after=after)
 
 

@@ -1,22 +1,28 @@
 """A plain LlmAgent with two tools, as one finds it anywhere, under the memory plugin."""
 
+import operator
+import re
 from datetime import UTC, datetime
 
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
-from acc_ace.config import settings
-from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.text.arithmetic import evaluate
+from acc_ace import BoundedMemoryPlugin, settings
+
+SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
-def calculate(expression: str) -> dict[str, float]:
-    """Calculate an arithmetic expression.
+def calculate(expression: str) -> dict[str, float | str]:
+    """Calculate with two numbers.
 
     Args:
-        expression: Such as "(17.5 * 3) / 2".
+        expression: Such as "17.5 * 3".
     """
-    return {"value": evaluate(expression)}
+    found = re.fullmatch(r"\s*(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)\s*", expression)
+    if found is None:
+        return {"error": "write two numbers with one of + - * / between them"}
+    left, sign, right = found.groups()
+    return {"value": SIGNS[sign](float(left), float(right))}
 
 
 def current_time() -> dict[str, str]:

@@ -11,8 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from acc_ace.config import settings
-from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace import BoundedMemoryPlugin, settings
 
 _TOPICS = {"invoice": "billing", "refund": "billing", "disk": "operations", "restart": "operations"}
 

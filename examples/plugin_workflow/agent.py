@@ -6,8 +6,7 @@ from google.adk.events import Event
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from acc_ace.config import settings
-from acc_ace.plugin import BoundedMemoryPlugin
+from acc_ace import BoundedMemoryPlugin, settings
 
 
 def tidy(node_input: types.Content) -> str:

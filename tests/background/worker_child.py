@@ -11,6 +11,7 @@ import json
 from contextlib import suppress
 
 from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.clock import SystemClock
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import StoreError
@@ -19,7 +20,6 @@ from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.system_clock import SystemClock
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Roles
 from acc_ace.turn.structured_call import Reply, load_prompts

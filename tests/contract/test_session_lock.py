@@ -159,7 +159,7 @@ async def test_locks_of_files_leave_no_file_and_name_nobody(tmp_path: Path) -> N
 _HOLD = """
 import asyncio, sys
 from acc_ace.config import Settings
-from acc_ace.system_clock import SystemClock
+from acc_ace.clock import SystemClock
 from acc_ace.storage.create_stores import open_stores
 from tests.contract.values import KEY
 

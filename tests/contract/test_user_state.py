@@ -10,12 +10,12 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
-from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.conversation import Conversation
 from acc_ace.schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 
-KEY = SessionKey(APP_NAME, "aiko", "s1")
+KEY = SessionKey("shop", "aiko", "s1")
 ADDRESS = {"user:address": "12 Rose Street"}
 
 
@@ -46,8 +46,8 @@ async def test_the_state_of_a_user_is_erased_and_no_other_ones(
     for user in (KEY.user, "ben"):
         session = await sessions.create_session(app_name=KEY.app, user_id=user, session_id="s1")
         noted = EventActions(state_delta=dict(ADDRESS))
-        await sessions.append_event(session, Event(author="acc_ace", actions=noted))
-    assert (await talking.erase_user(KEY.user))[APP_NAME]["sessions"] == 1
+        await sessions.append_event(session, Event(author="shop", actions=noted))
+    assert (await talking.erase_user(KEY.user))[KEY.app]["sessions"] == 1
     assert [record["kind"] async for record in talking.export_user(KEY.user)] == ["user", "end"]
     kept = [record async for record in talking.export_user("ben")]
     assert {"kind": "user_state", "value": {"address": "12 Rose Street"}} in kept

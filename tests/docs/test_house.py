@@ -17,21 +17,21 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 57_200  # target 35,000
+LINES: Final = 57_300  # target 35,000
 FILES: Final = 384  # target 220
 MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 454  # target 300
 FILES_OVER_THE_TARGET: Final = 14  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
-IMPORT_CHAIN: Final = 23  # target 14
-MODULES_BEHIND_THE_PLUGIN: Final = 201  # target 150
+IMPORT_CHAIN: Final = 20  # target 14
+MODULES_BEHIND_THE_PLUGIN: Final = 176  # target 150
 SAME_NAME: Final = 2
 
 LOADED: Final = """
 import sys
 import acc_ace.plugin
-print(sum(name == "acc_ace" or name.startswith("acc_ace.") for name in sys.modules))
+print(*(name for name in sys.modules if name == "acc_ace" or name.startswith("acc_ace.")))
 """
 
 
@@ -87,7 +87,11 @@ def test_the_plugin_loads_what_it_needs() -> None:
     run = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=120
     )
-    assert int(run.stdout) <= MODULES_BEHIND_THE_PLUGIN
+    loaded = run.stdout.split()
+    assert "acc_ace.plugin" in loaded
+    assert len(loaded) <= MODULES_BEHIND_THE_PLUGIN
+    # The embedded model is loaded when its name is asked for.
+    assert [name for name in loaded if name.startswith("acc_ace.rules_model")] == []
 
 
 @pytest.mark.parametrize(

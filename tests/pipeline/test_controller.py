@@ -11,9 +11,10 @@ from acc_ace.config import Role, Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen
@@ -89,6 +90,50 @@ async def test_a_model_that_is_down_keeps_the_state(container: Container) -> Non
 async def test_an_answer_without_a_turn_is_refused(container: Container) -> None:
     with pytest.raises(InputError, match="call update_state first"):
         await controller(container, ScriptedLlm()).record("an answer")
+
+
+class Decides:
+    """An agent of the caller."""
+
+    def __init__(self, *answers: str | Exception | None) -> None:
+        self._answers = list(answers)
+
+    async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput | None:
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return GeneratorOutput(final_answer=answer) if answer is not None else None
+
+
+async def test_whole_turns_run_over_the_same_steps(container: Container) -> None:
+    llm = ScriptedLlm()
+    acc = controller(container, llm)
+    turns = await acc.run_turns([BAN, "Do the second."], Decides("1. wait 2. fail over", "Done."))
+    assert [turn.state.turn for turn in turns] == [1, 2]
+    assert [turn.state.ccs.constraints for turn in turns] == [[BAN], [BAN]]
+    assert "fail over" in seen(llm.requests_of("compressor")[-1])
+    kept = await container.evidence.last(SessionKey("acc_ace", "user", "s1"))
+    assert kept is not None
+    assert kept.decision == turns[-1].decision == GeneratorOutput(final_answer="Done.")
+
+
+async def test_a_decision_that_fails_leaves_the_state_before(container: Container) -> None:
+    acc = controller(container, ScriptedLlm())
+    with pytest.raises(RuntimeError, match="down"):
+        await acc.run_turns([BAN, "Restart it."], Decides("Noted.", RuntimeError("down")))
+    head = await container.journal.head(SessionKey("acc_ace", "user", "s1"))
+    assert head is not None
+    assert head.state.turn == 1
+
+
+async def test_a_turn_without_a_decision_waits_for_its_record(container: Container) -> None:
+    acc = controller(container, ScriptedLlm())
+    [turn] = await acc.run_turns([BAN], Decides(None))
+    assert turn.decision is None
+    await acc.record("Noted.")
+    kept = await container.evidence.last(SessionKey("acc_ace", "user", "s1"))
+    assert kept is not None
+    assert kept.decision == GeneratorOutput(final_answer="Noted.")
 
 
 def test_the_sync_form_needs_no_event_loop(container: Container) -> None:

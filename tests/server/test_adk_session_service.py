@@ -539,3 +539,30 @@ async def test_what_json_cannot_hold_is_stored_so_that_it_can_be_read(
     [kept] = read.events[1].get_function_responses()
     assert kept.response is not None
     assert kept.response["found"].startswith("[[[")
+
+
+async def test_of_our_own_app_nothing_persists_that_a_tool_writes(
+    service: SqlSessionService, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = {**HERE, "app_name": "acc_ace"}
+    session = await service.create_session(**here)
+    await service.append_event(session, said("hello"))
+    written = {"mine": 1, "user:mine": 2, "app:mine": 3, "temp:mine": 4}
+    with caplog.at_level(logging.WARNING):
+        await service.append_event(session, staged({**OURS, **written}, "hi"))
+    read = await service.get_session(**here)
+    assert read is not None
+    assert read.state == OURS
+    assert "tool_state_dropped session=s-1 keys=app:mine,mine,user:mine" in caplog.text
+    other = await service.create_session(**{**here, "session_id": "s-2"})
+    assert other.state == {}
+
+
+async def test_an_app_under_the_plugin_keeps_what_its_tools_write(
+    service: SqlSessionService,
+) -> None:
+    await started(service)
+    session = await service.get_session(**HERE)
+    assert session is not None
+    await service.append_event(session, staged({"mine": 1, "user:mine": 2, "app:mine": 3}, "hi"))
+    assert await state(service) == {**OURS, "mine": 1, "user:mine": 2, "app:mine": 3}

@@ -4,7 +4,7 @@ import pytest
 
 from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
 from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.qualification import Qualification
 from acc_ace.turn.algorithm import Ports, run_turns
@@ -34,11 +34,17 @@ class Memory:
 
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
-    ) -> CommittedState:
+    ) -> JournalEntry:
         gist = " | ".join(artifact.content for artifact in qualified.qualified)
         ccs = previous.ccs.model_copy(update={"semantic_gist": gist})
         changes = {"ccs": ccs, "turn": previous.turn + 1, "version": previous.version + 1}
-        return previous.model_copy(update=changes)
+        return JournalEntry(
+            kind=CommitKind.COMMIT,
+            state=previous.model_copy(update=changes),
+            diff=CcsDiff(),
+            invocation_id=f"turn-{previous.turn + 1}",
+            created_at=START,
+        )
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
         self.seen.append((state.ccs.semantic_gist, x_t.text))
@@ -46,7 +52,10 @@ class Memory:
             raise RuntimeError("down")
         return GeneratorOutput(final_answer=f"answer {state.turn}")
 
-    async def keep(self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput) -> None:
+    async def keep(
+        self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None
+    ) -> None:
+        assert decision is not None
         self.kept.append(
             Artifact(
                 artifact_id=f"turn:{state.turn}",
@@ -70,7 +79,7 @@ async def test_each_turn_replaces_the_state_and_sees_what_was_kept() -> None:
     memory = Memory()
     turns = await run_turns(ports(memory), said("one", "secret two", "three", "four"))
     assert [turn.state.turn for turn in turns] == [1, 2, 3, 4]
-    assert [turn.decision.final_answer for turn in turns][-1] == "answer 4"
+    assert turns[-1].decision == GeneratorOutput(final_answer="answer 4")
     # The agent sees CCS_t and x_t: bounded, and qualified.
     assert memory.seen == [
         ("", "one"),

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from acc_ace.gates.commit_gate import diff_states
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import (
+    CcsDiff,
     CommitKind,
     CommittedState,
     ConstraintPin,
@@ -41,7 +41,7 @@ def journal(*steps: tuple[CommitKind, CommittedState]) -> list[JournalEntry]:
             JournalEntry(
                 kind=kind,
                 state=after,
-                diff=diff_states(previous, after),
+                diff=CcsDiff.between(previous, after),
                 invocation_id=f"i-{after.version}",
                 created_at=START,
             )

@@ -16,8 +16,9 @@ from google.genai import types
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.factory import build_model
-from acc_ace.models.llama_cpp import QUEUE_LIMITS, LlamaCppLlm
+from acc_ace.models.llama_cpp import LlamaCppLlm
 from acc_ace.models.llama_engine import Chunk, LlamaEngine, load_server
+from acc_ace.models.queueing import QUEUE_LIMITS
 from acc_ace.models.reply_bounds import bounded_schema
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState

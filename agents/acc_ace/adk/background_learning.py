@@ -24,8 +24,9 @@ from acc_ace.models.resilient import ResilientLlm
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.learning_job import JobState, LearningJob
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.structured_call import load_prompts
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
 
 logger = logging.getLogger(__name__)
 

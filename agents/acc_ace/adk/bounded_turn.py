@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -13,7 +13,6 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 from pydantic import PrivateAttr
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.session_lifecycle import Upkeep
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.stage import ContentlessStage
@@ -27,6 +26,9 @@ from acc_ace.schemas.interaction import Interaction
 from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +55,7 @@ class BoundedTurn(BaseAgent):
     _sessions: SessionTurns = PrivateAttr()
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
-    _learning: BackgroundLearning | None = PrivateAttr()
+    _learning: "BackgroundLearning | None" = PrivateAttr()
     _after: tuple[ContentlessStage, ...] = PrivateAttr()
     _upkeep: Upkeep = PrivateAttr()
 
@@ -64,7 +66,7 @@ class BoundedTurn(BaseAgent):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
-        learning: BackgroundLearning | None = None,
+        learning: "BackgroundLearning | None" = None,
         after: Sequence[ContentlessStage] = (),
     ) -> None:
         """`after` are the stages of the pipeline that learn from the answer."""
@@ -96,7 +98,7 @@ class BoundedTurn(BaseAgent):
         return self._lifecycle
 
     @property
-    def learning(self) -> BackgroundLearning | None:
+    def learning(self) -> "BackgroundLearning | None":
         """What learns from the turns after their answers, where that is asked for."""
         return self._learning
 

@@ -4,8 +4,8 @@ The agent's events never leave the stage. A reply says who answered, at what cos
 warnings.
 """
 
-from collections.abc import AsyncGenerator
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final, NamedTuple
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -18,11 +18,28 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.config import AgentSettings
+from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.models.resilient import answered_by
+from acc_ace.schemas.consent import CompressorReply
+from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.interaction import GeneratorOutput
+from acc_ace.schemas.qualification import RelevanceBatch
+from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import Reply
+
+Models = Mapping[Role, BaseLlm]
+"""Models by role."""
+
+SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
+    "qualifier": RelevanceBatch,
+    "compressor": CompressorReply,
+    "generator": GeneratorOutput,
+    "reflector": Reflection,
+    "curator": DeltaBatch,
+}
+"""What each role answers with."""
 
 
 class ReplyFacts(NamedTuple):
@@ -145,6 +162,14 @@ def _quiet(ctx: InvocationContext) -> InvocationContext:
         "run_config": run_config.model_copy(update={"streaming_mode": StreamingMode.NONE})
     }
     return ctx.model_copy(update=update)
+
+
+def direct_completions(models: Models, settings: Settings) -> dict[Role, "DirectCompletion"]:
+    """Models alone as the completions of their roles."""
+    return {
+        role: DirectCompletion(model, SCHEMAS[role], settings.agent(role))
+        for role, model in models.items()
+    }
 
 
 class DirectCompletion:

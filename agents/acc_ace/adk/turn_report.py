@@ -22,7 +22,8 @@ from acc_ace.schemas.report import (
 )
 from acc_ace.text.normalize import language_of
 from acc_ace.text.prompt import ccs_tokens
-from acc_ace.turn.turn_record import StageUse, TurnRecord, needed
+from acc_ace.turn.algorithm import needed
+from acc_ace.turn.turn_record import StageUse, TurnRecord
 
 
 async def repeated_event(
@@ -111,7 +112,7 @@ def _waiting(kept: Interaction) -> list[WaitingCall]:
 def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
     """The report; raises LookupError for a turn that was not answered."""
     entry = needed(record.entry, "entry", "report")
-    generation = needed(record.generation, "generation", "report")
+    generation = needed(record.decision, "decision", "report")
     state = entry.state
     return TurnReport(
         turn=state.turn,

@@ -2,11 +2,13 @@
 
 Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of CCS_t).
 The CCM proposes and code decides, so a weak or hostile model can only add or propose. `commit`
-applies the rules, each a function named by its number.
+applies `RULES`, each a function named by its number: rule 5 first, which says whether the proposal
+is used at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds what they made.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
 from acc_ace.gates.consent_notes import consent_notes
@@ -17,51 +19,11 @@ from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
     CommittedState,
-    ConstraintPin,
-    FieldChange,
-    Release,
     Repair,
 )
 from acc_ace.schemas.consent import RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-
-MAX_REPAIRS = 64
-"""Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
-
-
-def diff_states(
-    before: CommittedState,
-    after: CommittedState,
-    *,
-    added: Sequence[ConstraintPin] = (),
-    released: Sequence[Release] = (),
-    repairs: Sequence[Repair] = (),
-) -> CcsDiff:
-    """The typed difference of two states of a session; goals are given only if they differ."""
-    changes = [
-        FieldChange(field=name, before=getattr(before.ccs, name), after=getattr(after.ccs, name))
-        for name in CCS_FIELDS
-        if getattr(before.ccs, name) != getattr(after.ccs, name)
-    ]
-    goal_changed = before.ccs.goal_orientation != after.ccs.goal_orientation
-    return CcsDiff(
-        changes=changes,
-        constraints_added=list(added),
-        constraints_released=list(released),
-        goal_before=before.ccs.goal_orientation if goal_changed else None,
-        goal_after=after.ccs.goal_orientation if goal_changed else None,
-        repairs=_bounded(repairs),
-    )
-
-
-def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
-    if len(repairs) <= MAX_REPAIRS:
-        return list(repairs)
-    more = len(repairs) - MAX_REPAIRS + 1
-    tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
-    return [*repairs[: MAX_REPAIRS - 1], tail]
-
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Begins the uncertainty signal of a state whose content was kept."""
@@ -95,8 +57,8 @@ def commit(
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
     the uncertainty; commands about rules and goal are honoured all the same. `changes` are the
-    CCM's `rule_changes`, `sole_question` is what a bare yes or no answers, `evidence` is what
-    was qualified this turn. Version and turn grow by one.
+    CCM's `rule_changes`, `sole_question` is what a bare yes or no answers, `evidence` is what was
+    qualified this turn. Version and turn grow by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
     or with the goal `limits.ccs_tokens`; nothing is committed then.
@@ -121,10 +83,16 @@ def commit(
         limits=limits,
     )
     content, repairs = (
-        _updated(previous.ccs, usable, turn_input, evidence, rules.pins, limits=limits)
-        if usable
-        else _kept(previous.ccs, limits=limits)
+        _fitted(usable, limits=limits) if usable else _kept(previous.ccs, limits=limits)
     )
+    if usable:
+        grounded = rule_4_grounded(
+            content, previous.ccs, turn_input, evidence, rules.pins, limits=limits
+        )
+        content, repairs = grounded.ccs, [*repairs, *grounded.repairs]
+        if previous.ccs.semantic_gist and not content.semantic_gist:
+            content = content.model_copy(update={"semantic_gist": previous.ccs.semantic_gist})
+            repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
         content.model_copy(update=pinned),
@@ -143,7 +111,7 @@ def commit(
         questions=rules.questions,
         next_question=rules.next_question,
     )
-    diff = diff_states(
+    diff = CcsDiff.between(
         previous,
         state,
         added=rules.added,
@@ -166,6 +134,16 @@ def rule_5_all_or_nothing(
     return None if lost else proposal
 
 
+RULES: Final = (
+    rule_1_bounded,
+    rule_2_constraints_survive,
+    rule_3_goal_survives,
+    rule_4_grounded,
+    rule_5_all_or_nothing,
+)
+"""The five commit rules, by number."""
+
+
 def _blank(ccs: CompressedCognitiveState) -> bool:
     values = (getattr(ccs, name) for name in CCS_FIELDS)
     return not any(
@@ -174,24 +152,13 @@ def _blank(ccs: CompressedCognitiveState) -> bool:
     )
 
 
-def _updated(
-    before: CompressedCognitiveState,
-    proposal: CompressedCognitiveState,
-    turn_input: TurnInput,
-    evidence: Evidence,
-    pins: Sequence[ConstraintPin],
-    *,
-    limits: Limits,
+def _fitted(
+    proposal: CompressedCognitiveState, *, limits: Limits
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The CCM's content within its budgets, grounded, merged with what code carries over."""
+    """The CCM's content within the budgets of its fields."""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
     fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
-    grounded = rule_4_grounded(fields.ccs, before, turn_input, evidence, pins, limits=limits)
-    content, repairs = grounded.ccs, [*fields.repairs, *grounded.repairs]
-    if before.semantic_gist and not content.semantic_gist:
-        content = content.model_copy(update={"semantic_gist": before.semantic_gist})
-        repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
-    return content, repairs
+    return fields.ccs, list(fields.repairs)
 
 
 def _kept(

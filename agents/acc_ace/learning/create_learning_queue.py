@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from acc_ace.clock import SystemClock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.learning.learning_queue import Learn, LearningQueue, LearningWorker
-from acc_ace.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from acc_ace.container import Container

@@ -23,7 +23,6 @@ from acc_ace.config import (
 )
 from acc_ace.errors import ConfigError
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.rules_model.phrases import NOTE
 from acc_ace.text.redaction import redact
 
 EMBEDDED_NOTE = "extractive, not an LLM"
@@ -37,6 +36,8 @@ def note_on(model: str) -> str:
 
 def says_label(answer: str) -> bool:
     """Whether an answer of the embedded model ends with its label, as the first ones do."""
+    from acc_ace.rules_model.phrases import NOTE  # noqa: PLC0415
+
     return answer.rstrip().endswith(tuple(NOTE.values()))
 
 

@@ -17,6 +17,12 @@ MIN_HTTP_TIMEOUT_S = 10.0
 """google-genai passes its timeout on to the API, which rejects deadlines under ten seconds."""
 
 
+def reach_gemini(name: str, *, timeout_s: float) -> None:
+    """Ask for a model by its name; raises what google-genai raises, and waits at most so long."""
+    client = genai.Client(http_options=types.HttpOptions(timeout=int(timeout_s * 1_000)))
+    client.models.get(model=name)
+
+
 class GeminiLlm(Gemini):
     """ADK's Gemini; the client is built at the first call, from Google's own variables.
 

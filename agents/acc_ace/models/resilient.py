@@ -30,7 +30,7 @@ from acc_ace.models.failures import (
     is_rate_limit,
     problem_of,
 )
-from acc_ace.models.llama_cpp import open_responses
+from acc_ace.models.queueing import open_responses
 from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, writable
 
 MAX_WAIT_S = 30.0

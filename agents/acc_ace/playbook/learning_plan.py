@@ -22,9 +22,9 @@ from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.learning_job import HeldoutScore, RunOptions, Sample
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
+from acc_ace.text.input_checks import take_input
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.steps import take_input
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
 LEAST_ANSWERED = 0.9

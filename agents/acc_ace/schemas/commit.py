@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import Field
 
@@ -88,6 +89,45 @@ class CcsDiff(Value):
     goal_before: str | None = None
     goal_after: str | None = None
     repairs: list[Repair] = Field(default_factory=list)
+
+    @classmethod
+    def between(
+        cls,
+        before: "CommittedState",
+        after: "CommittedState",
+        *,
+        added: Sequence[ConstraintPin] = (),
+        released: Sequence[Release] = (),
+        repairs: Sequence[Repair] = (),
+    ) -> Self:
+        """The difference of two states of a session; goals are given only if they differ."""
+        old, new = before.ccs, after.ccs
+        changes = [
+            FieldChange(field=name, before=getattr(old, name), after=getattr(new, name))
+            for name in CCS_FIELDS
+            if getattr(old, name) != getattr(new, name)
+        ]
+        goal_changed = old.goal_orientation != new.goal_orientation
+        return cls(
+            changes=changes,
+            constraints_added=list(added),
+            constraints_released=list(released),
+            goal_before=old.goal_orientation if goal_changed else None,
+            goal_after=new.goal_orientation if goal_changed else None,
+            repairs=_bounded(repairs),
+        )
+
+
+_MAX_REPAIRS: Final = 64
+"""Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
+
+
+def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
+    if len(repairs) <= _MAX_REPAIRS:
+        return list(repairs)
+    more = len(repairs) - _MAX_REPAIRS + 1
+    tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
+    return [*repairs[: _MAX_REPAIRS - 1], tail]
 
 
 class CommittedState(StoredValue):

@@ -44,6 +44,11 @@ class CompressorReply(CompressedCognitiveState):
         description="Rules and goal that the user's own words set, lift or change.",
     )
 
+    @property
+    def ccs(self) -> CompressedCognitiveState:
+        """The nine fields alone."""
+        return CompressedCognitiveState(**self.model_dump(exclude={"rule_changes"}))
+
 
 class OpenQuestion(Value):
     """A change that waits for the user's word; it lapses after a few turns."""

@@ -1,15 +1,17 @@
-"""Algorithm 1 by its ports: recall, qualify, compress, decide, keep; T turns over them.
+"""Algorithm 1: the steps of a turn over its ports, and T turns over them.
 
-The pipeline, the plugin and the controller fill these steps with stores, gates and models. Whoever
-brings steps of their own, or none but in memory, runs them with `run_turns`.
+`STEPS` is the one list of steps. The pipeline runs one step in each of its stages, the plugin runs
+those of `PREPARATION` around an agent that decides, and the controller runs them all; the ports of
+these three are in `acc_ace.turn.steps`. With ports of your own, call `run_turns`.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol, TypeVar
 
+from acc_ace.errors import ConfigError
 from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.qualification import Qualification
 
@@ -37,30 +39,32 @@ class CompressionPort(Protocol):
 
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
-    ) -> CommittedState:
-        """CCS_t, bounded and checked; of turn t."""
+    ) -> JournalEntry:
+        """CCS_t, bounded and checked, with how it differs from CCS_{t-1}; of turn t."""
         ...
 
 
 class DecisionPort(Protocol):
     """Step 5: the agent acts, conditioned on CCS_t and x_t alone."""
 
-    async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
-        """The answer."""
+    async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput | None:
+        """The answer; None when the turn pauses for a person or for the caller."""
         ...
 
 
 class EvidencePort(Protocol):
     """What is kept of a turn outside of the state, for later recall."""
 
-    async def keep(self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput) -> None:
+    async def keep(
+        self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None
+    ) -> None:
         """Keep CCS_t and the turn together, or neither."""
         ...
 
 
 @dataclass(frozen=True)
 class Ports:
-    """The five steps of a turn."""
+    """What the steps of a turn are run over."""
 
     recall: RecallPort
     qualification: QualificationPort
@@ -69,11 +73,121 @@ class Ports:
     evidence: EvidencePort
 
 
-class Turn(NamedTuple):
-    """CCS_t, and what was decided with it."""
+@dataclass(kw_only=True)
+class Turn:
+    """The context of one turn: each step requires values of it and provides others."""
 
-    state: CommittedState
-    decision: GeneratorOutput
+    turn_input: TurnInput | None = None
+    previous: CommittedState = field(default_factory=CommittedState)
+    recalled: Recall = field(default_factory=Recall)
+    qualification: Qualification = field(default_factory=Qualification)
+    entry: JournalEntry | None = None
+    """CCS_t, prepared: it is written by the turn's commit."""
+    decision: GeneratorOutput | None = None
+    """The answer."""
+
+    @property
+    def state(self) -> CommittedState:
+        """CCS_t. Raises LookupError before it is prepared."""
+        return needed(self.entry, "entry", "turn").state
+
+    @property
+    def x_t(self) -> TurnInput:
+        """What was said. Raises LookupError before it is taken."""
+        return needed(self.turn_input, "turn_input", "turn")
+
+
+T = TypeVar("T")
+
+
+def needed(value: T | None, name: str, stage: str) -> T:
+    """The value; raises LookupError when no earlier stage has provided it."""
+    if value is None:
+        raise LookupError(f"stage '{stage}' needs '{name}', which no earlier stage has provided")
+    return value
+
+
+async def _recall(ports: Ports, turn: Turn) -> None:
+    turn.recalled = await ports.recall.recall(turn.x_t, turn.previous)
+
+
+async def _qualify(ports: Ports, turn: Turn) -> None:
+    turn.qualification = await ports.qualification.qualify(turn.recalled, turn.x_t, turn.previous)
+
+
+async def _compress(ports: Ports, turn: Turn) -> None:
+    turn.entry = await ports.compression.compress(turn.qualification, turn.x_t, turn.previous)
+
+
+async def _decide(ports: Ports, turn: Turn) -> None:
+    turn.decision = await ports.decision.decide(turn.state, turn.x_t)
+
+
+async def _keep(ports: Ports, turn: Turn) -> None:
+    await ports.evidence.keep(turn.x_t, turn.state, turn.decision)
+
+
+class Step(NamedTuple):
+    """A step, with the values of the turn that it requires and provides."""
+
+    name: str
+    run: Callable[[Ports, Turn], Awaitable[None]]
+    requires: frozenset[str]
+    provides: frozenset[str]
+
+
+OPENED: Final = frozenset({"turn_input", "previous"})
+"""What a turn has before its first step."""
+
+RECALL: Final = Step("recaller", _recall, OPENED, frozenset({"recalled"}))
+QUALIFY: Final = Step("qualifier", _qualify, OPENED | {"recalled"}, frozenset({"qualification"}))
+COMPRESS: Final = Step("compressor", _compress, OPENED | {"qualification"}, frozenset({"entry"}))
+DECIDE: Final = Step(
+    "generator", _decide, frozenset({"turn_input", "entry"}), frozenset({"decision"})
+)
+KEEP: Final = Step("evidence", _keep, frozenset({"turn_input", "entry", "decision"}), frozenset())
+
+PREPARATION: Final = (RECALL, QUALIFY, COMPRESS)
+STEPS: Final = (*PREPARATION, DECIDE, KEEP)
+
+
+class Ordered(Protocol):
+    """A step or stage that says which values of the turn it requires and provides."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Values of the turn that earlier stages have provided."""
+        ...
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Values of the turn that are there after it."""
+        ...
+
+
+def check_order(stages: Iterable[Ordered], *, provided: frozenset[str] = frozenset()) -> None:
+    """Raise ConfigError unless each stage has what it requires from those before it.
+
+    `provided` is there before the first.
+    """
+    for stage in stages:
+        if missing := sorted(stage.requires - provided):
+            raise ConfigError(
+                f"stage '{stage.name}' requires {', '.join(missing)}, which no stage before it "
+                "provides; put the stages into the order of the pipeline"
+            )
+        provided |= stage.provides
+
+
+async def run_steps(steps: Iterable[Step], ports: Ports, turn: Turn) -> None:
+    """Run steps of a turn, one after the other. What a port raises ends them."""
+    for step in steps:
+        await step.run(ports, turn)
 
 
 async def run_turns(
@@ -83,13 +197,11 @@ async def run_turns(
 
     A step that fails ends it: the turns before are kept, and nothing of its own.
     """
-    state, turns = begin or CommittedState(), list[Turn]()
+    check_order(STEPS, provided=OPENED)
+    previous, turns = begin or CommittedState(), list[Turn]()
     for x_t in inputs:
-        recalled = await ports.recall.recall(x_t, state)
-        qualified = await ports.qualification.qualify(recalled, x_t, state)
-        compressed = await ports.compression.compress(qualified, x_t, state)
-        decision = await ports.decision.decide(compressed, x_t)
-        await ports.evidence.keep(x_t, compressed, decision)
-        state = compressed
-        turns.append(Turn(state, decision))
+        turn = Turn(turn_input=x_t, previous=previous)
+        await run_steps(STEPS, ports, turn)
+        previous = turn.state
+        turns.append(turn)
     return turns

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from acc_ace.errors import ConflictError, CorruptStoreError, StoreError
-from acc_ace.gates.commit_gate import diff_states
 from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.unit_of_work import Write
 
 
@@ -114,7 +113,7 @@ def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[
         yield "gives constraint ids a second time"
     if state.ccs.constraints != [pin.text for pin in state.pins]:
         yield "its constraints are not those of its pins"
-    if entry.diff.changes != diff_states(previous, state).changes:
+    if entry.diff.changes != CcsDiff.between(previous, state).changes:
         yield "its diff is not what changed"
     if entry.kind in _FORWARD:
         if state.turn != previous.turn + 1:

@@ -7,9 +7,9 @@ it, however it does, leaves CCS_{t-1}.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, StoreError
@@ -17,11 +17,17 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommitKind, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
-from acc_ace.turn.initial_state import bootstrap
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.ports import Database, HeldEvents
+from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.tool_starts import lost_calls
 from acc_ace.turn.turn_commit import TurnCommit, commit_turn
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
+
+if TYPE_CHECKING:
+    from acc_ace.turn.initial_state import Bootstrap
+
+    Begin = Callable[[Container, SessionKey], Awaitable[Bootstrap]]
 
 logger = logging.getLogger(__name__)
 
@@ -59,11 +65,11 @@ class TurnLifecycle:
         return kept
 
     async def open(
-        self, record: TurnRecord, turn_input: TurnInput, *, begin_known: bool = True
+        self, record: TurnRecord, turn_input: TurnInput, *, begin: "Begin | None" = None
     ) -> None:
         """Take x_t; load CCS_{t-1}, the playbook, and what turns that died have left.
 
-        A session that begins starts from what is known of its user, unless `begin_known` is False.
+        A session that begins starts from what `begin` knows of its user, if it is given.
         Raises StoreError.
         """
         container, key = self._container, record.key
@@ -81,12 +87,13 @@ class TurnLifecycle:
             record.started.add(lost.id)
             record.lost_calls.append(lost.artifact)
             record.lost.extend([lost.evidence] if lost.evidence else [])
-        if begin_known and container.settings.bootstrap and await self._begins(key, head):
+        if begin is not None and container.settings.bootstrap and await self._begins(key, head):
             # After an undo of its first turn too, the session begins with what is known then.
-            started = await bootstrap(container, key)
+            started = await begin(container, key)
             numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
             record.previous = started.state.model_copy(update=numbers)
             record.known = started.verdicts
+        record.previous = await with_user_rules(container, key, record.previous)
         record.previous_turn = await container.evidence.last(key)
         scope = container.playbook_scope(key.app, key.user)
         record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope

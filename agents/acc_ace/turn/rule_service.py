@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.gates.ccs_budget import rule_1_bounded
-from acc_ace.gates.commit_gate import diff_states
 from acc_ace.gates.constraints import ConstraintSet, forget_rules, settle_question
 from acc_ace.gates.goal import agreed_goal
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import (
+    CcsDiff,
     CommitKind,
     CommittedState,
     ConstraintPin,
@@ -97,7 +97,7 @@ class RuleService:
             rules = ConstraintSet.of(current, turn=current.turn)
             change(rules)
             state = self._changed(current, rules)
-            diff = diff_states(previous, state, added=rules.added, released=rules.released)
+            diff = CcsDiff.between(previous, state, added=rules.added, released=rules.released)
             entry = JournalEntry(
                 kind=CommitKind.RULES,
                 state=state,

@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
-from acc_ace.gates.commit_gate import diff_states
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn import session_directory as rules
 from acc_ace.turn.journal import Journal
@@ -142,7 +141,7 @@ class Rollback:
         entry = JournalEntry(
             kind=kind,
             state=restored,
-            diff=diff_states(current, restored),
+            diff=CcsDiff.between(current, restored),
             invocation_id="",
             created_at=self._container.clock.now(),
             follows=target.version if kind is CommitKind.ROLLBACK else None,

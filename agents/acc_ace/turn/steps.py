@@ -1,135 +1,47 @@
-"""Steps 1 to 4 of Algorithm 1: take x_t, recall A_t, qualify it to A_t+, compress to CCS_t.
+"""The ports of a turn over the stores, gates and models of the process.
 
 Rules come first in qualification, and the model judges only what they leave; the CCM's reply
 passes the commit gate before it is CCS_t.
 """
 
 import asyncio
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Final
 
-from acc_ace.errors import InputError, InputTooLargeError
+from acc_ace.config import Role
+from acc_ace.container import Container
 from acc_ace.gates.ccs_output import parse_compressor_reply
-from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.gates.commit_gate import commit
 from acc_ace.gates.consent_notes import sole_question
 from acc_ace.gates.qualification_gate import conclude, screen
 from acc_ace.gates.references import Evidence
-from acc_ace.memory.artifact_store import ArtifactStore
-from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import CompressorReply
-from acc_ace.schemas.interaction import Attachment, TurnInput
+from acc_ace.schemas.artifact import Recall, RecalledArtifact, RecallQuery
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import Qualification, RelevanceBatch
-from acc_ace.text.normalize import one_line
-from acc_ace.text.prompt import Prompt
 from acc_ace.text.rules.proposals import fallback_changes
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.algorithm import DecisionPort, Ports
+from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import (
     Asked,
     Completion,
     artifact_values,
     ask,
     input_value,
+    load_prompts,
     parser,
     state_value,
 )
+from acc_ace.turn.turn_commit import prepared_entry
+from acc_ace.turn.turn_record import TurnRecord
 
-MAX_ID_CHARS = 256
-"""Of the name of a user or a session, and of an idempotency key."""
-
-MAX_ATTACHMENTS = 32
-
-_LONG_INPUT_CHARS = 2_000
+_LONG_INPUT_CHARS: Final = 2_000
 """Longer than this, the language pass of the gate takes over 20 ms, and leaves the event loop."""
-
-_CHARS_PER_TOKEN_AT_MOST = 32
-"""Longer than this per token is refused unread: blank padding must not cost a scan of it all."""
-
-
-def check_key(key: SessionKey) -> None:
-    """Raise InputError unless user and session have names that every store can keep apart."""
-    _check_name("user id", key.user)
-    _check_name("session id", key.session)
-
-
-def _check_name(what: str, name: str) -> None:
-    if not name or name != name.strip():
-        raise InputError(f"the {what} is blank or has surrounding spaces; remove them")
-    if len(name) > MAX_ID_CHARS:
-        raise InputError(f"the {what} has {len(name):,} characters; the maximum is {MAX_ID_CHARS}")
-    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in name):
-        raise InputError(f"the {what} contains a control character or a lone surrogate")
-
-
-def check_request_id(name: str) -> None:
-    """Raise InputError unless an idempotency key is '' or a name that every store can keep."""
-    if name:
-        _check_name("idempotency key", name)
-
-
-def take_input(
-    text: str,
-    authority: Authority,
-    limits: Limits,
-    *,
-    attachments: Sequence[Attachment] = (),
-) -> TurnInput:
-    """x_t as a value; raises InputError when blank, InputTooLargeError beyond its budget.
-
-    Attachments count toward the budget of the input.
-
-    Callers outside the process may speak as user or below, never as system.
-    """
-    if authority is Authority.SYSTEM:
-        raise InputError("an input cannot have system authority; use user, tool or retrieved")
-    if len(text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST:
-        raise InputTooLargeError(_too_large(f"{len(text):,} characters", limits))
-    if not text.strip():
-        raise InputError("the input is empty; send some text")
-    tokens = estimate_tokens(text)
-    if tokens > limits.input_tokens:
-        raise InputTooLargeError(_too_large(f"about {tokens:,} tokens", limits))
-    given = _attached(attachments, limits, left=limits.input_tokens - tokens)
-    return TurnInput(text=_encodable(text), authority=authority, attachments=given)
-
-
-def _attached(
-    attachments: Sequence[Attachment], limits: Limits, *, left: int
-) -> tuple[Attachment, ...]:
-    """The attachments that are not blank, if they fit."""
-    if len(attachments) > MAX_ATTACHMENTS:
-        raise InputError(f"{len(attachments)} attachments; at most {MAX_ATTACHMENTS} can be sent")
-    given: list[Attachment] = []
-    for number, attachment in enumerate(attachments, start=1):
-        source = one_line(attachment.source)[:MAX_ID_CHARS] or f"attachment {number}"
-        is_long = len(attachment.text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST
-        left -= limits.input_tokens + 1 if is_long else estimate_tokens(attachment.text)
-        if left < 0:
-            raise InputTooLargeError(
-                f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input "
-                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a "
-                "shorter excerpt, or store it as a document and ask about it"
-            )
-        if attachment.text.strip():
-            given.append(Attachment(text=_encodable(attachment.text), source=source))
-    return tuple(given)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _too_large(size: str, limits: Limits) -> str:
-    return (
-        f"the input has {size}, the limit is {limits.input_tokens:,} tokens "
-        "(ACC_ACE_LIMITS__INPUT_TOKENS); send less, or store it as a document and ask about it"
-    )
 
 
 def recall_query(
@@ -159,105 +71,136 @@ def recall_query(
     )
 
 
-async def recall(
-    store: ArtifactStore,
-    *,
-    key: SessionKey,
-    turn_input: TurnInput,
-    previous: CommittedState,
-    limits: Limits,
-    at: datetime,
-) -> Recall:
-    """At most k candidates; `at` is when x_t is said, in the zone whose days it means.
+class TurnSteps:
+    """Recall, qualification, compression and evidence of one turn, which notes what they cost."""
 
-    Raises StoreError when the store cannot be read.
-    """
-    return await store.recall(recall_query(key, turn_input, previous, limits, at=at))
+    def __init__(
+        self,
+        container: Container,
+        record: TurnRecord,
+        completions: Mapping[Role, Completion],
+        *,
+        invocation_id: str,
+    ) -> None:
+        """`completions` has the models of "qualifier" and "compressor"."""
+        self._container, self._record = container, record
+        self._completions, self._invocation_id = completions, invocation_id
+        self._limits, self._prompts = container.settings.limits, load_prompts()
+
+    def ports(self, decision: DecisionPort | None = None) -> Ports:
+        """All ports of the turn; without a `decision` it pauses, as its caller acts."""
+        return Ports(self, self, self, decision or _Caller(), self)
+
+    async def recall(self, x_t: TurnInput, previous: CommittedState) -> Recall:
+        """At most k candidates, and before them the calls that turns which died had started.
+
+        Raises StoreError when the store cannot be read.
+        """
+        with self._record.stage("recaller"):
+            at = self._container.local_now()
+            query = recall_query(self._record.key, x_t, previous, self._limits, at=at)
+            recalled = await self._container.artifacts.recall(query)
+            self._record.warn(*recalled.warnings)
+            lost = [
+                RecalledArtifact(artifact=artifact, score=1.0, why=["outcome unknown"])
+                for artifact in self._record.lost_calls
+            ]
+            return recalled.model_copy(update={"candidates": [*lost, *recalled.candidates]})
+
+    async def qualify(
+        self, recalled: Recall, x_t: TurnInput, previous: CommittedState
+    ) -> Qualification:
+        """Screen by rule, let the model judge the rest in one call, conclude.
+
+        A model that is down qualifies nothing: the unjudged stay out.
+        """
+        with self._record.stage("qualifier") as use:
+            screening = screen(
+                recalled,
+                key=self._record.key,
+                state=previous,
+                now=self._container.clock.now(),
+                limits=self._limits,
+            )
+            asked: Asked[RelevanceBatch] = Asked(value=None)
+            if screening.to_judge:
+                inputs = {
+                    "current_input": input_value(x_t),
+                    "previous_state": state_value(previous),
+                    "candidates": artifact_values(screening.to_judge, self._limits),
+                }
+                asked = await ask(
+                    self._completions["qualifier"],
+                    self._prompts.qualifier,
+                    inputs,
+                    parser(RelevanceBatch),
+                    repairs=self._limits.repairs,
+                )
+            use.count(asked)
+            self._record.warn(*asked.warnings)
+            return conclude(screening, asked.value, limits=self._limits)
+
+    async def compress(
+        self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
+    ) -> JournalEntry:
+        """Ask the CCM for CCS_t and pass whatever it said through the gate.
+
+        Raises ConstraintBudgetError when the constraints alone are over budget.
+        """
+        with self._record.stage("compressor") as use:
+            inputs = {
+                "current_input": input_value(x_t),
+                "previous_state": state_value(previous),
+                "artifacts": artifact_values(qualified.qualified, self._limits),
+            }
+            asked = await ask(
+                self._completions["compressor"],
+                self._prompts.compressor,
+                inputs,
+                parse_compressor_reply,
+                repairs=self._limits.repairs,
+            )
+            use.count(asked)
+            reply = asked.value
+            gated = partial(
+                commit,
+                previous,
+                reply.ccs if reply else None,
+                x_t,
+                evidence=Evidence({a.artifact_id: a.content for a in qualified.qualified}),
+                limits=self._limits,
+                changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
+                sole_question=sole_question(previous, self._last_answer()),
+            )
+            is_long = len(x_t.text) > _LONG_INPUT_CHARS
+            gate = await asyncio.to_thread(gated) if is_long else gated()
+            self._record.warn(*asked.warnings, *gate.warnings)
+            self._record.notes = gate.notes
+            released = [*self._record.dropped, *gate.diff.constraints_released]
+            diff = gate.diff.model_copy(update={"constraints_released": released})
+            return prepared_entry(
+                replace(gate, diff=diff),
+                invocation_id=self._invocation_id,
+                at=self._container.clock.now(),
+                warnings=self._record.warnings,
+            )
+
+    def _last_answer(self) -> str:
+        """What the agent said last."""
+        last = self._record.previous_turn
+        return last.decision.final_answer if last and last.decision else ""
+
+    async def keep(
+        self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None
+    ) -> None:
+        """Commit the turn in one transaction. Raises ConflictError or StoreError."""
+        del x_t, state  # They are in the record, with what else the commit needs.
+        await TurnLifecycle(self._container).commit(self._record, decision, prompt_hashes={})
 
 
-@dataclass(frozen=True)
-class Qualified:
-    """A_t+ with verdicts, and what the model call cost (none when nothing was left to judge)."""
+class _Caller:
+    """Decides elsewhere: to the journal the turn pauses until its answer is recorded."""
 
-    qualification: Qualification
-    asked: Asked[RelevanceBatch]
-
-
-async def qualify(
-    recalled: Recall,
-    *,
-    key: SessionKey,
-    turn_input: TurnInput,
-    previous: CommittedState,
-    now: datetime,
-    limits: Limits,
-    completion: Completion,
-    prompt: Prompt,
-) -> Qualified:
-    """Screen by rule, let the model judge the rest in one call, conclude.
-
-    A model that is down qualifies nothing: the unjudged stay out.
-    """
-    screening = screen(recalled, key=key, state=previous, now=now, limits=limits)
-    asked: Asked[RelevanceBatch] = Asked(value=None)
-    if screening.to_judge:
-        inputs = {
-            "current_input": input_value(turn_input),
-            "previous_state": state_value(previous),
-            "candidates": artifact_values(screening.to_judge, limits),
-        }
-        asked = await ask(
-            completion, prompt, inputs, parser(RelevanceBatch), repairs=limits.repairs
-        )
-    return Qualified(conclude(screening, asked.value, limits=limits), asked)
-
-
-@dataclass(frozen=True)
-class Compressed:
-    """What the gate made of the CCM's proposal, and what the call cost."""
-
-    gate: GateResult
-    asked: Asked[CompressorReply]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Of the model and of the gate, in that order."""
-        return (*self.asked.warnings, *self.gate.warnings)
-
-
-async def compress(
-    qualification: Qualification,
-    *,
-    turn_input: TurnInput,
-    previous: CommittedState,
-    limits: Limits,
-    completion: Completion,
-    prompt: Prompt,
-    last_answer: str = "",
-) -> Compressed:
-    """Ask the CCM for CCS_t and pass whatever it said through the gate.
-
-    `last_answer` is what the agent said last: a bare yes or no answers it only if it asked one
-    thing. Without a usable reply the language rules propose, and may only forbid or ask.
-
-    Raises ConstraintBudgetError when the constraints alone are over budget.
-    """
-    inputs = {
-        "current_input": input_value(turn_input),
-        "previous_state": state_value(previous),
-        "artifacts": artifact_values(qualification.qualified, limits),
-    }
-    asked = await ask(completion, prompt, inputs, parse_compressor_reply, repairs=limits.repairs)
-    reply = asked.value
-    gated = partial(
-        commit,
-        previous,
-        CompressedCognitiveState(**reply.model_dump(exclude={"rule_changes"})) if reply else None,
-        turn_input,
-        changes=reply.rule_changes if reply else fallback_changes(turn_input.text, previous.pins),
-        sole_question=sole_question(previous, last_answer),
-        evidence=Evidence({a.artifact_id: a.content for a in qualification.qualified}),
-        limits=limits,
-    )
-    is_long = len(turn_input.text) > _LONG_INPUT_CHARS
-    return Compressed(await asyncio.to_thread(gated) if is_long else gated(), asked)
+    async def decide(self, state: CommittedState, x_t: TurnInput) -> None:
+        """No answer yet."""
+        del state, x_t

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from acc_ace.container import Container
-from acc_ace.gates.commit_gate import GateResult
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey
@@ -13,9 +13,12 @@ from acc_ace.schemas.commit import CcsDiff, CommitKind, JournalEntry, RuleScope
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.unit_of_work import Write
 
+if TYPE_CHECKING:
+    from acc_ace.gates.commit_gate import GateResult
+
 
 def prepared_entry(
-    gate: GateResult, *, invocation_id: str, at: datetime, warnings: Sequence[str]
+    gate: "GateResult", *, invocation_id: str, at: datetime, warnings: Sequence[str]
 ) -> JournalEntry:
     """The journal entry of CCS_t, for the turn's commit."""
     return JournalEntry(

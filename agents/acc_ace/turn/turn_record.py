@@ -1,33 +1,31 @@
 """What a running turn has done so far: filled by the stages, read for the report.
 
-Stages say which values they require and provide; a wrong order fails when the pipeline is built.
+What its steps hand to one another is the context of `acc_ace.turn.algorithm`.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
-from acc_ace.errors import ConfigError
-from acc_ace.schemas.artifact import Artifact, Recall
+from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
-from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.commit import Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
-    GeneratorOutput,
     Interaction,
     ToolCall,
     ToolResult,
-    TurnInput,
 )
 from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.schemas.qualification import Qualification, QualificationVerdict
+from acc_ace.schemas.qualification import QualificationVerdict
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.report import Stage, StageFinished, StageStarted, TurnEvent
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection_step import TurnOutcome
 from acc_ace.turn.structured_call import Asked
@@ -54,19 +52,17 @@ class StageUse:
 
 
 @dataclass
-class TurnRecord:
+class TurnRecord(Turn):
     """One turn in progress. Lives in the process only; what must last is in the stores."""
 
     key: SessionKey
     invocation_id: str
     """The name of its evidence: that of its invocation, unless that was answered before."""
     listener: Listener | None = None
-    turn_input: TurnInput | None = None
     memory: MemoryName = "acc"
     context: MemoryContext | None = None
     """With a classic memory: the messages that the Generator is shown."""
     session: SessionRecord | None = None
-    previous: CommittedState = field(default_factory=CommittedState)
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None
     playbook_scope: PlaybookScope | None = None
@@ -75,10 +71,6 @@ class TurnRecord:
     """Whether session.state shows the playbook's version alone: each event would carry it all."""
     known: tuple[QualificationVerdict, ...] = ()
     """At the begin of a session: the gate's word on the notes of earlier ones."""
-    recalled: Recall = field(default_factory=Recall)
-    qualification: Qualification = field(default_factory=Qualification)
-    entry: JournalEntry | None = None
-    """CCS_t, prepared: it is written by the turn's commit."""
     is_written: bool = False
     """Whether CCS_t stands in the journal."""
     held: HeldEvents | None = None
@@ -97,7 +89,6 @@ class TurnRecord:
     """What turns that died have left, to be committed with this one."""
     lost_calls: list[Artifact] = field(default_factory=list)
     """The same as the model is shown it."""
-    generation: GeneratorOutput | None = None
     model_calls: int = 0
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
@@ -116,6 +107,10 @@ class TurnRecord:
     """What the Curator proposes in this turn."""
     deltas: list[DeltaResult] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+    """What the answer says of rules, below what the agent says."""
+    dropped: list[Release] = field(default_factory=list)
+    """Rules that a state which the caller edited leaves out."""
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
     paused: bool = False
@@ -208,44 +203,3 @@ class TurnRecords:
     def end(self, key: SessionKey) -> None:
         """Close the record of a turn."""
         self._running.pop(key, None)
-
-
-T = TypeVar("T")
-
-
-def needed(value: T | None, name: str, stage: str) -> T:
-    """The value; raises LookupError when no earlier stage has provided it."""
-    if value is None:
-        raise LookupError(f"stage '{stage}' needs '{name}', which no earlier stage has provided")
-    return value
-
-
-class Ordered(Protocol):
-    """A stage that says which values of the turn it requires and provides."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def requires(self) -> frozenset[str]:
-        """Values of the turn that earlier stages have provided."""
-        ...
-
-    @property
-    def provides(self) -> frozenset[str]:
-        """Values of the turn that are there after it."""
-        ...
-
-
-def check_order(stages: Iterable[Ordered]) -> None:
-    """Raise ConfigError unless each stage has what it requires from those before it."""
-    provided: frozenset[str] = frozenset()
-    for stage in stages:
-        if missing := sorted(stage.requires - provided):
-            raise ConfigError(
-                f"stage '{stage.name}' requires {', '.join(missing)}, which no stage before it "
-                "provides; put the stages into the order of the pipeline"
-            )
-        provided |= stage.provides

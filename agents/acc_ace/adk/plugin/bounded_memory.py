@@ -210,6 +210,7 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         self._turns.follow(turn)
         _persist(turn, event)
+        _add_notes(turn, event)
         turn.saying.take(event)
         if event.is_final_response() and event.content is not None:
             _label(turn, event)
@@ -259,6 +260,17 @@ def _persist(turn: OpenTurn, event: Event) -> None:
     """Let an event of the run carry our state: plugins have none of their own."""
     event.actions.state_delta.update(turn.unsaved)
     turn.unsaved = {}
+
+
+def _add_notes(turn: OpenTurn, event: Event) -> None:
+    """Put what code says of rules below the first final answer, unless that is data."""
+    text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
+    if not (turn.record.notes and event.is_final_response() and text.strip()):
+        return
+    notes, turn.record.notes = turn.record.notes, ()
+    if event.content is not None and not text.lstrip().startswith(("{", "[")):
+        below = types.Part(text="\n\n" + "\n".join(notes))
+        event.content.parts = [*(event.content.parts or []), below]
 
 
 def _label(turn: OpenTurn, event: Event) -> None:

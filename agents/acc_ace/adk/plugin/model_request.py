@@ -29,8 +29,9 @@ from acc_ace.errors import MemoryBypassedError
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import Prompt
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.structured_call import input_value
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
 
 
 def put_memory(

@@ -217,7 +217,7 @@ class Turns:
     async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
         record = turn.record
         output = None if answer is None else _output(turn, answer, self._container)
-        record.generation = output
+        record.decision = output
         await self._lifecycle.commit(record, output, prompt_hashes=self._prompt_hashes, ahead=event)
         record.answered = output is not None
         turn.committed = answer

@@ -1,59 +1,35 @@
-"""The stages around somebody else's agent: before it answers, and after it did."""
+"""The steps around somebody else's agent: before it answers, and after it did."""
 
 from collections.abc import Mapping, Sequence
 
-from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
 from google.genai import types
-from pydantic import BaseModel
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import arrival, turn_events
-from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.adk.stages.learning_stages import (
-    CuratorModel,
-    PlaybookUpdater,
-    ReflectorModel,
-    Scheduler,
-    TagBullet,
-)
-from acc_ace.adk.stages.stage import ContentlessStage, State
+from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
+from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
-from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.models.factory import build_model
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import ToolResult
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
+from acc_ace.turn.algorithm import PREPARATION, STEPS, check_order, run_steps
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.structured_call import Completion, load_prompts
+from acc_ace.turn.steps import TurnSteps
+from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")
 """The roles that memory itself asks; the answering models belong to the agent."""
 
 
-class DirectModel:
-    """A model alone as the model of a stage: what it is asked never runs as an ADK agent."""
-
-    def __init__(self, completion: DirectCompletion) -> None:
-        self._completion = completion
-
-    def bind(self, ctx: InvocationContext) -> Completion:
-        """The same in every invocation."""
-        del ctx
-        return self._completion
-
-
 class TurnMemory:
-    """Runs the stages of the bounded turn before and after an agent that is not ours."""
+    """Runs the steps of the bounded turn before and after an agent that is not ours."""
 
     def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
         """Raises ConfigError for a model that cannot be used."""
@@ -61,36 +37,18 @@ class TurnMemory:
         self.models = {
             role: models.get(role) or build_model(role, container.settings) for role in MODEL_ROLES
         }
-        prompts, records = load_prompts(), TurnRecords()
-        digests = prompts.digests()
+        records, digests = TurnRecords(), load_prompts().digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
         self._initializer = StateInitializer(
             container, records, name_attachments=True, memory="acc"
         )
-        self._before: tuple[ContentlessStage, ...] = (
-            Recaller(container, records),
-            Qualifier(
-                container, records, self._model("qualifier", RelevanceBatch), prompts.qualifier
-            ),
-            Compressor(
-                container,
-                records,
-                self._model("compressor", CompressedCognitiveState),
-                prompts.compressor,
-            ),
+        self._completions = direct_completions(self.models, container.settings)
+        self.learning = background_learning(container, models)
+        self._after = learning_stages(
+            container, records, lambda _: self._completions, self.learning
         )
-        self.learning: BackgroundLearning | None = None
-        self._after: tuple[ContentlessStage, ...] = (
-            ReflectorModel(
-                container, records, self._model("reflector", Reflection), prompts.reflector
-            ),
-            TagBullet(container, records),
-            CuratorModel(container, records, self._model("curator", DeltaBatch), prompts.curator),
-            PlaybookUpdater(container, records),
-        )
-        if container.settings.learning == "background":
-            self.learning = BackgroundLearning(container, models=models)
-            self._after = (Scheduler(container, records, self.learning),)
+        # Step 5 is the agent's, and the turn is kept at its answer.
+        check_order([self._initializer, *STEPS, *self._after])
 
     async def open(self, turn: OpenTurn) -> State:
         """Steps 1 to 4, or the state of the paused turn that goes on; the keys to persist.
@@ -108,14 +66,14 @@ class TurnMemory:
             return {**state, **await self._go_on(turn, paused)}
         if arrived.is_result:
             state = await self._initialize(turn, arrived.newest)
-        for stage in self._before:
-            state = {**state, **await stage.work(turn.own, record)}
+        steps = TurnSteps(
+            self._container, record, self._completions, invocation_id=turn.own.invocation_id
+        )
+        await run_steps(PREPARATION, steps.ports(), record)
         return state
 
     async def learn(self, turn: OpenTurn) -> None:
         """Reflect and curate, now or later or not at all. Raises ModelError or StoreError."""
-        if self._container.settings.learning == "off":
-            return
         for stage in self._after:
             await stage.work(turn.own, turn.record)
 
@@ -145,10 +103,6 @@ class TurnMemory:
     async def _before_version(self, record: TurnRecord, version: int) -> CommittedState:
         entry = await self._container.journal.get(record.key, version - 1)
         return entry.state if entry else CommittedState()
-
-    def _model(self, role: Role, schema: type[BaseModel]) -> DirectModel:
-        settings = self._container.settings.agent(role)
-        return DirectModel(DirectCompletion(self.models[role], schema, settings))
 
 
 def _note_loop(turn: OpenTurn, max_tokens: int) -> None:

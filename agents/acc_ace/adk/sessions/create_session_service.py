@@ -10,8 +10,8 @@ from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.session import PastTurn
-from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from acc_ace.turn.event_offload import offload_events
+from acc_ace.turn.ports import Database
 from acc_ace.turn.session_changes import forget_session
 
 
@@ -30,7 +30,14 @@ def open_session_service(
     async def forget(key: SessionKey) -> None:
         await forget_session(container, key)
 
-    own = None if directory is None else SqliteDatabase(directory / DATABASE_FILE)
+    own: Database | None = None
+    if directory is not None:
+        from acc_ace.storage.sqlite.database import (  # noqa: PLC0415 - of SQLite
+            DATABASE_FILE,
+            SqliteDatabase,
+        )
+
+        own = SqliteDatabase(directory / DATABASE_FILE)
     return SqlSessionService(
         own or container.database,
         recent_events=container.settings.recent_events,

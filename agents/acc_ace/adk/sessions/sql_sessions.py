@@ -69,11 +69,11 @@ from acc_ace.adk.sessions.session_rows import (
 )
 from acc_ace.adk.sessions.stored_state import (
     ReadPlaybook,
-    is_from_client,
     is_silent,
     keep_changes,
     lasting,
     own_state,
+    protect,
     protected,
     shown_playbook,
     take_projection,
@@ -82,7 +82,6 @@ from acc_ace.adk.sessions.stored_state import (
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Write
 
 Forget = Callable[[SessionKey], Awaitable[None]]
@@ -213,8 +212,7 @@ class SqlSessionService(BaseSessionService):
             return event
         key = _key(session)
         live = make_storable(event)
-        if is_from_client(event):
-            event.actions.state_delta = protected(event.actions.state_delta, key)
+        protect(event, key)
         session.state.update(take_projection(event))
         if is_silent(event):
             # Steps between stages reach the running session, and are not stored.
@@ -288,6 +286,8 @@ class SqlSessionService(BaseSessionService):
         Raises StoreError when another program reads the file for so long that the bytes stay.
         """
         await self.database.write(lambda rows: delete_user_state(rows, tenant))
+        from acc_ace.storage.sqlite.database import SqliteDatabase  # noqa: PLC0415 - of SQLite
+
         if isinstance(self.database, SqliteDatabase):
             await self.database.wipe()
 

@@ -114,6 +114,21 @@ def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any
     return kept
 
 
+def protect(event: Event, key: SessionKey) -> None:
+    """Drop from an event the state that its author may not write.
+
+    Of our own app nothing persists but our keys, whatever its tools and callbacks write; while the
+    turn runs they find it in the live session.
+    """
+    delta = event.actions.state_delta
+    if is_from_client(event):
+        event.actions.state_delta = protected(delta, key)
+    elif key.app == OWN_APP and (foreign := lasting(delta).keys() - PERSISTED - {_OF_WEB_UI}):
+        event.actions.state_delta = {n: v for n, v in delta.items() if n not in foreign}
+        names = ",".join(sorted(foreign))
+        _log.warning("tool_state_dropped session=%s keys=%s", key.session, names)
+
+
 def own_state(state: Mapping[str, Any]) -> dict[str, Any]:
     """The keys that a rewind may bring back: those of the session itself, none of ours."""
     return {key: value for key, value in unshared(state).items() if key not in PERSISTED}

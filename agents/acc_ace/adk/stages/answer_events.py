@@ -20,8 +20,9 @@ from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.interaction import GeneratorOutput, ToolCall
 from acc_ace.schemas.report import AnswerChunk, ToolStarted
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.structured_call import Asked, parser
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
 
 _OFTEN = 8_000
 """Characters of a reply that are read again with every chunk."""
@@ -205,7 +206,7 @@ class Answering:
 
 def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:
     """The one content event of a turn; its metadata says what the answer rests on."""
-    text = record.generation.final_answer if record.generation else ""
+    text = record.decision.final_answer if record.decision else ""
     return Event(
         invocation_id=ctx.invocation_id,
         author=author,
@@ -223,7 +224,7 @@ def committed_state(record: TurnRecord) -> dict[str, object]:
 
 def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:
     """What an answer rests on, for those who look at events."""
-    output, entry = record.generation, record.entry
+    output, entry = record.decision, record.entry
     return {
         "models": {stage: use.model for stage, use in record.stages.items() if use.model},
         "note": note,

@@ -29,10 +29,11 @@ from acc_ace.models.factory import note_on
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.report import Answer
+from acc_ace.schemas.report import Answer, AnswerChunk
 from acc_ace.text.prompt import Prompt
+from acc_ace.turn.algorithm import DECIDE, needed
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 Tools = Sequence[Any]
 """Callables, ADK tools or ADK toolsets."""
@@ -44,8 +45,8 @@ class Generator(BaseAgent):
     Raises ModelError, StoreError, or ConflictError for an answer to a call that was taken before.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"turn_input", "playbook", "entry"})
-    provides: ClassVar[frozenset[str]] = frozenset({"generation"})
+    requires: ClassVar[frozenset[str]] = DECIDE.requires | {"playbook"}
+    provides: ClassVar[frozenset[str]] = DECIDE.provides
 
     _container: Container = PrivateAttr()
     _lifecycle: TurnLifecycle = PrivateAttr()
@@ -120,8 +121,8 @@ class Generator(BaseAgent):
                     "the answer to this call was taken before, in a run that ended without an "
                     "answer of its own, and is not taken again; say something to go on"
                 )
-            output = _known_bullets(_require(answering), record)
-            record.generation = output
+            output = _with_notes(_known_bullets(_require(answering), record), record)
+            record.decision = output
             hand_on(ctx, keys.GENERATOR_OUTPUT, output)
             answer = answer_event(ctx, self.name, record, note_on(use.model))
             await self._commit(record, output, answer)
@@ -150,6 +151,15 @@ def _require(answering: Answering) -> GeneratorOutput:
     if answering.output is None:
         raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
     return answering.output
+
+
+def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
+    """The output with what code says of rules below the answer, streamed like the answer."""
+    if not record.notes:
+        return output
+    below = "\n\n" + "\n".join(record.notes)
+    record.tell(AnswerChunk(text=below))
+    return output.model_copy(update={"final_answer": output.final_answer + below})
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:

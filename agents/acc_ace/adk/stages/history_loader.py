@@ -15,10 +15,11 @@ from acc_ace.schemas.commit import CcsDiff
 from acc_ace.schemas.limits import Limits
 from acc_ace.strategies.memory_strategy import TokenCounter
 from acc_ace.text.prompt import Prompt
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.history import Past, remember
 from acc_ace.turn.structured_call import state_value
 from acc_ace.turn.turn_commit import prepared_entry
-from acc_ace.turn.turn_record import TurnRecord, needed
+from acc_ace.turn.turn_record import TurnRecord
 
 _NAME = "history"
 

@@ -16,16 +16,18 @@ from acc_ace.errors import InputError
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import MEMORIES, Authority, MemoryName
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.text.input_checks import take_input
+from acc_ace.turn.algorithm import OPENED
+from acc_ace.turn.initial_state import bootstrap
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.steps import take_input
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 
 class StateInitializer(ContentlessStage):
     """Opens the turn."""
 
-    provides: ClassVar[frozenset[str]] = frozenset({"turn_input", "previous", "playbook"})
+    provides: ClassVar[frozenset[str]] = OPENED | {"playbook"}
 
     _name_attachments: bool = PrivateAttr()
     _only_memory: MemoryName | None = PrivateAttr()
@@ -63,7 +65,7 @@ class StateInitializer(ContentlessStage):
             attachments=taken.attachments,
         )
         record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
-        await TurnLifecycle(self._container).open(record, turn_input)
+        await TurnLifecycle(self._container).open(record, turn_input, begin=bootstrap)
         _warn_of_other_memory(record)
         hand_on(ctx, keys.USER_QUERY, turn_input)
 

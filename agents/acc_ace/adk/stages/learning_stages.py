@@ -5,26 +5,28 @@ deltas, `playbook_updater` applies what stands the checks. The Scheduler submits
 as a job instead.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
-from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.stages.stage import (
+    Completions,
     ContentlessStage,
     ModelStage,
-    StageModel,
     State,
     playbook_projection,
 )
 from acc_ace.adk.user_content import hand_on
+from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.text.prompt import Prompt
+from acc_ace.turn.algorithm import needed
 from acc_ace.turn.learning_step import (
     Learned,
     TurnOutcome,
@@ -35,7 +37,11 @@ from acc_ace.turn.learning_step import (
     reflect,
 )
 from acc_ace.turn.reflection_step import with_current_bullets
-from acc_ace.turn.turn_record import TurnRecord, TurnRecords, needed
+from acc_ace.turn.structured_call import load_prompts
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.background_learning import BackgroundLearning
 
 
 def turn_outcome(record: TurnRecord) -> TurnOutcome:
@@ -45,7 +51,7 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
     return TurnOutcome(
         turn_input=needed(record.turn_input, "turn_input", "learning"),
         state=needed(record.entry, "entry", "learning").state,
-        generation=needed(record.generation, "generation", "learning"),
+        generation=needed(record.decision, "decision", "learning"),
         tool_results=record.tool_results,
         previous=record.previous_turn,
         warnings=record.warnings,
@@ -89,14 +95,14 @@ def refinery(container: Container) -> Refinery:
 class ReflectorModel(ModelStage):
     """`reflector_`: one model call over the finished turn."""
 
-    requires: ClassVar[frozenset[str]] = frozenset({"generation", "entry", "playbook"})
+    requires: ClassVar[frozenset[str]] = frozenset({"decision", "entry", "playbook"})
     provides: ClassVar[frozenset[str]] = frozenset({"reflection"})
 
     def __init__(
-        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
+        self, container: Container, records: TurnRecords, completions: Completions
     ) -> None:
         super().__init__(
-            container, records, model, prompt, name="reflector_", description="Reflects."
+            container, records, completions, name="reflector_", description="Reflects."
         )
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
@@ -111,8 +117,8 @@ class ReflectorModel(ModelStage):
             asked = await reflect(
                 record.outcome,
                 playbook,
-                completion=self._model.bind(ctx),
-                prompt=self._prompt,
+                completion=self._completions(ctx)["reflector"],
+                prompt=load_prompts().reflector,
                 limits=self._container.settings.limits,
                 max_rounds=self._container.settings.reflector_max_rounds,
             )
@@ -157,10 +163,10 @@ class CuratorModel(ModelStage):
     provides: ClassVar[frozenset[str]] = frozenset({"batch"})
 
     def __init__(
-        self, container: Container, records: TurnRecords, model: StageModel, prompt: Prompt
+        self, container: Container, records: TurnRecords, completions: Completions
     ) -> None:
         super().__init__(
-            container, records, model, prompt, name="curator_", description="Proposes deltas."
+            container, records, completions, name="curator_", description="Proposes deltas."
         )
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
@@ -173,8 +179,8 @@ class CuratorModel(ModelStage):
                 reflection,
                 turn_outcome(record),
                 needed(record.playbook, "playbook", self.name).playbook,
-                completion=self._model.bind(ctx),
-                prompt=self._prompt,
+                completion=self._completions(ctx)["curator"],
+                prompt=load_prompts().curator,
                 limits=self._container.settings.limits,
             )
             use.count(asked)
@@ -223,12 +229,12 @@ class PlaybookUpdater(ContentlessStage):
 class Scheduler(ContentlessStage):
     """Stands where Reflector and Curator stand when they work inline."""
 
-    requires: ClassVar[frozenset[str]] = frozenset({"generation", "entry"})
+    requires: ClassVar[frozenset[str]] = frozenset({"decision", "entry"})
 
-    _learning: BackgroundLearning = PrivateAttr()
+    _learning: "BackgroundLearning" = PrivateAttr()
 
     def __init__(
-        self, container: Container, records: TurnRecords, learning: BackgroundLearning
+        self, container: Container, records: TurnRecords, learning: "BackgroundLearning"
     ) -> None:
         super().__init__(
             container, records, name="scheduler", description="Lets learning happen later."
@@ -240,3 +246,36 @@ class Scheduler(ContentlessStage):
         if record.answered and not record.paused:
             await self._learning.submit(record)
         return {}
+
+
+def background_learning(
+    container: Container, models: Mapping[Role, BaseLlm] | None
+) -> "BackgroundLearning | None":
+    """What learns later, where the settings ask for it; raises ConfigError if it cannot be used."""
+    if container.settings.learning != "background":
+        return None
+    from acc_ace.adk.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
+
+    return BackgroundLearning(container, models=models)
+
+
+def learning_stages(
+    container: Container,
+    records: TurnRecords,
+    completions: Completions,
+    learning: "BackgroundLearning | None",
+) -> tuple[ContentlessStage, ...]:
+    """What follows the answer, as the settings say: the pair's stages, a job for them, or nothing.
+
+    Reflector and Curator are two stages each, in this order.
+    """
+    if learning is not None:
+        return (Scheduler(container, records, learning),)
+    if container.settings.learning == "off":
+        return ()
+    return (
+        ReflectorModel(container, records, completions),
+        TagBullet(container, records),
+        CuratorModel(container, records, completions),
+        PlaybookUpdater(container, records),
+    )

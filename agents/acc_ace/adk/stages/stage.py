@@ -6,8 +6,8 @@ would show in the chat; so what a stage gives back can only be state.
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator
-from typing import ClassVar, Protocol
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import ClassVar
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -15,10 +15,10 @@ from google.adk.events import Event
 from pydantic import PrivateAttr
 
 from acc_ace.adk.user_content import session_key, state_event
+from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import MEMORIES, MemoryName
-from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -31,12 +31,8 @@ ANY: frozenset[MemoryName] = frozenset(MEMORIES)
 ACC: frozenset[MemoryName] = frozenset({"acc"})
 
 
-class StageModel(Protocol):
-    """Who answers a stage: an inner agent of the pipeline, or a model alone."""
-
-    def bind(self, ctx: InvocationContext) -> Completion:
-        """The model as the stage asks it in this invocation."""
-        ...
+Completions = Callable[[InvocationContext], Mapping[Role, Completion]]
+"""The models that stages ask, by role: inner agents of the pipeline, or models alone."""
 
 
 class ContentlessStage(BaseAgent):
@@ -73,23 +69,21 @@ class ContentlessStage(BaseAgent):
 
 
 class ModelStage(ContentlessStage):
-    """A contentless stage that asks a model with a prompt of its own."""
+    """A contentless stage that asks a model."""
 
-    _model: StageModel = PrivateAttr()
-    _prompt: Prompt = PrivateAttr()
+    _completions: Completions = PrivateAttr()
 
     def __init__(
         self,
         container: Container,
         records: TurnRecords,
-        model: StageModel,
-        prompt: Prompt,
+        completions: Completions,
         *,
         name: str,
         description: str,
     ) -> None:
         super().__init__(container, records, name=name, description=description)
-        self._model, self._prompt = model, prompt
+        self._completions = completions
 
 
 def playbook_projection(record: TurnRecord) -> dict[str, object]:

@@ -3,20 +3,18 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from google import genai
-from google.genai import types
-
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_unseen
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from acc_ace.errors import ConfigError
 from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
 from acc_ace.models.factory import Kind, describe, kind_of
+from acc_ace.models.gemini import reach_gemini
 from acc_ace.text.redaction import redact
 
 _LLAMA_CPP = "llama-cpp/"
-_ANSWER_MS = 10_000
-"""Time in milliseconds that a reachable Gemini has to answer."""
+_ANSWER_S = 10.0
+"""Seconds that a reachable Gemini has to answer."""
 
 
 def check_keys(settings: Settings) -> Iterator[Finding]:
@@ -106,8 +104,7 @@ def _kind(name: str) -> Kind | None:
 
 def _ask(name: str) -> Finding:
     try:
-        client = genai.Client(http_options=types.HttpOptions(timeout=_ANSWER_MS))
-        client.models.get(model=name)
+        reach_gemini(name, timeout_s=_ANSWER_S)
     except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
         # The kind of error only: some messages repeat the request, which holds the key.
         reported = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()

@@ -18,6 +18,7 @@ from acc_ace.cli.playbook.playbook_tables import (
     versions_view,
 )
 from acc_ace.cli.slash_commands import playbook_view
+from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
@@ -27,7 +28,6 @@ from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.system_clock import SystemClock
 from acc_ace.text.tokens import estimate_tokens
 
 

@@ -28,7 +28,7 @@ from acc_ace.memory.documents.document_parts import (
 from acc_ace.schemas.artifact import DocumentPart, ImportedDocument
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.limits import Limits
-from acc_ace.turn.steps import check_key
+from acc_ace.text.input_checks import check_key
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from acc_ace.errors import InputError
+from acc_ace.errors import InputError, first_problem
 from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.playbook import Playbook
 
@@ -43,13 +43,6 @@ def bullet_at(line: int, fields: dict[str, object]) -> Bullet:
         return Bullet.model_validate(fields)
     except ValidationError as error:
         raise broken(line, f"not a bullet: {first_problem(error)}") from error
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, without the input, which may be long or secret."""
-    problem = error.errors(include_input=False, include_url=False)[0]
-    field = ".".join(str(part) for part in problem["loc"])
-    return f"{field}: {problem['msg']}" if field else str(problem["msg"])
 
 
 def gathered(bullets: list[tuple[int, Bullet]], next_id: int = 1) -> Playbook:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from acc_ace.clock import Clock
+from acc_ace.clock import Clock, SystemClock
 from acc_ace.errors import InputError
 from acc_ace.playbook.delta_log import replay, sealed
 from acc_ace.playbook.playbook_merge import (
@@ -46,7 +46,6 @@ from acc_ace.storage.playbooks.sql_playbook_queries import (
 )
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.system_clock import SystemClock
 
 
 class _Place(NamedTuple):

@@ -1,0 +1,83 @@
+"""The five commit rules, by number: each is applied by `commit`, and one hop from the pipeline."""
+
+from collections.abc import Callable
+
+import pytest
+
+from acc_ace.errors import ConstraintBudgetError
+from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.pipeline import COMMIT_RULES
+from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.limits import Limits
+
+BAN = "Never restart db-01 during business hours."
+GOAL = "Help me restore checkout."
+
+
+def said(
+    text: str,
+    before: CommittedState | None = None,
+    *,
+    limits: Limits | None = None,
+    **proposed: object,
+) -> GateResult:
+    """One turn with a proposal of these fields."""
+    proposal: CompressedCognitiveState = empty_ccs().model_copy(update=proposed)
+    return commit(
+        before or CommittedState(),
+        proposal,
+        TurnInput(text=text),
+        known_artifacts={"known"},
+        limits=limits or Limits(),
+    )
+
+
+def bounds_the_state() -> None:
+    long = said("Hello.", semantic_gist="word " * 5_000).state
+    assert len(long.ccs.semantic_gist) < 5_000
+    many = " ".join(f"Never touch server number {n}." for n in range(20))
+    with pytest.raises(ConstraintBudgetError):
+        said(many, semantic_gist="x", limits=Limits(constraints_tokens=32))
+
+
+def keeps_constraints() -> None:
+    before = said(BAN, semantic_gist="x").state
+    assert said("And now?", before, semantic_gist="calm").state.ccs.constraints == [BAN]
+
+
+def keeps_the_goal() -> None:
+    before = said(GOAL, semantic_gist="x").state
+    after = said("And now?", before, semantic_gist="x", goal_orientation="Sell shoes.").state
+    assert after.ccs.goal_orientation == before.ccs.goal_orientation != ""
+
+
+def grounds_references() -> None:
+    after = said("Hello.", semantic_gist="x", retrieved_artifacts=["known", "made-up"]).state
+    assert after.ccs.retrieved_artifacts == ["[known]"]
+
+
+def takes_all_or_nothing() -> None:
+    before = said("db-01 is down.", semantic_gist="db-01 is down", predictive_cue="wait").state
+    after = said("And now?", before).state.ccs
+    assert (after.semantic_gist, after.predictive_cue) == ("db-01 is down", "wait")
+    assert after.uncertainty_signal.startswith(KEPT_MARK)
+
+
+CLAIMS: dict[str, Callable[[], None]] = {
+    "rule_1_bounded": bounds_the_state,
+    "rule_2_constraints_survive": keeps_constraints,
+    "rule_3_goal_survives": keeps_the_goal,
+    "rule_4_grounded": grounds_references,
+    "rule_5_all_or_nothing": takes_all_or_nothing,
+}
+
+
+def test_the_pipeline_names_the_five_rules() -> None:
+    assert [rule.__name__ for rule in COMMIT_RULES] == list(CLAIMS)
+
+
+@pytest.mark.parametrize("rule", CLAIMS)
+def test_each_rule_holds_in_a_commit(rule: str) -> None:
+    CLAIMS[rule]()
