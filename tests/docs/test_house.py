@@ -25,7 +25,7 @@ FILES_OVER_THE_TARGET: Final = 14  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
 IMPORT_CHAIN: Final = 20  # target 14
-MODULES_BEHIND_THE_PLUGIN: Final = 176  # target 150
+MODULES_BEHIND_THE_PLUGIN: Final = 177  # target 150
 SAME_NAME: Final = 2
 
 LOADED: Final = """
