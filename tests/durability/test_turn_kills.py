@@ -3,15 +3,21 @@
 One session is driven in each way that a user has, on each database, by processes that are killed.
 """
 
+import asyncio
 import random
+import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.durability.forks import Forks
 from tests.durability.slow_model import SlowModel, slow_model
+from tests.durability.turn_child import OURS
 from tests.durability.turn_kills import Child, Cli, Place, Served, Way, kill_turns
+from tests.durability.turn_problems import Left, look
 
 WAYS: dict[str, Way] = {
     "cli": Cli(),
@@ -81,3 +87,41 @@ def test_some_killed_turns_leave_whole_sessions(
     toll = kill_turns(WAYS[way], forks, place, 2, rng)
     assert toll.kills == 2
     assert toll.uncommitted >= toll.in_tool >= 1
+
+
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_what_half_a_turn_would_leave_is_found(
+    forks: Forks, place: Place, rng: random.Random, store: str, tmp_path: Path
+) -> None:
+    assert kill_turns(WAYS["conversation"], forks, place, 3, rng).turns
+    shutil.copytree(tmp_path / "data", tmp_path / "whole")
+    for statement, problem in (
+        ("DELETE FROM adk_events WHERE seq = (SELECT max(seq) FROM adk_events)", "events "),
+        ("DELETE FROM adk_session_state", "session.state['ccs'] is not the head"),
+        (
+            "DELETE FROM interactions WHERE outcome = 'answered' AND turn = 1",
+            "evidence and journal",
+        ),
+        ("DELETE FROM journal WHERE version = 1", "versions and turns"),
+        ("DELETE FROM artifacts WHERE artifact_id LIKE 'turn:%'", "turn 1 has no artifact"),
+        (
+            "UPDATE artifacts SET body = replace(body, '\"turn\":1', '\"turn\":99')",
+            "artifact turn:",
+        ),
+        (_A_CALL, "after "),
+    ):
+        shutil.rmtree(tmp_path / "data")
+        shutil.copytree(tmp_path / "whole", tmp_path / "data")
+        with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as connection, connection:
+            assert connection.execute(statement).rowcount > 0
+        left = asyncio.run(look(place.settings, OURS, place.acts, Left(), ours=True))
+        assert any(found.startswith(problem) for found in left.problems), (statement, left.problems)
+    place.acts.write_text(place.acts.read_text(encoding="utf-8") + "db-77\n", encoding="utf-8")
+    left = asyncio.run(look(place.settings, OURS, place.acts, Left(), ours=True))
+    assert "db-77 was restarted without a note" in left.problems
+
+
+_A_CALL = """
+    INSERT INTO tool_starts VALUES
+    ('acc_ace', 'user', 'kills', 1, 'c-1', 'restart', '{"server": "db-0"}', 0)
+"""

@@ -257,7 +257,7 @@ async def test_before_the_answer_only_the_name_of_a_new_session_is_written(
 
 
 def _rows(directory: Path) -> dict[str, list[Any]]:
-    """The rows of every table that has some; the index of full text has none of its own."""
+    """The rows of every table that has some, but those behind the index of full text."""
     with closing(sqlite3.connect(directory / "memory.db")) as connection:
         names = connection.execute(
             "SELECT name FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
