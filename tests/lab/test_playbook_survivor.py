@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from acc_ace.lab.learning.survival_benefit import Survival
+from bench.survival_benefit import Survival
 from acc_ace.survival.senses import Stance
 from acc_ace.survival.world_rules import KINDS
 from bench.playbook_survivor import main

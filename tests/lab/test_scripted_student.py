@@ -6,7 +6,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.lab.learning.scripted_student import ScriptedStudent
+from bench.scripted_student import ScriptedStudent
 from acc_ace.schemas.base import Value
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput

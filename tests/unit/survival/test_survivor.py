@@ -11,7 +11,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.lab.learning.scripted_student import ScriptedStudent
+from bench.scripted_student import ScriptedStudent
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.learning.playbook_benefit import Interval, interval
+from bench.playbook_benefit import Interval, interval
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.playbook import Playbook
