@@ -40,6 +40,9 @@ _GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|に�
 _LEAST_SCORE = 0.3
 _LEAST_SHARED = 2
 _ALL = 0.95
+_BESIDE_BEST = 0.75
+"""Share of the best score from which a fact is quoted beside the best."""
+
 _RIGHT_KIND = 1.2
 """Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 
@@ -169,14 +172,28 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     """The facts that answer best, or None when nothing held is near enough."""
     if (cause := _why(situation, question)) is not None:
         return cause
-    facts = weighed(facts_held(situation), question)
-    matches = [match for match in rank(question, facts) if near_enough(match)]
-    if not matches:
-        return _named(situation, question)
-    best = [match for match in matches[:_MAX_LINES] if match.score >= 0.75 * matches[0].score]
-    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once([match.fact for match in best])]
-    used = tuple(match.fact.cite for match in best if match.fact.cite.startswith("b-"))
-    return Said(tuple(lines), "quoted the best matching facts", used)
+    best = best_facts(facts_held(situation), question, limit=_MAX_LINES)
+    if not best:
+        return None
+    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once(best)]
+    return Said(tuple(lines), "quoted the best matching facts", bullets_in(best))
+
+
+def best_facts(
+    facts: Iterable[Fact], question: str, *, limit: int, whole: bool = False
+) -> list[Fact]:
+    """The facts that answer a question best, the best first.
+
+    With `whole` those too that share only a little with it: they come from what it asks about.
+    """
+    ranked = rank(question, [_weighed(fact, question) for fact in facts])
+    near = [match for match in ranked if whole or _near_enough(match)][:limit]
+    return [match.fact for match in near if match.score >= _BESIDE_BEST * near[0].score]
+
+
+def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """The ids of the playbook's bullets among facts."""
+    return tuple(fact.cite for fact in facts if fact.cite.startswith("b-"))
 
 
 def answer_by_goal(situation: Situation, question: str) -> Said | None:
@@ -192,15 +209,14 @@ def is_sure(situation: Situation, question: str) -> bool:
     """Whether the state holds an observed fact of just the kind that is asked for."""
     if _why(situation, question) is not None:
         return True
-    matches = rank(question, weighed(facts_held(situation), question))
-    if not matches or not near_enough(matches[0]):
-        return False
+    best = best_facts(facts_held(situation), question, limit=1)
     kinds = asked_kinds(question)
-    fits = not kinds or holds_kind(matches[0].fact.text, kinds)
-    return fits and not is_general(matches[0].fact.text)
+    return any(
+        (not kinds or holds_kind(fact.text, kinds)) and not is_general(fact.text) for fact in best
+    )
 
 
-def near_enough(match: Match) -> bool:
+def _near_enough(match: Match) -> bool:
     """Whether a match is good enough to be quoted as an answer."""
     covers_all = match.score >= _ALL * match.fact.weight
     fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
@@ -216,19 +232,6 @@ def _why(situation: Situation, question: str) -> Said | None:
         return None
     line = told_relation(causes[0], situation.language)
     return Said((line,), "quoted the newest cause in the state")
-
-
-def _named(situation: Situation, question: str) -> Said | None:
-    """The entities in focus of the kind that is asked for, if there is just that to tell."""
-    wanted = asked_kinds(question) & _FOCUS_KINDS
-    typed = (item.partition(":") for item in situation.state.ccs.focal_entities)
-    names = [name for kind, _, name in typed if kind in wanted]
-    return Said((", ".join(names[:3]),), "named the entity in focus") if names else None
-
-
-def weighed(facts: Iterable[Fact], question: str) -> list[Fact]:
-    """Facts weighted by whether they hold the kind of thing that is asked for."""
-    return [_weighed(fact, question) for fact in facts]
 
 
 def _weighed(fact: Fact, question: str) -> Fact:

@@ -130,8 +130,7 @@ def _release_lines(situation: Situation) -> list[str]:
 
 def _unpinned_release_lines(situation: Situation) -> list[str]:
     if situation.state.ended:
-        rules = " / ".join(situation.state.ended)
-        return [situation.tell_rule("released", rule=rules), *rule_lines(situation)]
+        return [situation.tell_rule("released"), *rule_lines(situation)]
     if unmatched_release(situation.text, situation.state.pins) is None:
         return []
     return [say("unpinned_not_released", situation.language), *rule_lines(situation)]

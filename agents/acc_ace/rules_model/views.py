@@ -77,8 +77,8 @@ class StateView:
     turn: int = 0
     pinned: bool = True
     """False for what was read off messages: its rules hold while those are shown, no longer."""
-    ended: tuple[str, ...] = ()
-    """Rules read off messages that x_t released or amended."""
+    ended: bool = False
+    """Whether x_t released or amended rules that were read off messages."""
 
     def constraint_id(self, text: str) -> str:
         """The id of a constraint's pin, or '' for a constraint without one."""
