@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from acc_ace.cli.line_prompt import CtrlC
+from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
@@ -154,10 +155,6 @@ async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
             else "cancelled; the turn was undone"
         )
         raise
-
-
-DEFAULT_USER = "user"
-"""The same as ADK's web UI uses, so that a conversation can move there."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from acc_ace.cli.chat import DEFAULT_USER, Chat, banner, converse, play
+from acc_ace.cli.chat import Chat, banner, converse, play
 from acc_ace.cli.checks.configuration import check_files_dir, check_names
 from acc_ace.cli.checks.installation import Finding, Status
 from acc_ace.cli.line_prompt import line_history, read_line
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
 from acc_ace.cli.output import ExitCode, stderr_console, stdout_console
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
@@ -26,17 +27,13 @@ from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import InputError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import MEMORIES, MemoryName, SessionKey
-from acc_ace.storage.prompt_history import TERMINAL_APP, history_path
+from acc_ace.storage.prompt_history import history_path
 
 if TYPE_CHECKING:
     from acc_ace.cli.runtime import Opened
 
-APP_NAME = TERMINAL_APP
 _FINISH_S = 5.0
 """Time at the end of a chat to learn from its last turns; what is left is learned later."""
-
-MAX_NAME = 128
-"""Characters of a user or session id."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +77,6 @@ def chat(
             return _at_prompt(talk, runner, screen, people, _history_file(settings, user))
         runner.run(talk.remember(documents(script.documents, key, app.clock)))
         return _played(talk, script, runner, screen, keep_going=options.keep_going)
-
-
-def checked_name(name: str, option: str) -> str:
-    """A user or session id that can be stored and printed; raises InputError."""
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-        raise InputError(f"{option} must be 1 to {MAX_NAME} printable characters; got {name!r:.40}")
-    return name
 
 
 def memory_name(text: str) -> MemoryName:

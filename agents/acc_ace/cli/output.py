@@ -9,19 +9,22 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
+from pydantic import BaseModel
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
 from acc_ace.cli.wrap import StreamWrap
 from acc_ace.errors import AccAceError, InputError, ModelError
+
+_Item = TypeVar("_Item", bound=BaseModel)
 
 _UNBROKEN = 1_000_000
 """Cells; no line of a view is longer."""
@@ -135,6 +138,17 @@ def json_line(value: Mapping[str, Any]) -> str:
     for character, escape in _LINE_BREAKS.items():
         text = text.replace(character, escape)
     return text
+
+
+def print_items(
+    items: Sequence[_Item], view: Callable[[Sequence[_Item]], RenderableType], *, as_json: bool
+) -> None:
+    """What a command found: as JSON lines for programs, as a view for people."""
+    if as_json:
+        for item in items:
+            print(json_line(item.model_dump(mode="json")))
+    else:
+        stdout_console().print(view(items))
 
 
 @contextmanager
