@@ -1,6 +1,5 @@
 """Call a tool where x_t plainly asks for one, and read what came back."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -150,56 +149,32 @@ def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]
     return best or (facts[:_MAX_LINES] if whole else [])
 
 
-def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
-    """Sentences of a reply with the ids they came under."""
+def _facts_in(payload: object) -> Iterator[Fact]:
+    """Sentences of a reply, each with the id of the artifact that it is quoted from."""
     if isinstance(payload, str):
-        nested = _json(payload)
-        if nested is not None:
-            yield from _facts_in(nested, cite)
-            return
-        if opening := _OPENING.match(payload):
-            if opening["source"] == "tool:search_evidence":
-                return  # It only repeats other artifacts.
-            cite = opening["id"]
-        said, answer = said_and_answered(_unquoted(payload[:_MAX_PAYLOAD]))
-        if listed_options(said):
-            yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
-        else:
-            yield from (Fact(sentence, cite) for sentence in split_sentences(said))
-        # What the agent itself said earlier counts less than what it was told.
-        yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
-    elif isinstance(payload, Mapping):
-        own = next(
-            (str(payload[key]) for key in ("artifact_id", "evidence_id", "id") if key in payload),
-            cite,
-        )
-        texts = ("content", "text", "excerpt", "snippet", "quote")
-        named = [payload[key] for key in texts if isinstance(payload.get(key), str)]
-        for value in named or [item for item in payload.values() if not isinstance(item, str)]:
-            yield from _facts_in(value, own)
-        if not named and not any(isinstance(item, list | Mapping) for item in payload.values()):
-            yield Fact(", ".join(f"{key}: {value}" for key, value in payload.items()), own)
+        yield from _sentences_in(payload[:_MAX_PAYLOAD])
     elif isinstance(payload, list | tuple):
         for item in payload[:50]:
-            yield from _facts_in(item, cite)
+            yield from _facts_in(item)
+    elif isinstance(payload, Mapping):
+        texts = payload.get("results", payload.get("content"))
+        yield from _facts_in(_flat(payload) if texts is None else texts)
 
 
-def _unquoted(text: str) -> str:
-    """The content of a quoted artifact without its frame and margin; other text as it is."""
-    if _OPENING.match(text) is None:
-        return text
-    return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
-
-
-def _json(text: str) -> object | None:
-    """A JSON object or list written as text, else None."""
-    if text[:1] not in {"{", "["}:
-        return None
-    try:
-        value: object = json.loads(text[:_MAX_PAYLOAD])
-    except (ValueError, RecursionError):
-        return None
-    return value
+def _sentences_in(text: str) -> Iterator[Fact]:
+    cite = ""
+    if opening := _OPENING.match(text):
+        if opening["source"] == "tool:search_evidence":
+            return  # It only repeats other artifacts.
+        cite = opening["id"]
+        text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
+    said, answer = said_and_answered(text)
+    if listed_options(said):
+        yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
+    else:
+        yield from (Fact(sentence, cite) for sentence in split_sentences(said))
+    # What the agent itself said earlier counts less than what it was told.
+    yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 
 
 def _call(situation: Situation, name: str, value: str) -> Call:
@@ -217,7 +192,7 @@ def _first(args: Mapping[str, object]) -> str:
 def _flat(payload: object) -> str:
     """A short reply as text: the value itself, or the values of its fields."""
     if isinstance(payload, Mapping):
-        for key in ("result", "value", "time", "now", "iso", "text", "current_time"):
+        for key in ("value", "time", "result", "text"):
             if key in payload:
                 return _flat(payload[key])
         return ", ".join(f"{key}: {_flat(value)}" for key, value in payload.items())[:400]
