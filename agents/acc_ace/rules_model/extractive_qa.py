@@ -10,13 +10,11 @@ from acc_ace.rules_model.relations import find_claim, find_relations, status_of
 from acc_ace.rules_model.superseded_facts import corrected_in, overtaken
 from acc_ace.rules_model.text_match import (
     Fact,
-    Match,
     asked_kinds,
     asks_only_why,
-    asks_why,
+    best_facts,
     holds_kind,
     once,
-    rank,
     terms_of,
 )
 from acc_ace.text.sentences import split_sentences
@@ -34,17 +32,6 @@ _ARROWS = {
     "before": {"en": "{a}, before: {b}", "ja": "{b} の前に {a}"},
     "claim": {"en": '{a} says: "{b}" (a claim)', "ja": "{a}の発言：「{b}」"},
 }
-
-_GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
-
-_LEAST_SCORE = 0.3
-_LEAST_SHARED = 2
-_ALL = 0.95
-_BESIDE_BEST = 0.75
-"""Share of the best score from which a fact is quoted beside the best."""
-
-_RIGHT_KIND = 1.2
-"""Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 
 _FOCUS_KINDS = frozenset({"ticket", "version"})
 _OF_OUR_WORK = re.compile(
@@ -179,18 +166,6 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     return Said(tuple(lines), "quoted the best matching facts", bullets_in(best))
 
 
-def best_facts(
-    facts: Iterable[Fact], question: str, *, limit: int, whole: bool = False
-) -> list[Fact]:
-    """The facts that answer a question best, the best first.
-
-    With `whole` those too that share only a little with it: they come from what it asks about.
-    """
-    ranked = rank(question, [_weighed(fact, question) for fact in facts])
-    near = [match for match in ranked if whole or _near_enough(match)][:limit]
-    return [match.fact for match in near if match.score >= _BESIDE_BEST * near[0].score]
-
-
 def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
     """The ids of the playbook's bullets among facts."""
     return tuple(fact.cite for fact in facts if fact.cite.startswith("b-"))
@@ -216,13 +191,6 @@ def is_sure(situation: Situation, question: str) -> bool:
     )
 
 
-def _near_enough(match: Match) -> bool:
-    """Whether a match is good enough to be quoted as an answer."""
-    covers_all = match.score >= _ALL * match.fact.weight
-    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
-    return match.score >= _LEAST_SCORE and fits
-
-
 def _why(situation: Situation, question: str) -> Said | None:
     """The newest cause in the state, for a question that asks for 'the cause' and no more."""
     if not asks_only_why(question):
@@ -234,24 +202,12 @@ def _why(situation: Situation, question: str) -> Said | None:
     return Said((line,), "quoted the newest cause in the state")
 
 
-def _weighed(fact: Fact, question: str) -> Fact:
-    """A fact that holds the kind of thing asked for counts more, one without it less."""
-    factor = 1.0
-    if kinds := asked_kinds(question):
-        factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5
-    if asks_why(question):
-        factor *= 1.5 if _GIVES_WHY.search(fact.text) else 0.7
-    return replace(fact, weight=fact.weight * factor)
-
-
 def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     """Facts that bear on a text, best first."""
     words = terms_of(text)
-    matches = rank(text, facts_held(situation))
-    near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
+    near = best_facts(facts_held(situation), text, limit=limit)
     # A fact with no word beyond the text's own tells nothing about it.
-    reported = (fact for fact in near if terms_of(fact.text) - words)
-    return once(fact for fact in reported if not is_claim(fact.text))[:limit]
+    return once(fact for fact in near if terms_of(fact.text) - words and not is_claim(fact.text))
 
 
 def lessons_for(situation: Situation, text: str) -> list[Fact]:
@@ -261,8 +217,7 @@ def lessons_for(situation: Situation, text: str) -> list[Fact]:
         for bullet in situation.bullets
         if bullet.harmful <= bullet.helpful
     ]
-    matches = rank(text, facts)
-    return [match.fact for match in matches if match.shared >= 2 or match.score >= 0.3][:2]
+    return best_facts(facts, text, limit=_MAX_LINES)
 
 
 def quoted_lines(facts: Iterable[Fact]) -> list[str]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from acc_ace.rules_model.entities import names_in
 from acc_ace.rules_model.extractive_qa import (
-    best_facts,
     bullets_in,
     facts_held,
     newest,
@@ -18,7 +17,7 @@ from acc_ace.rules_model.phrases import say
 from acc_ace.rules_model.prompt_context import Call, Said, Situation
 from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
-from acc_ace.rules_model.text_match import Fact, once
+from acc_ace.rules_model.text_match import Fact, best_facts, once
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
