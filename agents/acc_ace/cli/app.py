@@ -108,10 +108,18 @@ def chat(
     ] = None,
 ) -> None:
     """Chat with the agent. Type /help for commands."""
-    from acc_ace.cli.chat_command import ChatOptions  # noqa: PLC0415 — keeps --help quick
     from acc_ace.cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
 
-    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going, memory)))
+    raise typer.Exit(
+        run(
+            session=session,
+            user=user,
+            script=script,
+            as_json=as_json,
+            keep_going=keep_going,
+            memory=memory,
+        )
+    )
 
 
 @app.command()
@@ -176,8 +184,18 @@ def learn(
     as_json: _Json = False,
 ) -> None:
     """Learn from a data set. Held-out scores decide which version becomes current."""
-    from acc_ace.cli.learn import LearnOptions, checked_feedback, run_learn  # noqa: PLC0415 — quick --help
+    from acc_ace.cli.learn import run_learn  # noqa: PLC0415 — keeps --help quick
 
-    mode = checked_feedback(feedback)
-    options = LearnOptions(epochs, heldout, seed, mode, limit, resume, restart, as_json)
-    raise typer.Exit(run_learn(data, options))
+    raise typer.Exit(
+        run_learn(
+            data,
+            epochs=epochs,
+            heldout=heldout,
+            seed=seed,
+            feedback=feedback,
+            limit=limit,
+            resume=resume,
+            restart=restart,
+            as_json=as_json,
+        )
+    )

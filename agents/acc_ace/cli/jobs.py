@@ -5,13 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.names import APP_NAME, checked_name
-from acc_ace.cli.output import json_line, stdout_console
+from acc_ace.cli.output import json_line, named_values, stdout_console
 from acc_ace.cli.terminal import short_count
 from acc_ace.config import load_settings
 from acc_ace.errors import InputError, NotFoundError
@@ -157,7 +156,6 @@ def _line(job: QueuedLearning) -> Text:
 
 
 def _details(job: QueuedLearning) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False)
     about = job.job
     rows = [("id", job.id), ("state", job.state.value), ("created", job.created_at.isoformat())]
     if about is not None:
@@ -171,6 +169,4 @@ def _details(job: QueuedLearning) -> RenderableType:
         (f"try {number}", f"{made.at.isoformat()}, {made.tokens} tokens. {made.error}")
         for number, made in enumerate(job.attempts, start=1)
     ]
-    for name, value in rows:
-        table.add_row(Text(name, style="bold"), Text(value))
-    return Group(table)
+    return named_values((name, Text(value)) for name, value in rows)

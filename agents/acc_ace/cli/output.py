@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.wrap import StreamWrap
@@ -138,6 +139,16 @@ def json_line(value: Mapping[str, Any]) -> str:
     for character, escape in _LINE_BREAKS.items():
         text = text.replace(character, escape)
     return text
+
+
+def named_values(rows: Iterable[tuple[str, RenderableType]]) -> Table:
+    """Names with what each stands for, side by side."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, value in rows:
+        table.add_row(Text(name, "bold"), value)
+    return table
 
 
 def print_items(

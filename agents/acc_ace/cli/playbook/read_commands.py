@@ -5,15 +5,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from acc_ace.cli.lazy_group import commands
-from acc_ace.cli.output import json_line, line_console, print_items, stdout_console, writing
+from acc_ace.cli.output import (
+    json_line,
+    line_console,
+    named_values,
+    print_items,
+    stdout_console,
+    writing,
+)
 from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import (
     diff_view,
     hits_view,
     records_view,
-    stats_view,
     story_view,
     versions_view,
 )
@@ -164,8 +171,8 @@ def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) ->
         return
     full = {"held": held, "archived": archived}
     stdout_console().print(
-        stats_view(
-            (name.replace("_", " "), f"{value}{'+' if full.get(name, 0) >= PAGE else ''}")
+        named_values(
+            (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))
             for name, value in found.items()
         )
     )
