@@ -1,15 +1,43 @@
 """`acc-ace`: the commands and their options."""
 
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
-from acc_ace.cli.lazy_group import lazy_group
 from acc_ace.cli.output import exit_code, reported, use_utf8
 from acc_ace.errors import AccAceError
+
+
+def lazy_group(*modules: str) -> type[TyperGroup]:
+    """A group of the commands of each module's `app`, in that order.
+
+    The modules are imported when one of them is asked for: all other commands start without them.
+    """
+
+    class LazyGroup(TyperGroup):
+        def list_commands(self, ctx: object) -> list[str]:
+            self._load()
+            return list(self.commands)
+
+        def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | TyperGroup | None:
+            self._load()
+            found = self.commands.get(cmd_name)
+            return found if isinstance(found, TyperCommand | TyperGroup) else None
+
+        def _load(self) -> None:
+            if not self.commands:
+                for name in modules:
+                    # A module with one command is a group as well.
+                    self.commands.update(get_group(import_module(name).app).commands)
+
+    return LazyGroup
+
 
 app = typer.Typer(
     name="acc-ace",

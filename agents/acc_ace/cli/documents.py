@@ -11,7 +11,6 @@ import typer
 from rich.progress import Progress, TaskID
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
 from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
 from acc_ace.config import load_settings
@@ -26,7 +25,7 @@ from acc_ace.schemas.base import Tenant
 _PAGE = 100
 
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 _User = Annotated[str, typer.Option("--user", help="User whose memory to use.")]

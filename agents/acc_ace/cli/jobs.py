@@ -8,7 +8,6 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import json_line, named_values, stdout_console
 from acc_ace.cli.terminal import short_count
@@ -21,7 +20,7 @@ from acc_ace.schemas.learning_job import JobState, QueuedLearning
 
 T = TypeVar("T")
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 _Id = Annotated[str, typer.Argument(metavar="ID", help="Job id, as shown by `jobs list`.")]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from acc_ace.adk.user_data_service import total
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import json_line, stderr_console, stdout_console, writing
 from acc_ace.cli.runtime import open_app
@@ -26,7 +25,7 @@ Erased = dict[str, dict[str, int]]
 """How much of what was deleted, by app."""
 
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 _App = Annotated[str | None, typer.Option("--app", help="Limit to one app (default: all).")]
 

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.output import json_line, print_items, stdout_console
 from acc_ace.cli.playbook.place import Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import branches_view
@@ -13,7 +12,7 @@ from acc_ace.playbook.playbook_service import PlaybookGovernor
 from acc_ace.schemas.playbook import StoredPlaybook
 
 branches = typer.Typer(help="Manage playbook branches.", no_args_is_help=True)
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 app.add_typer(branches, name="branch")
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]

@@ -8,7 +8,6 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
 from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import governed_view, steps_view
@@ -22,7 +21,7 @@ from acc_ace.playbook.manual_edit import read_batch
 from acc_ace.playbook.playbook_service import Governed, PlaybookGovernor
 from acc_ace.playbook.refine.refinement import Refinement, Refinery
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 STDIN = "-"
 MOST_LINE = MOST_BATCH_CHARACTERS + 2

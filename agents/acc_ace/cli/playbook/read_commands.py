@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.output import (
     json_line,
     line_console,
@@ -32,7 +31,7 @@ from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.text.tokens import estimate_tokens
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 _Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum results.")]
 

@@ -9,7 +9,6 @@ import typer
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from acc_ace.cli.lazy_group import commands
 from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import tell
 from acc_ace.cli.playbook.place import Branch, Json, Place, User, govern
@@ -22,7 +21,7 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook
 _KEYS = "[a]pply, [d]ismiss, [s]kip, [q]uit? "
 
 
-app = commands()
+app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
