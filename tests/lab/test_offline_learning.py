@@ -13,7 +13,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.lab.learning.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import carry_on, read_samples, started
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
 from acc_ace.schemas.base import PlaybookScope

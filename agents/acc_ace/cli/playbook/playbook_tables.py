@@ -1,6 +1,6 @@
 """How playbooks, records, versions and diffs look on a terminal. Stored text is data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -144,14 +144,6 @@ def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
             parts.append(Lines((f"- [{step.bullet_id}] {step.content}", "red")))
         parts.append(Text(f"    {step.kind.value.lower()}: {step.reason}", "dim"))
     return Group(*parts)
-
-
-def stats_view(stats: Iterable[tuple[str, str]]) -> RenderableType:
-    """Names and numbers."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for name, value in stats:
-        table.add_row(Text(name, "bold"), Text(printable(value)))
-    return table
 
 
 def when(at: datetime) -> str:

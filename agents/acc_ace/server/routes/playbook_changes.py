@@ -178,19 +178,9 @@ async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
 async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
     """Begin a branch with a version of the playbook that `branch` names."""
-    stored = await governor.store.fork(
-        governor.scope, body.name, by=governor.author, version=body.version
-    )
+    await governor.store.fork(governor.scope, body.name, by=governor.author, version=body.version)
     found = await governor.store.branches(governor.scope._replace(branch=""))
-    parent = next(item for item in found if item.scope.branch == body.name)
-    return BranchView(
-        name=body.name,
-        version=stored.version,
-        digest=stored.digest,
-        bullets=len(stored.playbook.bullets),
-        parent=parent.parent,
-        parent_version=parent.parent_version,
-    )
+    return BranchView.of(next(item for item in found if item.scope.branch == body.name))
 
 
 @router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)

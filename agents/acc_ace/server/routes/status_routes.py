@@ -205,17 +205,4 @@ def _view(job: QueuedLearning) -> Job | None:
     """A job as its user sees it; None when what is stored cannot be read."""
     if job.job is None:
         return None
-    return Job(
-        id=job.id,
-        state=job.state,
-        kind=job.job.kind,
-        session=job.job.session,
-        turn=job.job.turn,
-        base_version=job.job.base_version,
-        outcome=job.outcome,
-        error=job.error,
-        tokens=job.tokens,
-        attempts=job.attempts,
-        created_at=job.created_at,
-        updated_at=job.updated_at,
-    )
+    return Job.model_validate({**dict(job.job), **dict(job), "tokens": job.tokens})
