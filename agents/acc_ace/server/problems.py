@@ -114,7 +114,7 @@ def problem_of(error: BaseException, *, instance: str, data_dir: Path) -> Proble
         return problem(
             404,
             NotFoundError.code,
-            "the session is not there, or was deleted meanwhile; begin a new one",
+            "the session does not exist or was deleted; start a new one",
             instance=instance,
         )
     if isinstance(error, InputValidationError):

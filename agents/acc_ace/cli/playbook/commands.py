@@ -187,7 +187,7 @@ def restore(
 
 @playbook.command("rollback")
 def rollback(
-    version: Annotated[int, typer.Argument(metavar="VERSION", min=0)],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="Version to restore.")],
     *,
     user: _User = None,
     branch: _Branch = None,

@@ -256,4 +256,4 @@ async def _head(context: ServerContext, key: SessionKey) -> CommittedState:
 
 
 def _no_session(key: SessionKey) -> NotFoundError:
-    return NotFoundError(f"no session '{key.session}' of this user; a first turn begins it")
+    return NotFoundError(f"no session '{key.session}' of this user; its first turn creates it")

@@ -45,9 +45,9 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     },
     202: {
         "model": TurnPaused,
-        "description": "The turn waits for a person. It goes on when each of its `calls` is "
+        "description": "The turn waits for a person. It continues when each of its `calls` is "
         "answered with a function response of the call's id and name, by `POST /run` or in the "
-        "web UI. Sent again, its words would begin a second turn.",
+        "web UI. Sending the input again would start a second turn.",
     },
     **documented(400, 401, 403, 409, 413, 422, 502, 503),
 }
@@ -113,12 +113,12 @@ async def take_turn(
     stream: Stream = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Run one turn of a session, which begins when it is new.
+    """Run one turn of a session; the first one creates it.
 
-    A session takes one turn at a time; a second one waits, then gets 409. When the client
-    goes away before the answer, nothing of the turn stays; after it, the turn stands and is
-    learned from. A client that got neither sends the turn again under the same
-    `Idempotency-Key`: a turn that was committed is reported again and nothing is run.
+    A session takes one turn at a time; a second one waits, then gets 409. If the client
+    disconnects before the answer, the turn is discarded; after it, the turn is kept and learned
+    from. A client that is not sure retries under the same `Idempotency-Key`: a committed turn
+    is returned again and nothing is run.
     """
     return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
 
@@ -200,7 +200,7 @@ class FeedbackRequest(Judgement):
         min_length=1,
         max_length=NAME_LENGTH,
         pattern=NAME_PATTERN,
-        description="Your id of this feedback. The same id again is learnt from once; absent, the "
+        description="Your id of this feedback. The same id again is learned from once; absent, the "
         "same words count as the same feedback.",
     )
 
