@@ -7,6 +7,7 @@ the best of its session, and a little when somebody said it whom x_t names.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from acc_ace.schemas.base import Authority
@@ -30,9 +31,6 @@ _ASKED = lazy_pattern(r"？|\?(?=[\s\"'”’」』)\]）!]|$)")
 
 _ASKING_END = ("か。", "か", "かな。", "かな")
 """How a Japanese question ends that has no question mark."""
-
-_NOBODY = frozenset(index_terms(authority.value) for authority in Authority)
-"""Our own labels of turns ('user: …'), as speakers are stored: they name no one."""
 
 _LABEL = lazy_pattern(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
 
@@ -104,7 +102,13 @@ def priors(
 
 
 def _is_named(speaker: str, said: frozenset[str]) -> bool:
-    return bool(speaker) and speaker not in _NOBODY and said.issuperset(speaker.split())
+    return bool(speaker) and speaker not in _role_labels() and said.issuperset(speaker.split())
+
+
+@cache
+def _role_labels() -> frozenset[str]:
+    """Our own labels of turns ('user: …'), as speakers are stored: they name no person."""
+    return frozenset(index_terms(authority.value) for authority in Authority)
 
 
 def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tuple[str, int], int]:

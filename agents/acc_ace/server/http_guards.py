@@ -166,7 +166,7 @@ def _timeout_answer(seconds: float) -> bytes:
 
 
 def header_timeout(seconds: float) -> type[H11Protocol]:
-    """uvicorn's HTTP protocol, which closes a connection with 408 if no head arrives in `seconds`."""
+    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408."""
 
     class TimedProtocol(H11Protocol):
         """Waits for a whole head, from the connection or the first byte of the next request."""
