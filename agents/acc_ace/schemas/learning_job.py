@@ -1,4 +1,4 @@
-"""Learning beside the turn: background jobs and their states, and runs over a data set."""
+"""Asynchronous learning: background jobs and their states, and runs over a data set."""
 
 import hashlib
 import json

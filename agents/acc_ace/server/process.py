@@ -137,7 +137,7 @@ def _cannot_bind(error: OSError, host: str, port: int) -> str:
     return f"cannot bind {host}:{port} ({error.strerror}); set ACC_ACE_HOST and ACC_ACE_PORT"
 
 
-def greeting(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
+def startup_banner(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
     """The lines to print; they name no secret."""
     return "\n".join(_lines(url, settings, models))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from acc_ace.memory.artifact_store import is_valid, valid_first
-from acc_ace.memory.query_terms import Reading
+from acc_ace.memory.query_terms import TermMatches
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
     MOST_RANKED,
@@ -18,9 +18,9 @@ from acc_ace.memory.ranking import (
     SearchQuery,
     fitted,
     rank,
-    readings,
     search_query,
     shortlist,
+    term_matches,
 )
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.schemas.base import SessionKey, Tenant
@@ -54,7 +54,7 @@ class _Found(NamedTuple):
     previous: Document | None
     """The newest turn of the session, which is always a candidate."""
     documents: Mapping[str, Document]
-    early: Mapping[str, Reading]
+    early: Mapping[str, TermMatches]
     prepared: Prepared | None
 
 
@@ -273,7 +273,7 @@ class SqlArtifactStore(Generic[R]):
         if previous is not None:
             documents[previous.artifact_id] = previous
         statistics = tenant.statistics(frequencies)
-        early = readings(documents.values(), terms, statistics, weights=self._weights)
+        early = term_matches(documents.values(), terms, statistics, weights=self._weights)
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
         return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 

@@ -74,7 +74,7 @@ class TurnRequest(BaseModel):
 
 
 class ChatRequest(TurnRequest):
-    """A turn that may begin a new session."""
+    """A turn that may create its session."""
 
     session: str | None = Field(
         default=None,

@@ -115,7 +115,7 @@ class EventStream:
         try:
             async for event in self._turn:
                 self._queue.put_nowait(event)
-        except Exception as error:  # noqa: BLE001 - handed to whoever reads the queue
+        except Exception as error:  # noqa: BLE001 - handed to the reader of the queue
             self._queue.put_nowait(error)
         finally:
             self._queue.put_nowait(None)
