@@ -3,8 +3,7 @@
 The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
 can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
 never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
-whether it is of a time that x_t names. Measured against rank fusion, diversification and decay by
-age in docs/memory.md.
+whether it is of a time that x_t names.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -51,7 +51,7 @@ async def erase_user(
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
     app: _App = None,
 ) -> Erased:
-    """Delete everything kept about a user, in every app. This cannot be undone."""
+    """Delete everything stored about a user, in every app. This cannot be undone."""
     # With tokens, the guard has made sure that the user of the path is the token's.
     erased = await context.conversation.erase_user(user, app=app)
     return Erased(deleted=total(erased), apps=erased)
@@ -74,7 +74,7 @@ async def export_user(
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
     app: _App = None,
 ) -> StreamingResponse:
-    """Everything kept about a user, in every app. Without a last record `end` it is incomplete."""
+    """Export everything stored about a user, in every app. Without a last record `end` it is incomplete."""
     records = context.conversation.export_user(user, app=app)
     return StreamingResponse(
         (f"{json.dumps(record, ensure_ascii=True)}\n" async for record in records),

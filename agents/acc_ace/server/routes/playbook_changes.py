@@ -68,7 +68,7 @@ def _body(description: str, *media_types: str) -> dict[str, Any]:
 async def apply(
     governor: Editor, request: Request, response: Response, expected: Expected
 ) -> ChangeView:
-    """Apply operations as the Curator's are: each ends applied, held or rejected."""
+    """Apply operations, checked like the Curator's: each is applied, held or rejected."""
     batch = read_batch(await _text(request))
     return _reported(await governor.apply(batch, expected_version=expected), response)
 
@@ -165,13 +165,13 @@ async def import_file(
 
 @router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
 async def approve(governor: Editor, response: Response, seq: Seq) -> ChangeView:
-    """Apply what was held, as your own; it stays held when it cannot be applied."""
+    """Apply a held operation as your own; one that cannot be applied stays held."""
     return _reported(await governor.approve(seq), response)
 
 
 @router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=_CHANGES)
 async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
-    """Turn a held operation down."""
+    """Dismiss a held operation."""
     return _reported(await governor.dismiss(seq), response)
 
 
