@@ -36,7 +36,7 @@ class EditRequest(BaseModel):
 
 
 class RollbackRequest(BaseModel):
-    """Where to go back to."""
+    """The version to restore."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -81,7 +81,7 @@ async def edit(
     bullet_id: BulletId,
     body: EditRequest,
 ) -> ChangeView:
-    """Reword, move, pin or unpin a bullet; 404 says what became of one that left."""
+    """Reword, move, pin or unpin a bullet; 404 names what replaced a removed one."""
     if body.content is None and body.section is None and body.pinned is None:
         raise InputError("give content, section or pinned")
     done = await governor.edit(
@@ -96,7 +96,7 @@ async def edit(
 
 @router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=_CHANGES)
 async def restore(governor: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
-    """Bring back a bullet that was archived, removed or merged."""
+    """Restore an archived, removed or merged bullet."""
     return _reported(await governor.restore(bullet_id), response)
 
 
@@ -104,7 +104,7 @@ async def restore(governor: Editor, response: Response, bullet_id: BulletId) -> 
 async def rollback(
     governor: Editor, response: Response, expected: Expected, body: RollbackRequest
 ) -> ChangeView:
-    """Go back to the content of a version, as a new version."""
+    """Restore the content of an earlier version, as a new version."""
     return _reported(await governor.rollback(body.version, expected_version=expected), response)
 
 
@@ -158,7 +158,7 @@ async def import_file(
         Form | None, Query(alias="format", description="File format (default: detect).")
     ] = None,
 ) -> ChangeView:
-    """Take in the lessons of a file, each screened; a broken file changes nothing."""
+    """Import the lessons of a file, each checked; an invalid file changes nothing."""
     incoming = read(await _text(request), form)
     return _reported(await governor.take_in(incoming, expected_version=expected), response)
 
@@ -177,7 +177,7 @@ async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
 
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
 async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
-    """Begin a branch with a version of the playbook that `branch` names."""
+    """Create a branch from a version (default: the current one) of the playbook or of `branch`."""
     stored = await governor.store.fork(
         governor.scope, body.name, by=governor.author, version=body.version
     )
@@ -195,7 +195,7 @@ async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
 
 @router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)
 async def promote(governor: Editor, response: Response, expected: Expected) -> ChangeView:
-    """Make the bullets of `branch` those of the main playbook."""
+    """Replace the main playbook's bullets with those of `branch`."""
     required_branch(governor)
     stored = await governor.store.promote(
         governor.scope, by=governor.author, expected_version=expected

@@ -133,7 +133,7 @@ async def chat(
     stream: Stream = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Take a turn without naming a session first; the report says which one it was."""
+    """Run a turn without naming a session; the report names it."""
     session = body.session or f"s-{uuid.uuid4()}"
     key = SessionKey(tenant.app, tenant.user, session)
     return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
@@ -216,7 +216,7 @@ async def give_feedback(
     turn: Annotated[int, Path(ge=1, le=MAX_TURN, description="Number of an answered turn.")],
     body: FeedbackRequest,
 ) -> FeedbackReport:
-    """Keep feedback with the turn, and learn from it as the settings say.
+    """Store feedback with the turn, and learn from it as the settings say.
 
     The bullets that the answer used are tagged, and the Curator may add a lesson. Sending the
     same feedback again changes nothing; if learning had failed, it is tried again.

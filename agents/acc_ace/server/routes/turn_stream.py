@@ -108,7 +108,7 @@ class EventStream:
         self._producer.cancel()
 
     async def aclose(self) -> None:
-        """End the turn if it still runs: wait until it is undone, or has learned."""
+        """End the turn if it still runs: wait until it is discarded, or has learned."""
         await _end(self._producer, self._turn)
 
     async def _produce(self) -> None:
