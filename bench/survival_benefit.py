@@ -68,8 +68,10 @@ class Survival(Value):
     trials: list[SurvivalTrial]
     without: Interval
     learnt: Interval
-    difference: Interval = Field(description="Ticks learnt less without, seed by seed.")
-    harms_difference: Interval = Field(description="Harms learnt less without, seed by seed.")
+    difference: Interval = Field(description="Ticks with lessons minus ticks without, per seed.")
+    harms_difference: Interval = Field(
+        description="Harms with lessons minus harms without, per seed."
+    )
     foreign_difference: Interval | None = Field(
         description="Ticks foreign less without: lessons that are wrong here must not help."
     )

@@ -228,7 +228,7 @@ async def test_a_sample_that_was_committed_but_not_noted_is_not_applied_twice(
 async def test_a_run_that_has_begun_is_not_begun_again_unasked(tmp_path: Path) -> None:
     with pytest.raises(KilledError):
         await School(tmp_path).learn(die_after=3)
-    with pytest.raises(InputError, match="--resume to go on"):
+    with pytest.raises(InputError, match="--resume to continue"):
         await School(tmp_path).learn()
     state = await School(tmp_path).learn(restart=True)
     assert state.outcome

@@ -37,7 +37,7 @@ class TurnRepeated(Exception):
     """The turn of an idempotency key is committed already; nothing is run again."""
 
     def __init__(self, kept: Interaction) -> None:
-        super().__init__(f"turn {kept.turn} was taken before under this idempotency key")
+        super().__init__(f"turn {kept.turn} was already committed under this idempotency key")
         self.kept = kept
 
 

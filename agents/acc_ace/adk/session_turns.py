@@ -46,8 +46,8 @@ async def begin_session(sessions: BaseSessionService, key: SessionKey) -> None:
 def session_gone(key: SessionKey) -> ConflictError:
     """The error of a turn whose session was deleted before its answer."""
     return ConflictError(
-        f"session '{key.session}' was deleted while its turn waited or ran, and nothing of the "
-        "turn is kept; send it again to begin a new session"
+        f"session '{key.session}' was deleted while its turn waited or ran; the turn is "
+        "discarded; send it again to start a new session"
     )
 
 

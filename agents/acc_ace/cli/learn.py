@@ -133,7 +133,7 @@ _OUTCOMES = {
     "kept": "The playbook stays at version {state.base_version}: no learned version scored "
     "better. The lessons are on branch {state.branch}.",
     "undecided": "The playbook stays at version {state.base_version}: there is no held-out score "
-    "to decide by. The lessons are on branch {state.branch}.",
+    "to compare. The lessons are on branch {state.branch}.",
     "conflict": "The playbook changed during the run, so nothing was promoted. The lessons are "
     "on branch {state.branch}.",
 }

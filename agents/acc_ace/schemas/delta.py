@@ -129,7 +129,7 @@ class DeltaBatch(Value):
 
     reasoning: str = Field(default="", description="Why these changes, in short.")
     operations: list[DeltaOperation] = Field(
-        default_factory=list, description="Small changes, in order; empty when nothing was learnt."
+        default_factory=list, description="Small changes, in order; empty when nothing was learned."
     )
     unreadable: SkipJsonSchema[list[str]] = Field(
         default_factory=list,

@@ -182,7 +182,7 @@ def get_expected(
 Expected = Annotated[int | None, Depends(get_expected)]
 
 
-def tell_version(response: Response, stored: StoredPlaybook) -> None:
+def set_etag(response: Response, stored: StoredPlaybook) -> None:
     """Put the version into the response's ETag."""
     response.headers["ETag"] = f'"v{stored.version}"'
 

@@ -106,7 +106,7 @@ def restore(
 
 @app.command()
 def rollback(
-    version: Annotated[int, typer.Argument(metavar="VERSION", min=0)],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="Version to restore.")],
     *,
     user: User = None,
     branch: Branch = None,

@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple, TypeVar
 import typer
 
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
+from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookGovernor
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.system_clock import SystemClock
 
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 User = Annotated[

@@ -177,7 +177,7 @@ async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
 
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
 async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
-    """Begin a branch with a version of the playbook that `branch` names."""
+    """Create a branch from a version (default: the current one) of the playbook or of `branch`."""
     await governor.store.fork(governor.scope, body.name, by=governor.author, version=body.version)
     found = await governor.store.branches(governor.scope._replace(branch=""))
     return BranchView.of(next(item for item in found if item.scope.branch == body.name))

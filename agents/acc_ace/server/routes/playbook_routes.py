@@ -22,7 +22,7 @@ from acc_ace.server.routes.playbook_views import (
     seen_by,
 )
 from acc_ace.server.routes.session_routes import Limit
-from acc_ace.server.server_context import Editor, Reader, User, tell_version
+from acc_ace.server.server_context import Editor, Reader, User, set_etag
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
 
@@ -47,7 +47,7 @@ async def read_playbook(
 ) -> PlaybookView:
     """The lessons with their counters, now or in an earlier version."""
     stored = await governor.store.load(governor.scope, version=version)
-    tell_version(response, stored)
+    set_etag(response, stored)
     return PlaybookView.of(stored, user=user)
 
 
@@ -152,5 +152,5 @@ async def export(
         media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="playbook.{form}"'},
     )
-    tell_version(response, stored)
+    set_etag(response, stored)
     return response

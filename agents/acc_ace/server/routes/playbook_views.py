@@ -31,7 +31,7 @@ class PlaybookView(BaseModel):
 
 
 class Delta(BaseModel):
-    """One operation on the playbook, and how it ended."""
+    """One operation on the playbook, and its result."""
 
     seq: int
     version: int
@@ -90,7 +90,7 @@ class VersionPage(BaseModel):
 
 
 class StoryView(BaseModel):
-    """Where a bullet comes from and what became of it, newest first."""
+    """A bullet's origin and history, newest first."""
 
     bullet_id: str
     live: Bullet | None = Field(description="The bullet, or the survivor of its merge.")
@@ -108,14 +108,14 @@ class DiffView(BaseModel):
 
 
 class HitView(BaseModel):
-    """A bullet that fits."""
+    """A matching bullet."""
 
     score: float
     bullet: Bullet
 
 
 class ChangeView(BaseModel):
-    """The version now, and how each operation ended."""
+    """The current version, and the result of each operation."""
 
     version: int
     digest: str
@@ -123,7 +123,7 @@ class ChangeView(BaseModel):
 
 
 class RefineView(BaseModel):
-    """What refining did, or would do."""
+    """What refine did, or would do."""
 
     version: int
     dry_run: bool

@@ -164,7 +164,7 @@ async def get_job(context: Context, tenant: CurrentTenant, job: JobId) -> Job:
     responses=documented(401, 403, 404, 422, 503),
 )
 async def retry_job(context: Context, tenant: CurrentTenant, job: JobId) -> Job:
-    """Let one of your dead or shed jobs be done again."""
+    """Retry one of your dead or shed jobs."""
     async with _jobs(context) as queue:
         own, before = await _own(queue, tenant, job)
         return _view(await own.retry(job)) or before
