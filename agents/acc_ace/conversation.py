@@ -20,7 +20,7 @@ from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
 from acc_ace.adk.session_lifecycle import SessionLife
-from acc_ace.adk.session_turns import RunningTurns, begin_session, session_gone
+from acc_ace.adk.session_turns import begin_session, session_gone
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
@@ -65,7 +65,6 @@ class Conversation:
             memory_service=memory_service(container),
             artifact_service=artifact_service(container.files),
         )
-        self._running = RunningTurns()
         self._life = SessionLife(container, self._app.name, self._sessions, models=models)
         if isinstance(self._app.root_agent, BoundedTurn):
             self._app.root_agent.upkeep.left_to(self._app.name, self._life)
@@ -104,11 +103,9 @@ class Conversation:
             )
         check_request_id(idempotency_key)
         said = take_input(text, authority, self._container.settings.limits).text
-        self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
         request = TurnRequest(queue.put_nowait, idempotency_key, said, authority)
         task = asyncio.create_task(self._run(key, request, _state_of(authority, memory), queue))
-        self._running.add(task)
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -268,10 +265,6 @@ class Conversation:
         if finish_s:
             await learning.finish(finish_s)
         return await learning.stop()
-
-    async def drain(self, grace_s: float) -> None:
-        """Take no more turns; let the running ones finish, then cancel and undo the rest."""
-        await self._running.drain(grace_s)
 
     async def close(self) -> None:
         """Close the runner, the models, the sessions and the stores.
