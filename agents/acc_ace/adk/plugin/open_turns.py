@@ -13,7 +13,7 @@ from acc_ace.adk.bounded_turn import learning_failed
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.session_lifecycle import Upkeep
+from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
 from acc_ace.adk.stages.history_loader import shown_bullets
@@ -39,9 +39,9 @@ class Turns:
         *,
         prompt_hashes: dict[str, str],
         listener: Listener | None,
-        upkeep: Upkeep,
+        maintenance: SessionMaintenance,
     ) -> None:
-        self._container, self._memory, self._upkeep = container, memory, upkeep
+        self._container, self._memory, self._maintenance = container, memory, maintenance
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._lifecycle = TurnLifecycle(container)
         self._sessions = SessionTurns(self._lifecycle)
@@ -196,7 +196,7 @@ class Turns:
             finally:
                 await self._sessions.release(turn.ctx)
         if not failed:
-            self._upkeep.after_turn(turn.record.key.app)
+            self._maintenance.wake(turn.record.key.app)
 
     async def _seal(self, turn: OpenTurn) -> None:
         """Commit what the last answer has not: a pause, a result without words, late results."""
