@@ -149,7 +149,7 @@ class Turns:
             await asyncio.wait(closing)
 
     def _closing_here(self) -> "set[asyncio.Task[None]]":
-        """The turns that are being ended in this event loop; one that is over ends none."""
+        """The turns that are being ended in this event loop; `Runner.run` has one in a thread."""
         loop = asyncio.get_running_loop()
         return {closing for closing in self._closing if closing.get_loop() is loop}
 
@@ -172,16 +172,8 @@ class Turns:
             self._leave(turn, name)
         turn.closing = asyncio.get_running_loop().create_task(self._settle(turn, failed=failed))
         self._closing.add(turn.closing)
-        turn.closing.add_done_callback(partial(self._closed, turn))
+        turn.closing.add_done_callback(self._closing.discard)
         return turn.closing
-
-    def _closed(self, turn: OpenTurn, closing: "asyncio.Task[None]") -> None:
-        self._closing.discard(closing)
-        if closing.cancelled():
-            # The event loop ends, maybe before the first step.
-            releasing = closing.get_loop().create_task(self._sessions.release(turn.ctx))
-            self._closing.add(releasing)
-            releasing.add_done_callback(self._closing.discard)
 
     async def _settle(self, turn: OpenTurn, *, failed: bool) -> None:
         try:
