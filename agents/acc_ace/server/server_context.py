@@ -37,7 +37,6 @@ class ServerContext:
     async def close(self) -> None:
         """End the running turns, as a shutdown does, then close everything."""
         await self.gate.drain(self.container.settings.limits.shutdown_grace_s)
-        await self.conversation.drain(0)
         await self.conversation.close()
         await self.session_service.close()
 

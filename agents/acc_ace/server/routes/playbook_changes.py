@@ -14,7 +14,7 @@ from acc_ace.playbook.refine.refinement import Refinery
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView
-from acc_ace.server.server_context import Context, Editor, Expected, required_branch, tell_version
+from acc_ace.server.server_context import Context, Editor, Expected, required_branch, set_etag
 
 __all__ = ["router"]
 
@@ -127,7 +127,7 @@ async def refine(
         embedder=container.embedder,
     )
     done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
-    tell_version(response, done.stored)
+    set_etag(response, done.stored)
     return RefineView(
         version=done.stored.version,
         dry_run=dry_run,
@@ -202,7 +202,7 @@ async def drop_branch(governor: Editor) -> None:
 
 
 def _reported(done: Governed, response: Response) -> ChangeView:
-    tell_version(response, done.stored)
+    set_etag(response, done.stored)
     return ChangeView(version=done.stored.version, digest=done.stored.digest, results=done.results)
 
 
