@@ -11,7 +11,6 @@ from acc_ace.cli.playbook.playbook_tables import branches_view, governed_view, s
 from acc_ace.cli.playbook.read_commands import Place, govern
 from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError
-from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.playbook.formats.file_form import MOST_CHARACTERS, Form
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
@@ -92,15 +91,8 @@ def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
     settings = load_settings()
 
     async def work(governor: PlaybookGovernor) -> Refinement:
-        embedder = build_embedder(settings)
-        refinery = Refinery(
-            governor.store, interval=0, stale_days=settings.stale_days, embedder=embedder
-        )
-        try:
-            return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
-        finally:
-            if embedder is not None:
-                await embedder.close()
+        refinery = Refinery(governor.store, interval=0, stale_days=settings.stale_days)
+        return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
 
     done = govern(place, work)
     if as_json:
@@ -112,15 +104,14 @@ def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
                     "dry_run": dry_run,
                     "steps": steps,
                     "unmet": list(done.refined.unmet),
-                    "warnings": list(done.warnings),
                 }
             )
         )
         return
     console = line_console()
     console.print(steps_view(done.refined.steps))
-    for note in (*done.warnings, *(f"over budget, pinned: {name}" for name in done.refined.unmet)):
-        console.print(note, style="yellow")
+    for name in done.refined.unmet:
+        console.print(f"over budget, pinned: {name}", style="yellow")
     if not done.refined.steps:
         console.print("nothing to refine")
     elif dry_run:
