@@ -4,7 +4,8 @@
 
 Each pair is a playbook of two bullets that is refined: one bullet left means "duplicates". So the
 whole of refinement is scored, sections included. "Held" pairs wait for a person. `--embed` gives
-the peers vectors of the local embedder; `--peers` names the folder that `bench.playbook_peers` tells how to fill.
+the peers vectors of the local embedder; `--peers` names the folder that `bench.playbook_peers`
+tells how to fill.
 """
 
 import argparse

@@ -137,7 +137,7 @@ def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
 def contradicted(
     playbook: Playbook, records: Iterable[DeltaRecord]
 ) -> Mapping[int, Sequence[Bullet]]:
-    """By `seq`, the live bullets that a held operation may contradict or repeat, if there are any."""
+    """By `seq`, the live bullets that a held operation may contradict or repeat."""
     index = LessonIndex(playbook.bullets)
     by_id = {bullet.id: bullet for bullet in playbook.bullets}
     found: dict[int, Sequence[Bullet]] = {}

@@ -97,17 +97,20 @@ def contrary(first: Lesson, second: Lesson) -> bool:
     )
 
 
-def alike(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons that differ may be one in other words, which a person must say.
-
-    Not where the difference is known: another guard or number, or another word in one place.
-    """
+def near(first: Lesson, second: Lesson) -> bool:
+    """Whether two lessons share most of their words, and all figures, denials, directions."""
     if first.guards != second.guards or first.terms == second.terms:
         return False
     shared = len(first.content & second.content)
-    if not shared or shared < ALIKE * len(first.content | second.content):
-        return False
-    return not _one_change(first.terms, second.terms)
+    return shared > 0 and shared >= ALIKE * len(first.content | second.content)
+
+
+def alike(first: Lesson, second: Lesson) -> bool:
+    """Whether two lessons that differ may be one in other words, which a person must say.
+
+    Not where the difference is known: something else, or something more, in one place.
+    """
+    return near(first, second) and not _one_change(first.terms, second.terms)
 
 
 def _one_change(first: tuple[str, ...], second: tuple[str, ...]) -> bool:

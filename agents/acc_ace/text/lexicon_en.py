@@ -1,4 +1,4 @@
-"""The words of English: those a search leaves out, those that change nothing, and what means the same.
+"""The words of English: what a search leaves out, what changes nothing, what means the same.
 
 `STOP_WORDS` is the stop list of recall, of selection and of topics. `HARMLESS` is far smaller:
 only what two instructions may differ in and still ask for the same.
@@ -9,20 +9,36 @@ from functools import cache
 from typing import Final
 
 from acc_ace.text.normalize import NUMBER_WORDS
+from acc_ace.text.patterns import words_of
 from acc_ace.text.stemmer import stem
 
-STOP_WORDS: Final = frozenset(
-    ["a", "about", "after", "again", "all", "also", "always", "am", "an", "and", "any", "anyone", "anything", "are", "arent", "as", "at", "be", "because", "been", "before", "being", "both", "but", "by", "can", "cant", "could", "couldnt", "d", "did", "didnt", "do", "does", "doesnt", "doing", "done", "dont", "during", "each", "every", "everything", "few", "for", "from", "further", "get", "go", "going", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how", "i", "i'd", "if", "ill", "im", "in", "into", "is", "isnt", "it", "its", "ive", "just", "let", "lets", "like", "ll", "m", "me", "might", "more", "most", "must", "my", "need", "never", "no", "nor", "not", "now", "of", "off", "ok", "okay", "on", "once", "only", "or", "other", "our", "ours", "out", "over", "own", "per", "please", "re", "s", "same", "shall", "she", "should", "shouldnt", "so", "some", "such", "t", "than", "thank", "thanks", "that", "thats", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "use", "ve", "very", "was", "wasnt", "we", "well", "were", "werent", "what", "whats", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "without", "wont", "would", "wouldnt", "yes", "you", "your", "youre", "yours"]
+STOP_WORDS: Final = words_of(
+    """
+a about after again all also always am an and any anyone anything are arent as at be because
+been before being both but by can cant could couldnt d did didnt do does doesnt doing done dont
+during each every everything few for from further get go going got had has have having he her
+here hers him his how i i'd if ill im in into is isnt it its ive just let lets like ll m me
+might more most must my need never no nor not now of off ok okay on once only or other our ours
+out over own per please re s same shall she should shouldnt so some such t than thank thanks
+that thats the their theirs them then there these they this those through to too under until up
+us use ve very was wasnt we well were werent what whats when where which while who whom why will
+with without wont would wouldnt yes you your youre yours
+"""
 )
 """Words that are in every text, so that they find nothing and carry no topic."""
 
-HARMLESS: Final = frozenset(
-    ["a", "an", "the", "please", "kindly", "you", "your", "that", "is", "are", "am", "be", "do", "does", "must", "should", "shall", "also", "simply"]
+HARMLESS: Final = words_of(
+    """
+a an the please kindly you your that is are am be do does must should shall also simply
+"""
 )
 """Articles, politeness, the mood of an instruction. No condition, scope, direction, permission."""
 
-LINKING: Final = HARMLESS | frozenset(
-    ["to", "of", "for", "on", "in", "at", "it", "its", "this", "these", "those", "we", "our", "i", "use", "set", "make", "keep", "put", "choose", "have", "apply", "configure"]
+LINKING: Final = HARMLESS | words_of(
+    """
+to of for on in at it its this these those we our i use set make keep put choose have apply
+configure
+"""
 )
 """What also says nothing of the thing that is set or forbidden: two contraries may differ in it."""
 

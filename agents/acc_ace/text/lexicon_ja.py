@@ -1,15 +1,20 @@
-"""The words of Japanese: those a search leaves out, those that change nothing, and what means the same."""
+"""The words of Japanese: what a search leaves out, what changes nothing, what means the same."""
 
 from typing import Final
 
-from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.patterns import lazy_pattern, words_of
 
 KANJI: Final = "\u3400-\u4dbf\u4e00-\u9fff々〆ヶ"
 KATAKANA: Final = "\u30a1-\u30f5\u30f7-\u30faー"
 HIRAGANA: Final = "\u3041-\u309f"
 
-STOP_BIGRAMS: Final = frozenset(
-    ["です", "ます", "した", "して", "する", "から", "まで", "ない", "ある", "いる", "こと", "もの", "これ", "それ", "あれ", "この", "その", "あの", "って", "った", "ても", "でも", "ので", "のに", "には", "では", "とは", "ため", "よう", "さい", "くだ", "ださ", "ませ", "せん", "まし", "たい", "てい", "いま", "いて", "あり", "なり", "なる", "なっ", "れる", "られ", "せる", "させ", "など", "けど", "だけ", "ここ", "そこ", "どこ", "どの", "なに", "何か", "いい", "しま", "すか", "ます", "ょう", "しょ", "でし", "いた", "いか", "うか", "ない"]
+STOP_BIGRAMS: Final = words_of(
+    """
+です ます した して する から まで ない ある いる こと もの これ それ あれ この その あの って った
+ても でも ので のに には では とは ため よう さい くだ ださ ませ せん まし たい てい いま いて あり
+なり なる なっ れる られ せる させ など けど だけ ここ そこ どこ どの なに 何か いい しま すか ます
+ょう しょ でし いた いか うか ない
+"""
 )
 """Pieces that are in every text, so that they find nothing."""
 
@@ -24,10 +29,18 @@ HARMLESS: Final = lazy_pattern(
 )
 """Emphasis, and the topic mark behind a particle. Nothing is taken for it beside a denial."""
 
-CASE: Final = frozenset(["を", "に", "へ", "から", "まで", "より", "で", "が", "は"])
+CASE: Final = words_of(
+    """
+を に へ から まで より で が は
+"""
+)
 """Particles that close a phrase; phrases of one verb may stand in any order."""
 
-LINKING: Final = frozenset(["は", "を", "が", "も", "に", "で"])
+LINKING: Final = words_of(
+    """
+は を が も に で
+"""
+)
 """Particles in which two contraries may differ."""
 
 SYNONYMS: Final = {

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from acc_ace.text.lessons.measures import MARK
 from acc_ace.text.lexicon_en import HARMLESS, NUMBERS, root_of, word_class
-from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.patterns import lazy_pattern, words_of
 
 NOT: Final = MARK + "not"
 OPTIONAL: Final = MARK + "optional"
@@ -29,16 +29,26 @@ class Piece(NamedTuple):
         return self.text if self.literal else self.text.casefold()
 
 
-CONDITIONS: Final = frozenset(["if", "unless", "when", "whenever", "while", "once", "until", "before", "after"])
+CONDITIONS: Final = words_of(
+    """
+if unless when whenever while once until before after
+"""
+)
 _OF_TIME = frozenset(("before", "after", "until"))
-_ATTACHING = CONDITIONS | frozenset(
-    ["only", "just", "that", "which", "who", "whose", "what", "how", "where", "because", "to", "and", "or", "than"]
+_ATTACHING = CONDITIONS | words_of(
+    """
+only just that which who whose what how where because to and or than
+"""
 )
 """Words of a sentence that a clause at its end could belong to instead of the whole."""
 
 _ALL = frozenset(["all", "every", "each", "both", "some"])
 _MODALS = frozenset(("must", "should", "shall"))
-_SEMI_MODALS = frozenset(["need", "needs", "have", "has", "are", "is", "ought"])
+_SEMI_MODALS = words_of(
+    """
+need needs have has are is ought
+"""
+)
 _RELATIVES = frozenset(["that", "which", "who", "whose"])
 _COUNTED = frozenset(("few", "little", "lot"))
 """'A few' are some, 'few' are hardly any: here the article counts."""
