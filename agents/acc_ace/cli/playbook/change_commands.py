@@ -13,7 +13,6 @@ from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, gove
 from acc_ace.cli.playbook.playbook_tables import governed_view, steps_view
 from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError
-from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.playbook.formats.file_form import MOST_CHARACTERS, Form
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
@@ -131,15 +130,8 @@ def refine(
     settings = load_settings()
 
     async def work(governor: PlaybookGovernor) -> Refinement:
-        embedder = build_embedder(settings)
-        refinery = Refinery(
-            governor.store, interval=0, stale_days=settings.stale_days, embedder=embedder
-        )
-        try:
-            return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
-        finally:
-            if embedder is not None:
-                await embedder.close()
+        refinery = Refinery(governor.store, interval=0, stale_days=settings.stale_days)
+        return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
 
     _tell_refined(govern(Place(user, branch), work), dry_run=dry_run, as_json=as_json)
 
@@ -174,15 +166,14 @@ def _tell_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
                     "dry_run": dry_run,
                     "steps": steps,
                     "unmet": list(done.refined.unmet),
-                    "warnings": list(done.warnings),
                 }
             )
         )
         return
     console = line_console()
     console.print(steps_view(done.refined.steps))
-    for note in (*done.warnings, *(f"over budget, pinned: {name}" for name in done.refined.unmet)):
-        console.print(note, style="yellow")
+    for name in done.refined.unmet:
+        console.print(f"over budget, pinned: {name}", style="yellow")
     if not done.refined.steps:
         console.print("nothing to refine")
     elif dry_run:

@@ -102,13 +102,15 @@ def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
             record.kind.value,
             record.bullet_id or "-",
             Text(record.status.value, _STATUS[record.status]),
-            Lines((_change(record), "")),
+            Lines((_change(record), ""), *_why(record)),
         )
     return table
 
 
 def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> RenderableType:
-    """A held operation, whole enough to decide on; `against` are bullets that it contradicts."""
+    """A held operation, whole enough to decide on; `against` are the bullets that it may
+    contradict or repeat.
+    """
     title = f"#{record.seq}  {record.kind.value} {record.bullet_id or ''}".rstrip()
     parts: list[RenderableType] = [
         Text(f"{title}  held: {record.reason}", "yellow"),
@@ -119,6 +121,7 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
     operation = record.operation
     if operation is not None and operation.content:
         parts.append(Lines((f"+ {operation.content}", "green")))
+    parts += [Lines(line) for line in _why(record)]
     if operation is not None and operation.source_ids:
         parts.append(Text(f"takes in: {', '.join(operation.source_ids)}"))
     parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
@@ -180,6 +183,13 @@ def _origin(bullet: Bullet) -> Text:
         return Text("origin: not recorded", "dim")
     where = f"session {origin.session}, turn {origin.turn}" if origin.session else "entered by hand"
     return Text(printable(f"origin: {origin.user}, {where}"), "dim")
+
+
+def _why(record: DeltaRecord) -> list[tuple[str, str]]:
+    """What the proposal said for itself, as lines."""
+    priority = "" if record.priority == "normal" else f"{record.priority} priority"
+    said = ": ".join(filter(None, (priority, record.rationale)))
+    return [(f"because {said}", "dim")] if said else []
 
 
 def _change(record: DeltaRecord) -> str:

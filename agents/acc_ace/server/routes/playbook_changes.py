@@ -124,7 +124,6 @@ async def refine(
         governor.store,
         interval=0,
         stale_days=container.settings.stale_days,
-        embedder=container.embedder,
     )
     done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
     set_etag(response, done.stored)
@@ -133,7 +132,6 @@ async def refine(
         dry_run=dry_run,
         steps=done.refined.steps,
         unmet=list(done.refined.unmet),
-        warnings=list(done.warnings),
     )
 
 

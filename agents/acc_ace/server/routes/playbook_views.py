@@ -129,7 +129,6 @@ class RefineView(BaseModel):
     dry_run: bool
     steps: list[RefineStep]
     unmet: list[str] = Field(description="Budgets that pinned bullets alone exceed.")
-    warnings: list[str]
 
 
 class BranchView(BaseModel):
