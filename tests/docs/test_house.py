@@ -17,8 +17,8 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 56_250  # target 35,000
-FILES: Final = 380  # target 220
+LINES: Final = 55_500  # target 35,000
+FILES: Final = 381  # target 220
 MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 454  # target 300
 FILES_OVER_THE_TARGET: Final = 13  # target 0
