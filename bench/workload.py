@@ -46,7 +46,7 @@ class InstantLlm(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer; the tokens of the request are kept by role."""
         role = role_of(llm_request) or "generator"
-        self.prompt_tokens[role] = _tokens(llm_request)
+        self.prompt_tokens[role] = estimate_tokens(request_text(llm_request))
         has_schema = llm_request.config.response_schema is not None
         text = json.dumps(_REPLIES[role]) if has_schema else _ANSWER
         yield LlmResponse(
@@ -59,9 +59,10 @@ class InstantLlm(BaseLlm):
         )
 
 
-def _tokens(request: LlmRequest) -> int:
+def request_text(request: LlmRequest) -> str:
+    """The system instruction and the contents, in the order a model reads them."""
     texts = [part.text or "" for content in request.contents for part in content.parts or []]
-    return estimate_tokens(f"{request.config.system_instruction}\n" + "\n".join(texts))
+    return f"{request.config.system_instruction}\n" + "\n".join(texts)
 
 
 _ANSWER = (

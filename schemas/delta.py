@@ -11,6 +11,7 @@ from acc_ace.schemas.delta import (
     DeltaStatus,
     DeltaType,
     Merging,
+    Priority,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "DeltaStatus",
     "DeltaType",
     "Merging",
+    "Priority",
 ]

@@ -183,8 +183,8 @@ class Settings(BaseSettings):
         default=10.0,
         ge=0,
         le=600,
-        description="Seconds to wait for an unavailable database server; half of it, at most "
-        "five seconds, for a network that acknowledges nothing.",
+        description="Seconds to wait for an unavailable database server; half that, 5 s at "
+        "most, for an unresponsive network.",
     )
     session_events: Literal["keep", "trim", "offload"] = Field(
         default="keep",
@@ -231,8 +231,7 @@ class Settings(BaseSettings):
     )
     agent_dir: Path | None = Field(
         default_factory=_agents_of_a_clone,
-        description="Directory of ADK apps: that of a clone; an installed package has none and "
-        "serves its own app.",
+        description="Directory of ADK apps; used in a clone only.",
     )
     serve_web_interface: bool = Field(default=True, description="Serve ADK's web UI.")
     reload_agents: bool = Field(default=False, description="Reload agents when files change.")

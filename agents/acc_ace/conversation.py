@@ -18,8 +18,8 @@ from google.genai import types
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
-from acc_ace.adk.session_lifecycle import SessionLife
-from acc_ace.adk.session_turns import RunningTurns, begin_session, session_gone
+from acc_ace.adk.session_lifecycle import SessionMaintenance
+from acc_ace.adk.session_turns import begin_session, session_gone
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
@@ -68,10 +68,12 @@ class Conversation:
             memory_service=memory_service(container),
             artifact_service=artifact_service(container.files),
         )
-        self._running = RunningTurns()
-        self._life = SessionLife(container, self._app.name, self._sessions, models=models)
-        if isinstance(self._app.root_agent, BoundedTurn):
-            self._app.root_agent.upkeep.left_to(self._app.name, self._life)
+        root = self._app.root_agent
+        self._maintenance = (
+            root.maintenance
+            if isinstance(root, BoundedTurn)
+            else SessionMaintenance(container, models=models)
+        )
         self._rollback = Rollback(container)
         self._feedback = FeedbackLearner(container, models=models)
         self._users = UserDataService(container, self._sessions, self._app.name)
@@ -115,11 +117,9 @@ class Conversation:
             )
         check_request_id(idempotency_key)
         said = take_input(text, authority, self._container.settings.limits).text
-        self._running.admit()
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
         request = TurnRequest(queue.put_nowait, idempotency_key, said, authority)
         task = asyncio.create_task(self._run(key, request, _state_of(authority, memory), queue))
-        self._running.add(task)
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -182,11 +182,11 @@ class Conversation:
         async with self._hold(key):
             was_there = await self._rollback.to_start(key) is not None
         if was_there:
-            await self._life.was_reset(key)
+            await self._maintenance.was_reset(key)
 
     async def housekeep(self) -> int:
         """Summarise and offload what is due, idle sessions included; how many sessions."""
-        return await self._life.housekeep()
+        return await self._maintenance.run_due(self._app.name)
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open.
@@ -195,7 +195,9 @@ class Conversation:
         the app of this process that did them is closed.
         """
         self.start_learning()
-        return self._life.keeping_house(every_s=every_s, beside=self._go_on_learning)
+        return self._maintenance.ticking(
+            self._app.name, every_s=every_s, beside=self._go_on_learning
+        )
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         """Add documents to a user's external memory."""
@@ -233,7 +235,7 @@ class Conversation:
         nothing, files aside.
         """
         async with self._hold(key):
-            return await self._life.forget(key, keep_notes=keep_notes)
+            return await self._maintenance.forget(self._sessions, key, keep_notes=keep_notes)
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -280,10 +282,6 @@ class Conversation:
             await learning.finish(finish_s)
         return await learning.stop()
 
-    async def drain(self, grace_s: float) -> None:
-        """Take no more turns; let the running ones finish, then cancel and undo the rest."""
-        await self._running.drain(grace_s)
-
     async def close(self) -> None:
         """Close the runner, the models, the sessions and the stores.
 
@@ -298,7 +296,7 @@ class Conversation:
                 closing.push_async_callback(self._app.root_agent.close)
             closing.push_async_callback(self._runner.close)
             closing.push_async_callback(self._feedback.close)
-            closing.push_async_callback(self._life.close)
+            closing.push_async_callback(self._maintenance.close)
             closing.push_async_callback(self.stop_learning)
 
     def _go_on_learning(self) -> None:
@@ -345,7 +343,7 @@ class Conversation:
         finally:
             queue.put_nowait(None)
         if not isinstance(root, BoundedTurn):
-            self._life.wake()
+            self._maintenance.wake(self._app.name)
 
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s

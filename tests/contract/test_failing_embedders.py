@@ -10,7 +10,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError, TextRefusedError
 from acc_ace.memory.artifact_store import Embedded, Unembedded
-from acc_ace.memory.embedding_backfill import VectorFiller
+from acc_ace.memory.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.turn_artifacts import PART_CHARS
 from acc_ace.storage.create_stores import Stores, open_stores
 from acc_ace.text.duplicates import Vector
@@ -204,7 +204,7 @@ class _Shelf:
 
 async def test_a_text_that_is_put_off_keeps_no_newer_one_waiting(embedder: _Stumbling) -> None:
     now, shelf = 0.0, _Shelf()
-    filler = VectorFiller(shelf, embedder, seconds=lambda: now)
+    filler = EmbeddingBackfill(shelf, embedder, seconds=lambda: now)
     embedder.stumbles_at = "odd"
     shelf.texts = {1: "an odd cat", 2: "a cat"}
     filler.wake()

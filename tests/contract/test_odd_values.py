@@ -101,14 +101,6 @@ def nested(levels: int, end: Any = "the end") -> Any:
     return end
 
 
-def doubled(times: int) -> Any:
-    """As a few lines of YAML whose aliases each name the one before twice."""
-    value: Any = ["db-01"]
-    for _ in range(times):
-        value = [value, value]
-    return value
-
-
 def tree() -> Any:
     """A tree whose child points to its parent."""
     root: dict[str, Any] = {"name": "root", "user": Login()}
@@ -163,8 +155,8 @@ async def reread(sessions: BaseSessionService, value: Any) -> dict[str, Any]:
         (10**4_000, 10**4_000),
         (10**5_000, "(a int)"),
         (nested(90), nested(90)),
-        (nested(220), "[[[[[[[...]]]]]]]"),
-        (nested(10_000), "[[[[[[[...]]]]]]]"),
+        (nested(220), "(a list)"),
+        (nested(10_000), "(a list)"),
     ],
     ids=[
         *("no number", "model", "bytes", "unknown class", "half a pair", "key", "mute"),
@@ -188,19 +180,10 @@ def test_of_a_circular_value_the_rest_is_kept(sessions: BaseSessionService) -> N
     reported = json.loads(result_text(tree()))
     assert reported["name"] == "root"
     assert reported["user"] == SHOWN | {"found": None}
-    assert reported["child"].startswith("{'name': 'h1', 'parent': {'child': {")
+    assert reported["child"] == "(a dict)"
     read = asyncio.run(reread(sessions, tree()))
-    assert "'parent': {'child'" in read["state"]["found"]
+    assert read["state"]["found"] == "(a dict)"
     assert SECRET not in json.dumps(read)
-
-
-def test_lists_that_stand_in_very_many_places_become_a_text(
-    sessions: BaseSessionService,
-) -> None:
-    value = doubled(60)
-    read = asyncio.run(reread(sessions, value))
-    assert len(json.dumps(read)) < 100_000
-    assert result_text(doubled(3)) == json.dumps(doubled(3))
 
 
 leaves = st.sampled_from(

@@ -133,7 +133,9 @@ async def test_an_operation_that_cannot_be_applied_stays_held(governor: Playbook
 async def test_what_left_says_how_and_comes_back_as_it_was(governor: PlaybookGovernor) -> None:
     await governor.apply(add("Drain the node first.", "Empty the queue first."))
     merge = DeltaOperation(type=DeltaType.MERGE, bullet_id="b-00001", source_ids=["b-00002"])
-    await governor.apply(DeltaBatch(operations=[merge]))
+    (result,) = (await governor.apply(DeltaBatch(operations=[merge]))).results
+    assert (result.status, result.reason) == ("held", "differs")
+    await governor.approve((await governor.held())[0].seq)
     with pytest.raises(NotFoundError, match="merged into b-00001"):
         await governor.edit("b-00002", content="x")
     story = await governor.story("b-00002")

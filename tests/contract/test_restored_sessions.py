@@ -81,7 +81,7 @@ async def test_turns_that_were_left_are_to_be_offloaded_anew(stores: Container) 
     await stores.directory.offloaded(KEY, at=START, notes=[], through=through)
     await stores.directory.restored(KEY, turn=5)
     assert (await kept(stores)).offloaded_through == through
-    [(key, _)] = await stores.directory.idle(KEY.app, since=START + timedelta(seconds=1))
-    assert key == KEY
+    since = START + timedelta(seconds=1)
+    assert await stores.directory.take_idle(KEY.app, since=since, retry_s=60) == KEY
     await stores.directory.restored(KEY, turn=4)
     assert (await kept(stores)).offloaded_through is None

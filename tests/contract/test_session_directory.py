@@ -1,9 +1,10 @@
-"""What every SessionDirectory and JobStore promises."""
+"""What every SessionDirectory promises."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,7 @@ from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.schemas.session import ReadThrough
 from acc_ace.storage.postgres.schema import SCHEMA
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
@@ -70,10 +71,9 @@ async def test_idle_sessions_are_those_with_words_not_offloaded(stores: Containe
         await stores.directory.open(key, at=START + later(number), memory="acc")
     await stores.directory.offloaded(KEY, at=START + later(9), notes=["n1"])
     since = START + later(2)
-    assert [key for key, _ in await stores.directory.idle("shop", since=since)] == [OTHER_SESSION]
+    assert await taken(stores, since) == [OTHER_SESSION]
     await stores.directory.open(KEY, at=START + later(20), memory="acc")
-    found = await stores.directory.idle("shop", since=START + later(60))
-    assert [key for key, _ in found] == [OTHER_SESSION, OTHER_USER, KEY]
+    assert await taken(stores, START + later(90)) == [OTHER_USER, KEY, OTHER_SESSION]
 
 
 async def test_an_older_summary_never_replaces_a_newer_one(stores: Container) -> None:
@@ -111,7 +111,7 @@ async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
     assert await stores.directory.find(KEY) is None
     [left] = await stores.directory.list(KEY.tenant)
     assert (left.session, left.notes) == (KEY.session, ["n1"])
-    assert await stores.directory.idle("shop", since=START + later(9)) == []
+    assert await taken(stores, START + later(9)) == []
     started = await stores.directory.open(KEY, at=START + later(1), memory="acc")
     assert (started.created_at, started.notes) == (START + later(1), ["n1"])
 
@@ -177,44 +177,38 @@ async def test_how_far_a_session_was_offloaded_is_kept(stores: Container) -> Non
     assert record.notes == ["n2", "n3", "n1"]
 
 
-async def test_pages_give_every_idle_session_once_the_oldest_first(stores: Container) -> None:
+async def test_every_idle_session_is_taken_once_the_oldest_first(stores: Container) -> None:
     keys = [KEY._replace(session=f"s{number}") for number in range(7)]
     for number, key in enumerate(keys):
-        # Two at a time, so that ties are paged over too.
+        # Two at a time, so that ties are broken too.
         await stores.directory.open(key, at=START + later(number // 2), memory="acc")
-    seen: list[SessionKey] = []
-    after: tuple[SessionKey, SessionRecord] | None = None
-    while page := await stores.directory.idle("shop", since=START + later(9), limit=3, after=after):
-        seen += [key for key, _ in page]
-        after = page[-1]
-    assert seen == keys
+    assert await taken(stores, START + later(9)) == keys
 
 
-@pytest.mark.parametrize("stores", ["sqlite", "postgres"], indirect=True)
-async def test_idle_sessions_that_cannot_be_read_are_passed_over(
-    stores: Container, caplog: pytest.LogCaptureFixture
-) -> None:
-    for number in range(4):
-        key = KEY._replace(session=f"s{number}")
-        await stores.directory.open(key, at=START + later(number), memory="acc")
-    for name in ("s0", "s2"):
-        await write(stores, "UPDATE session_directory SET body = ? WHERE session = ?", "{", name)
-    found = await stores.directory.idle("shop", since=START + later(9), limit=2)
-    assert [key.session for key, _ in found] == ["s1", "s3"]
-    assert "session_unreadable user='aiko' session='s2'" in caplog.text
-
-
-async def test_an_idle_session_is_claimed_by_one_until_its_lease_ends_or_it_changes(
+async def test_an_idle_session_is_taken_by_one_until_it_is_due_again_or_changes(
     stores: Container,
 ) -> None:
-    record = await stores.directory.open(KEY, at=START, memory="acc")
-
-    async def claim(seconds: int) -> bool:
-        now = START + later(seconds)
-        return await stores.directory.claim(KEY, record, now=now, lease_s=60)
-
-    assert [await claim(10), await claim(69), await claim(70)] == [True, False, True]
+    await stores.directory.open(KEY, at=START, memory="acc")
+    since = [START + later(seconds) for seconds in (10, 69, 71)]
+    assert [await taken(stores, each) for each in since] == [[KEY], [], [KEY]]
     await stores.directory.reset(KEY, turn=0)
-    assert await claim(71)
-    await stores.directory.open(KEY, at=START + later(72), memory="acc")
-    assert not await claim(200), "it is no longer what was found idle"
+    assert await taken(stores, START + later(72)) == [KEY]
+    await stores.directory.open(KEY, at=START + later(90), memory="acc")
+    assert await taken(stores, START + later(80)) == []
+
+
+async def test_of_two_processes_one_takes_an_idle_session(stores: Container) -> None:
+    await stores.directory.open(KEY, at=START, memory="acc")
+    since = START + later(10)
+    both = await asyncio.gather(
+        *(stores.directory.take_idle("shop", since=since, retry_s=60) for _ in range(2))
+    )
+    assert sorted(both, key=bool) == [None, KEY]
+
+
+async def taken(stores: Container, since: datetime) -> list[SessionKey]:
+    """The sessions to offload that were idle then; each is taken for a minute."""
+    found: list[SessionKey] = []
+    while key := await stores.directory.take_idle("shop", since=since, retry_s=60):
+        found.append(key)
+    return found

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import stat
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,24 @@ async def test_a_crash_of_the_process_keeps_the_commit(path: Path, tmp_path: Pat
     assert await SqlJournal(reopened).head(KEY) == entry(1)
     await reopened.close()
     await database.close()
+
+
+async def test_a_commit_is_flushed_to_the_disk(path: Path) -> None:
+    database = SqliteDatabase(path)
+    modes = [
+        await database.read(on_connection(partial(_pragma, name)))
+        for name in ("synchronous", "journal_mode")
+    ]
+    assert modes == [_FULL, "wal"]
+    await database.close()
+
+
+_FULL = 2
+"""As SQLite documents `PRAGMA synchronous`."""
+
+
+def _pragma(name: str, connection: sqlite3.Connection) -> object:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
 async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:

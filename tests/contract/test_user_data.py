@@ -82,7 +82,8 @@ async def test_something_of_every_table_is_in_the_export(
 ) -> None:
     await filled_with(conversation, KEY, lessons=UNTIL_SNAPSHOT)
     said = marks(await exported(conversation, KEY.user))
-    assert {mark("file"), mark("undone")} <= said
+    assert mark("file") in said
+    assert mark("undone") not in said
     for name, rows in Database(settings).rows(KEY.tenant).items():
         kind = name.rpartition(".")[2].rstrip("_0123456789")
         if kind in WORDLESS and not marks(str(rows)):

@@ -11,8 +11,8 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError
 from acc_ace.memory.artifact_store import Embedded, Unembedded
-from acc_ace.memory.embedding_backfill import VectorFiller
-from acc_ace.memory.sign_index import packed
+from acc_ace.memory.embedding_backfill import EmbeddingBackfill
+from acc_ace.memory.sign_index import encode_float16
 from acc_ace.storage.create_stores import Stores, open_stores
 from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
@@ -45,10 +45,10 @@ async def test_erasing_a_user_removes_the_vectors_from_every_table_and_byte(
     await stores.artifacts.add([artifact("pet", "a kitten, a kitten, a car"), turn(1, "a cat")])
     await filled(stores)
     (vector,) = await embedder.passages(["a kitten, a kitten, a car"])
-    assert packed(vector) in (tmp_path / "memory.db").read_bytes() + _log(tmp_path)
+    assert encode_float16(vector) in (tmp_path / "memory.db").read_bytes() + _log(tmp_path)
     await stores.artifacts.erase(KEY.tenant)
     assert count(tmp_path, "artifact_vectors") == count(tmp_path, "tenant_vectors") == 0
-    assert packed(vector) not in (tmp_path / "memory.db").read_bytes() + _log(tmp_path)
+    assert encode_float16(vector) not in (tmp_path / "memory.db").read_bytes() + _log(tmp_path)
 
 
 async def test_erasing_a_session_removes_its_vectors_alone(stores: Stores, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ class _Shelf:
 async def test_a_filler_rests_after_a_failure_then_goes_on() -> None:
     now, embedder, shelf = 0.0, TopicEmbedder(), _Shelf()
     embedder.broken = "away"
-    filler = VectorFiller(shelf, embedder, seconds=lambda: now)
+    filler = EmbeddingBackfill(shelf, embedder, seconds=lambda: now)
     with pytest.raises(EmbedderError, match="away"):
         await filler.fill()
     filler.wake()

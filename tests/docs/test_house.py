@@ -17,15 +17,15 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 57_300  # target 35,000
-FILES: Final = 384  # target 220
+LINES: Final = 55_500  # target 35,000
+FILES: Final = 381  # target 220
 MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 454  # target 300
-FILES_OVER_THE_TARGET: Final = 14  # target 0
+FILES_OVER_THE_TARGET: Final = 13  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
 IMPORT_CHAIN: Final = 20  # target 14
-MODULES_BEHIND_THE_PLUGIN: Final = 176  # target 150
+MODULES_BEHIND_THE_PLUGIN: Final = 177  # target 150
 SAME_NAME: Final = 2
 
 LOADED: Final = """

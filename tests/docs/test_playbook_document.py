@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
-import typer
 from fastapi.routing import APIRoute
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from acc_ace.cli.playbook.commands import branches, playbook
+from acc_ace.cli.app import app
 from acc_ace.playbook.curation import delta_guard
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.server.routes.playbook_changes import router
@@ -21,8 +22,15 @@ def _section(heading: str) -> str:
     return DOCUMENT.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def _names(app: typer.Typer) -> set[str]:
-    return {command.name for command in app.registered_commands if command.name}
+def _commands(*path: str) -> set[str]:
+    """The names of the commands of a group."""
+    group = get_group(app)
+    context = group.make_context("acc-ace", [*path, "--help"], resilient_parsing=True)
+    for name in path:
+        found = group.get_command(context, name)
+        assert isinstance(found, TyperGroup)
+        group = found
+    return set(group.list_commands(context))
 
 
 def test_every_reason_of_curation_is_in_the_table() -> None:
@@ -39,7 +47,8 @@ def test_every_command_is_in_the_table() -> None:
     commands = _section("Commands")
     missing = {
         name
-        for name in _names(playbook) | {f"branch {name}" for name in _names(branches)}
+        for name in _commands("playbook")
+        | {f"branch {name}" for name in _commands("playbook", "branch")}
         if not re.search(rf"`{name}\b", commands)
     }
 

@@ -1,181 +1,243 @@
-"""Kill processes in the middle of turns, and look at what they leave."""
+"""Kill processes in the middle of turns, as a user drives them, and hold what they leave to it."""
 
 import asyncio
-import os
 import random
-import subprocess
-import sys
+import re
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from google.adk.events import Event
 
-from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace.config import ROLES, Settings
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind
-from acc_ace.schemas.interaction import Interaction, Outcome
-from tests.durability.turn_child import KEYS, stores
-from tests.e2e.processes import BIN, ROOT, Server, adk_server, environment, our_server
+from tests.durability.acting_tool import ACTS
+from tests.durability.forks import Forks
+from tests.durability.slow_model import SlowModel, words
+from tests.durability.turn_child import DESK, OURS, SESSIONS
+from tests.durability.turn_problems import Left, look
+from tests.e2e.processes import ROOT, environment
+from tests.fakes.ports import free_port
 
-SERVED = SessionKey("acc_ace", "user", "kills")
+_PATIENCE_S = 60.0
+"""A process that asks no model for so long hangs."""
+
+_MOST_REQUESTS = 12
+"""Requests of a model before a kill: a turn makes some four, so it comes in one of three turns."""
+
+_WITHIN_S = 0.12
+"""And so long after such a request, so that it may come while a turn is committed."""
+
+_BEHIND_TOOL = 4
+"""One of so many kills comes between the result of a tool and the answer."""
+
+_SCRIPT_TURNS = 400
+_SHOWN = r"^> Host (\d+) is slow\.$"
+_PAUSE_S = 0.02
 
 
-async def problems(settings: Settings, key: SessionKey) -> list[str]:
-    """What is wrong with a session: it must be at CCS_t with its answer, or at CCS_{t-1}."""
-    container = build_container(settings)
-    sessions = open_session_service(container)
-    try:
-        head = await container.journal.head(key)
-        entries = await container.journal.history(key, limit=10_000)
-        kept = await container.evidence.list(key, limit=10_000)
-        stored = await sessions.get_session(
-            app_name=key.app, user_id=key.user, session_id=key.session
+@dataclass
+class Toll:
+    """What came of some kills."""
+
+    kills: int = 0
+    uncommitted: int = 0
+    """Of a turn that a model was asked for, and that had not been committed."""
+    unanswered: int = 0
+    """Of a turn that was committed, and whose end the client had not seen."""
+    in_tool: int = 0
+    """Behind the start of a tool call, which no commit has settled."""
+    turns: int = 0
+    """Committed turns, at the end."""
+
+
+@dataclass
+class Place:
+    """Where a process keeps its data, and what it asks."""
+
+    folder: Path
+    model: SlowModel
+    database_url: str = ""
+    port: int = field(default_factory=free_port)
+
+    @property
+    def acts(self) -> Path:
+        """What the tool has done."""
+        return self.folder / "acts"
+
+    @property
+    def log(self) -> Path:
+        """What the last process printed."""
+        return self.folder / "process.log"
+
+    @property
+    def settings(self) -> Settings:
+        """To look at the stores."""
+        if self.database_url:
+            return Settings(store="postgres", database_url=self.database_url)
+        return Settings(store="sqlite", data_dir=self.folder / "data")
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a process."""
+        url = {"ACC_ACE_DATABASE_URL": self.database_url} if self.database_url else {}
+        return environment(
+            self.folder / "data",
+            ACC_ACE_STORE="postgres" if self.database_url else "sqlite",
+            ACC_ACE_PORT=str(self.port),
+            ACC_ACE_SERVE_WEB_INTERFACE="false",
+            ACC_ACE_OPENAI_BASE_URL=self.model.base_url,
+            ACC_ACE_TOOLS="tests.durability.acting_tool:restart",
+            **{f"ACC_ACE_{role.upper()}__MODEL": "openai/slow" for role in ROLES},
+            **{ACTS: str(self.acts), SESSIONS: str(self.folder / "sessions.db")},
+            **url,
         )
-        found = _of_journal([entry.kind for entry in entries], [e.state.version for e in entries])
-        found += _of_evidence(kept, {entry.state.version for entry in entries})
-        if stored is not None:
-            said = [event for event in stored.events if _says_something(event)]
-            words = [event for event in said if event.author == "user"]
-            answers = [event for event in said if event.author != "user"]
-            if not len(words) == len(answers) == len(entries):
-                found.append(f"{len(words)} inputs, {len(answers)} answers, {len(entries)} turns")
-            if stored.state.get("ccs") != (head.state.to_state() if head else None):
-                found.append("session.state['ccs'] is not the head of the journal")
-        for turn in range(1, (head.state.turn if head else 0) + 1):
-            if await container.artifacts.get(key.tenant, f"turn:{key.session}:{turn}") is None:
-                found.append(f"turn {turn} has no artifact")
-        return found
-    finally:
-        await sessions.close()
-        await container.close()
 
 
-def _says_something(event: Event) -> bool:
-    return any(part.text for part in (event.content.parts if event.content else None) or [])
+class Way:
+    """How turns are run: by a process that is started at the first turn not known as answered."""
+
+    key: SessionKey = OURS
+    repeats: bool = True
+    """Whether turns have keys, so that one whose answer was not seen is asked for again."""
+    ours: bool = True
+    """Whether ADK's sessions are in our database."""
+
+    @contextmanager
+    def running(self, forks: Forks, place: Place, first: int) -> Iterator[None]:
+        """Run turns until the process is killed in the context."""
+        raise NotImplementedError
+
+    def answered(self, place: Place) -> int:
+        """How many turns the client of the killed process knows as answered."""
+        raise NotImplementedError
 
 
-def _of_journal(kinds: list[CommitKind], versions: list[int]) -> list[str]:
-    found = []
-    if versions != list(range(len(versions), 0, -1)):
-        found.append(f"versions {versions}")
-    if set(kinds) - {CommitKind.COMMIT, CommitKind.KEPT}:
-        found.append(f"kinds {kinds}")
-    return found
+class Child(Way):
+    """A program that embeds a Conversation, or an agent under the plugin."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.repeats = name == "conversation"
+        self.ours = name != "foreign"
+        self.key = OURS if self.repeats else DESK
+
+    @contextmanager
+    def running(self, forks: Forks, place: Place, first: int) -> Iterator[None]:
+        forks.start("child", [self.name, str(first)], place.environment(), place.log)
+        yield
+
+    def answered(self, place: Place) -> int:
+        printed = place.log.read_text(encoding="utf-8").split("\n")[:-1]
+        return max((int(line) + 1 for line in printed if line.isdigit()), default=0)
 
 
-def _of_evidence(turns: Sequence[Interaction], versions: set[int]) -> list[str]:
-    answered = [turn for turn in turns if turn.outcome is Outcome.ANSWERED]
-    found = []
-    if {turn.ccs_version for turn in answered} != versions or len(answered) != len(versions):
-        found.append(f"{len(answered)} answers of {len(versions)} versions")
-    if any(turn.input.text for turn in turns if turn.invocation_id.startswith("lost:")):
-        found.append("a turn that died has left its words")
-    names = [turn.idempotency_key for turn in answered if turn.idempotency_key]
-    if len(names) != len(set(names)):
-        found.append("an idempotency key was taken twice")
-    return found
+class Cli(Way):
+    """`acc-ace chat --script`, which is played from its beginning each time."""
+
+    @contextmanager
+    def running(self, forks: Forks, place: Place, first: int) -> Iterator[None]:
+        script = place.folder / "script.yaml"
+        turns = [f"- {{input: '{words(n)}', id: 'n-{n}'}}" for n in range(_SCRIPT_TURNS)]
+        script.write_text("turns:\n" + "\n".join(turns), encoding="utf-8")
+        arguments = ["chat", "--session", self.key.session, "--script", str(script)]
+        forks.start("acc-ace", arguments, place.environment(), place.log)
+        yield
+
+    def answered(self, place: Place) -> int:
+        # An input is shown when the turn before it has ended.
+        shown = re.findall(_SHOWN, place.log.read_text(encoding="utf-8"), re.MULTILINE)
+        return max(int(number) for number in shown)
 
 
-async def turns_of(settings: Settings, key: SessionKey) -> int:
-    """How many turns the session has."""
-    container = build_container(settings)
-    head = await container.journal.head(key)
-    await container.close()
-    return head.state.turn if head else 0
+class Served(Way):
+    """A server with a client that takes one turn after another."""
+
+    def __init__(self, *, ours: bool) -> None:
+        self.repeats = self._v1 = ours
+        self._answered = 0
+
+    @contextmanager
+    def running(self, forks: Forks, place: Place, first: int) -> Iterator[None]:
+        self._answered = first
+        program, arguments = ("main.py", []) if self._v1 else ("adk", self._adk(place))
+        forks.start(program, arguments, place.environment(), place.log)
+        stopped = threading.Event()
+        client = threading.Thread(target=self._talk, args=(place, stopped))
+        client.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            client.join()
+
+    def answered(self, place: Place) -> int:
+        return self._answered
+
+    def _adk(self, place: Place) -> list[str]:
+        uri = "--session_service_uri=accace://"
+        return ["api_server", str(ROOT / "agents"), uri, f"--port={place.port}"]
+
+    def _talk(self, place: Place, stopped: threading.Event) -> None:
+        """Until the server is gone; it is awaited first."""
+        url = f"http://127.0.0.1:{place.port}"
+        with httpx.Client(base_url=url, timeout=_PATIENCE_S, trust_env=False) as http:
+            while not stopped.is_set():
+                try:
+                    answer = self._turn(http, self._answered)
+                except httpx.TransportError:
+                    time.sleep(_PAUSE_S)
+                    continue
+                if answer.status_code != httpx.codes.OK:
+                    place.log.open("a").write(f"\n{answer.status_code} {answer.text}\n")
+                    return
+                self._answered += 1
+
+    def _turn(self, http: httpx.Client, number: int) -> httpx.Response:
+        user, session = self.key.user, self.key.session
+        if self._v1:
+            return http.post(
+                f"/v1/sessions/{session}/turns",
+                json={"input": words(number)},
+                headers={"Idempotency-Key": f"n-{number}"},
+            )
+        if not number:
+            http.post(f"/apps/{self.key.app}/users/{user}/sessions/{session}", json={})
+        content = {"role": "user", "parts": [{"text": words(number)}]}
+        body = {"appName": self.key.app, "userId": user, "sessionId": session}
+        return http.post("/run", json={**body, "newMessage": content})
 
 
-def kill_children(way: str, place: str, kills: int, rng: random.Random) -> list[str]:
-    """Kill so many processes that run turns themselves; the problems they leave."""
-    key, settings, reported = KEYS[way], stores(place), 0
-    for _ in range(kills):
-        first = reported + 1 if way == "conversation" else asyncio.run(turns_of(settings, key)) + 1
-        reported = max(reported, _killed_child(way, place, first, rng))
-        if found := asyncio.run(problems(settings, key)):
-            return found
-        if asyncio.run(turns_of(settings, key)) < reported:
-            return [f"turn {reported} was answered and is gone"]
-    return []
-
-
-def _killed_child(way: str, place: str, first: int, rng: random.Random) -> int:
-    child = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "tests.durability.turn_child", way, place, str(first), "9999"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    reported = child.stdout.readline()
-    if not reported:
-        raise AssertionError(f"the child ended with {child.wait()}")
-    time.sleep(rng.uniform(0.0, 0.4))
-    child.kill()
-    rest, _ = child.communicate()
-    return max(int(line) for line in [reported, *rest.split()] if line.strip().isdigit())
-
-
-def kill_cli(folder: Path, kills: int, rng: random.Random) -> list[str]:
-    """Kill `acc-ace chat --script` and play the script again; each of its turns is taken once."""
-    script, number = folder / "script.yaml", 4
-    inputs = "".join(f"- {{input: 'Host {n} is slow.', id: 'n-{n}'}}\n" for n in range(number))
-    script.write_text(f"turns:\n{inputs}", encoding="utf-8")
-    command = [str(BIN / "acc-ace"), "chat", "--session", "kills", "--script", str(script)]
-    env, settings = environment(folder / "data"), Settings(data_dir=folder / "data")
-    for kill in [*([True] * kills), False]:
-        playing = subprocess.Popen(  # noqa: S603 - our own command
-            command, cwd=ROOT, env=dict(env), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        if kill:
-            with suppress(subprocess.TimeoutExpired):
-                playing.wait(rng.uniform(1.5, 6.0))
-            playing.kill()
-        playing.wait()
-        if found := asyncio.run(problems(settings, SERVED)):
-            return found
-    taken = asyncio.run(turns_of(settings, SERVED))
-    return [] if taken == number else [f"{taken} turns of a script of {number}"]
-
-
-def kill_servers(folder: Path, kills: int, rng: random.Random, *, ours: bool) -> list[str]:
-    """Kill our server, or `adk api_server`, while a client takes turns."""
-    settings, number = Settings(data_dir=folder / "data"), 0
-    for _ in range(kills):
-        with our_server(folder) if ours else adk_server("api_server", folder) as server:
-            timer = threading.Timer(rng.uniform(0.05, 1.5), server.process.kill)
-            timer.start()
-            number = _turns_until_killed(server, number, ours=ours)
-            timer.join()
-        if found := asyncio.run(problems(settings, SERVED)):
-            return found
-        taken = asyncio.run(turns_of(settings, SERVED))
+def kill_turns(way: Way, forks: Forks, place: Place, kills: int, rng: random.Random) -> Toll:
+    """Kill so many processes that run turns of one session. AssertionError for what is wrong."""
+    toll, left, answered = Toll(), Left(), 0
+    for number in range(kills):
+        behind_tool = number % _BEHIND_TOOL == 0
+        place.model.arm(rng.randint(1, _MOST_REQUESTS), behind_tool=behind_tool)
+        with way.running(forks, place, answered if way.repeats else left.turns):
+            _await_request(forks, place.model)
+            time.sleep(rng.uniform(0.0, _WITHIN_S))
+            forks.kill()
+        answered = max(answered, way.answered(place))
+        left = asyncio.run(look(place.settings, way.key, place.acts, left, ours=way.ours))
         # The one that was cut off may have been committed.
-        if taken not in {number, number + 1} and ours:
-            return [f"{taken} turns, and {number} were answered"]
-    return []
+        if left.turns not in {answered, answered + 1}:
+            left.problems.append(f"{left.turns} turns, and {answered} were answered")
+        assert left.problems == [], f"{left.problems}\n{forks.output()}"
+        toll.kills += 1
+        toll.uncommitted += left.turns in place.model.asked
+        toll.unanswered += left.turns == answered + 1
+        toll.in_tool += bool(left.unsettled)
+        toll.turns = left.turns
+        if not way.repeats:
+            answered = left.turns
+    return toll
 
 
-def _turns_until_killed(server: Server, number: int, *, ours: bool) -> int:
-    """How many turns were answered; turn N has the key 'n-N', so it is taken once."""
-    with closing(httpx.Client(base_url=server.url, timeout=30)) as http, suppress(httpx.HTTPError):
-        if not ours:
-            http.post("/apps/acc_ace/users/user/sessions/kills", json={})
-        while True:
-            text = f"Host {number} is slow."
-            if ours:
-                headers = {"Idempotency-Key": f"n-{number}"}
-                url = "/v1/sessions/kills/turns"
-                answer = http.post(url, json={"input": text}, headers=headers)
-            else:
-                content = {"role": "user", "parts": [{"text": text}]}
-                body = {"appName": "acc_ace", "userId": "user", "sessionId": "kills"}
-                answer = http.post("/run", json={**body, "newMessage": content})
-            if answer.status_code == httpx.codes.OK:
-                number += 1
-    return number
+def _await_request(forks: Forks, model: SlowModel) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not model.reached.wait(_PAUSE_S):
+        assert not forks.has_ended(), f"it ended by itself: {forks.output()}"
+        assert time.monotonic() < deadline, f"no model is asked: {forks.output()}"

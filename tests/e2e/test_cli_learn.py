@@ -151,7 +151,7 @@ def test_a_run_that_was_done_is_shown_again_on_resume(
     refused = acc_ace("learn", str(tickets), "--json")
     again = acc_ace("learn", str(tickets), "--json", "--resume")
     assert refused.code == 2
-    assert "--resume to go on" in refused.err
+    assert "--resume to continue" in refused.err
     assert again.out == first.out
 
 

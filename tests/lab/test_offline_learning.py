@@ -13,7 +13,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.lab.learning.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import carry_on, read_samples, started
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
 from acc_ace.schemas.base import PlaybookScope
@@ -228,7 +228,7 @@ async def test_a_sample_that_was_committed_but_not_noted_is_not_applied_twice(
 async def test_a_run_that_has_begun_is_not_begun_again_unasked(tmp_path: Path) -> None:
     with pytest.raises(KilledError):
         await School(tmp_path).learn(die_after=3)
-    with pytest.raises(InputError, match="--resume to go on"):
+    with pytest.raises(InputError, match="--resume to continue"):
         await School(tmp_path).learn()
     state = await School(tmp_path).learn(restart=True)
     assert state.outcome

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.lab.learning.playbook_benefit import Help, interval
+from bench.playbook_benefit import Help, interval
 from bench.playbook_help import main
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.fake_gemini import fake_gemini, http_error, says_json, wire_text

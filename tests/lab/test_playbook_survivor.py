@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from acc_ace.lab.learning.survival_benefit import Survival
 from acc_ace.survival.senses import Stance
 from acc_ace.survival.world_rules import KINDS
 from bench.playbook_survivor import main
+from bench.survival_benefit import Survival
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.fake_gemini import fake_gemini, http_error, says_json, wire_text
 from tests.fakes.loopback import HttpReply, Received

@@ -6,12 +6,12 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.lab.learning.scripted_student import ScriptedStudent
 from acc_ace.schemas.base import Value
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import write_inputs
+from bench.scripted_student import ScriptedStudent
 
 QUESTION = "Decide about one kind.\n1. cone"
 LESSON = 'Asked about "cone", choose avoid.'

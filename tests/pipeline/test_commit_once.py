@@ -1,7 +1,9 @@
 """A turn is prepared, acts, and is committed once; what ends before the commit leaves CCS_{t-1}."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,15 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
+from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ModelUnavailable, StoreError
 from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.pipeline import sequence
 from acc_ace.schemas.interaction import Outcome
+from acc_ace.storage.sql_rows import on_connection
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Write
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm, call
@@ -196,6 +200,73 @@ async def test_a_commit_that_fails_in_any_of_its_parts_writes_nothing(
     assert await _stored(world) == stored
     assert await world.say("And now?")
     await world.conversation.close()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_turn_that_finds_the_disk_full_leaves_the_state_before_it(
+    tmp_path: Path, service: str
+) -> None:
+    place = Place(Settings(store="sqlite", data_dir=tmp_path, learning="off"), tmp_path)
+    world = World(place, SERVICES[service], tmp_path)
+    await world.say(RULE)
+    before = await world.seen()
+    await _allow_pages(world, 1)
+    with pytest.raises(
+        StoreError, match=r"memory\.db cannot grow, the disk or quota is full; free"
+    ):
+        await world.say(" ".join(f"Host {number} is down." for number in range(200)))
+    assert await world.seen() == before
+    await _allow_pages(world, _MOST_PAGES)
+    assert (await world.conversation.turn(KEY, "And now?")).turn == 2
+    assert len((await world.seen())["answered"]) == 2
+    await world.conversation.close()
+
+
+_MOST_PAGES = 1_073_741_823
+
+
+async def _allow_pages(world: World, pages: int) -> None:
+    """Let the database have so many pages, or those that it has: what a full disk comes to."""
+    database = world.container.database
+    assert isinstance(database, SqliteDatabase)
+    await database.read(
+        on_connection(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}"))
+    )
+
+
+async def test_before_the_answer_only_the_name_of_a_new_session_is_written(
+    tmp_path: Path,
+) -> None:
+    place = Place(Settings(store="sqlite", data_dir=tmp_path, learning="off"), tmp_path)
+    world, meanwhile = World(place, SERVICES["ours"], tmp_path), list[dict[str, Any]]()
+
+    def reply(_: LlmRequest) -> Reply:
+        meanwhile.append(_rows(tmp_path))
+        return {"final_answer": "Noted."}
+
+    world.llm.on("generator", reply)
+    await world.say(RULE)
+    assert set(meanwhile[0]) == {"tenants", "session_directory", "adk_sessions"}
+    assert "restart" not in str(meanwhile[0])
+    committed = _rows(tmp_path)
+    assert RULE in str(committed)
+    await world.say("db-02 is down too.")
+    # Of a later turn, nothing at all.
+    assert meanwhile[1] == committed
+    await world.conversation.close()
+
+
+def _rows(directory: Path) -> dict[str, list[Any]]:
+    """The rows of every table that has some, but those behind the index of full text."""
+    with closing(sqlite3.connect(directory / "memory.db")) as connection:
+        names = connection.execute(
+            "SELECT name FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        tables = {
+            name: connection.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608
+            for (name,) in names
+        }
+    return {name: rows for name, rows in tables.items() if rows}
 
 
 async def test_rows_are_there_before_the_answer_is_shown(place: Place, tmp_path: Path) -> None:

@@ -99,26 +99,6 @@ async def test_a_cancelled_turn_is_wholly_undone() -> None:
     assert await talk.constraints() == []
 
 
-async def test_draining_undoes_what_does_not_finish_in_time() -> None:
-    talk = Talk()
-    started = asyncio.Event()
-
-    async def hang(_: LlmRequest) -> str:
-        started.set()
-        await asyncio.sleep(3_600)
-        return "never"
-
-    talk.llm.on("generator", hang)
-    turn = asyncio.create_task(talk.say(BAN))
-    await started.wait()
-    await talk.conversation.drain(0.01)
-    with pytest.raises(asyncio.CancelledError):
-        await turn
-    assert await talk.constraints() == []
-    with pytest.raises(SessionBusyError, match="shutting down"):
-        await talk.say("Hello.")
-
-
 async def test_a_second_turn_of_a_session_waits_for_the_first() -> None:
     talk = Talk()
     first, second = await asyncio.gather(talk.say("Look at db-01."), talk.say("Look at db-02."))

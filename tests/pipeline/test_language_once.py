@@ -1,5 +1,6 @@
-"""The language analyses of a turn: once for each text, however many steps ask."""
+"""The language analyses of a turn: once for each text, however many steps ask, off the loop."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import Conversation
+from acc_ace.memory.ranking import SearchQuery, search_query
+from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.storage import sql_artifacts
 from acc_ace.text.quoted_spans import own_sentences
 from acc_ace.text.rules import rule_detection
 from tests.pipeline.talk import KEY
@@ -43,3 +47,31 @@ async def test_rules_are_looked_for_once_in_each_text_of_a_turn(
 
     assert read[said] == 1
     assert [text for text, times in read.items() if times > 1] == []
+
+
+async def test_x_t_is_analysed_off_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[str, set[int]] = {"rules": set(), "query": set()}
+
+    def sentences(text: str) -> Iterator[str]:
+        threads["rules"].add(threading.get_ident())
+        return own_sentences(text)
+
+    def query(asked: RecallQuery) -> SearchQuery:
+        threads["query"].add(threading.get_ident())
+        return search_query(asked)
+
+    monkeypatch.setattr(rule_detection, "own_sentences", sentences)
+    monkeypatch.setattr(sql_artifacts, "search_query", query)
+    container = build_container(Settings(data_dir=tmp_path / "data"))
+    talk = Conversation(container)
+
+    for said in ("db-11 is slow.", "Never restart db-11 during the 15th drill."):
+        await talk.turn(KEY, said)
+    await talk.close()
+    await container.close()
+
+    assert threads["rules"]
+    assert threads["query"]
+    assert threading.get_ident() not in threads["rules"] | threads["query"]

@@ -88,7 +88,7 @@ async def test_a_correction_tags_the_bullets_of_the_turn_it_corrects() -> None:
 async def test_a_bullet_that_was_merged_since_passes_its_tags_to_the_survivor() -> None:
     talk = Talk()
     two = [*ADD["operations"], {"type": "ADD", "section": "s", "content": "Ask which host it is."}]
-    merge = {"type": "MERGE", "bullet_id": "b-00002", "source_ids": ["b-00001"]}
+    merge = {"type": "UPDATE", "bullet_id": "b-00001", "content": "Ask which host it is."}
     talk.llm.on("curator", {"operations": two}, {"operations": [merge]}, NOTHING)
     talk.llm.on("generator", using(), using("b-00001"), using())
     correction = tagged("harmful", previous=True)

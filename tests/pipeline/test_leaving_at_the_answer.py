@@ -277,7 +277,7 @@ async def test_our_app_keeps_house_after_a_turn_that_was_left(tmp_path: Path) ->
     await ours.leave("Look at db-01.")
     clock.advance(hours=1)
     await ours.leave("Hi.", OURS._replace(user="ben"))
-    await ours.agent.upkeep.close()
+    await ours.agent.maintenance.close()
     record = await ours.container.directory.find(OURS)
     assert record is not None
     assert record.offloaded_at is not None

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,18 +12,16 @@ from typing import Any
 import pytest
 
 from acc_ace.config import Settings
-from acc_ace.errors import EmbedderError, ModelUnavailable
+from acc_ace.errors import ModelUnavailable
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.playbook.learning_plan import predict
 from acc_ace.playbook.refine.refine_plan import refine
-from acc_ace.playbook.refine.refinement import Refinery
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import BulletTag
 from acc_ace.storage.create_stores import open_stores
-from acc_ace.text.duplicates import Vector
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply, parser
 from tests.fakes.clock import START, FixedClock
@@ -38,13 +35,18 @@ CONTEXT = CurationContext(
 )
 
 
+PERSON = replace(CONTEXT, by_person=True)
+
+
 def batch(*operations: dict[str, Any]) -> DeltaBatch:
     """Operations as the stage reads them from a model's reply."""
     return parser(DeltaBatch)(json.dumps({"operations": operations}))
 
 
-def curated(playbook: Playbook, *operations: dict[str, Any]) -> Curated:
-    return curate(playbook, batch(*operations), CONTEXT)
+def curated(
+    playbook: Playbook, *operations: dict[str, Any], context: CurationContext = CONTEXT
+) -> Curated:
+    return curate(playbook, batch(*operations), context)
 
 
 def add(content: Any, section: str = "s") -> dict[str, Any]:
@@ -204,42 +206,6 @@ def test_lower_case_names_and_aliases_are_understood(operation: dict[str, Any]) 
     assert ends(curated(holding(LESSON), operation)) == [("applied", "ok")]
 
 
-class DeadEmbedder:
-    """Gives no vectors."""
-
-    model = "dead"
-    dimension = None
-
-    async def query(self, text: str) -> Vector:
-        raise EmbedderError(f"dead: no vector for {len(text)} characters")
-
-    async def passages(self, texts: Sequence[str]) -> list[Vector]:
-        raise EmbedderError(f"dead: no vectors for {len(texts)} texts")
-
-    async def close(self) -> None:
-        """Nothing to give back."""
-
-
-async def test_a_dead_embedder_is_a_warning_and_words_are_compared_without_it(
-    tmp_path: Path,
-) -> None:
-    stores = open_stores(Settings(store="memory", data_dir=tmp_path), FixedClock())
-    # By hand: the curation would not let the second one in.
-    playbook = holding(LESSON, "Before a restart, always check the logs.")
-    start = curated(Playbook(), add(LESSON))
-    second = curated(start.playbook, add(OTHER))
-    twin = second.playbook.update_bullet("b-00002", content=playbook.bullets[1].content)
-    records = [*start.records, second.records[0].model_copy(update={"after": twin.bullets[1]})]
-    await stores.playbooks.commit(SCOPE, twin, records, expected_version=0)
-    refinery = Refinery(stores.playbooks, interval=1, stale_days=0, embedder=DeadEmbedder())
-
-    refinement = await refinery.refine(SCOPE, CONTEXT)
-
-    assert len(refinement.stored.playbook.bullets) == 1
-    assert any("dead" in warning for warning in refinement.warnings)
-    await stores.close()
-
-
 class Answering:
     """A model that answers with the bullet it is shown."""
 
@@ -294,7 +260,8 @@ def test_merging_adds_the_counters_to_the_survivor() -> None:
     playbook = playbook.update_bullet_tag("b-00002", "helpful", increment=2)
     playbook = playbook.update_bullet_tag("b-00002", "harmful", increment=1)
 
-    result = curated(playbook, {"type": "MERGE", "bullet_id": "b-00001", "source_ids": ["b-00002"]})
+    merge = {"type": "MERGE", "bullet_id": "b-00001", "source_ids": ["b-00002"]}
+    result = curated(playbook, merge, context=PERSON)
 
     survivor = result.playbook.bullets[0]
     assert (survivor.id, survivor.helpful, survivor.harmful) == ("b-00001", 5, 1)
@@ -310,7 +277,7 @@ async def test_an_id_of_an_old_version_still_resolves_after_merges(tmp_path: Pat
         {"type": "MERGE", "bullet_id": "b-00002", "source_ids": ["b-00003"]},
         {"type": "MERGE", "bullet_id": "b-00001", "source_ids": ["b-00002"]},
     ):
-        result = curated(playbook, operation)
+        result = curated(playbook, operation, context=PERSON)
         current = await stores.playbooks.load(SCOPE)
         await stores.playbooks.commit(
             SCOPE, result.playbook, result.records, expected_version=current.version

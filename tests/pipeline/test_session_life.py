@@ -10,7 +10,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
-from acc_ace.adk.session_lifecycle import LEASE_S
+from acc_ace.adk.session_lifecycle import RETRY_S
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME, Conversation
@@ -292,7 +292,7 @@ async def test_an_offload_that_fails_with_any_error_stops_no_other_and_is_tried_
     assert "offload_failed session='s1' code=internal" in caplog.text
     life.background.error = None
     assert await life.conversation.housekeep() == 0
-    life.clock.advance(seconds=LEASE_S)
+    life.clock.advance(seconds=RETRY_S + 1)
     assert await life.conversation.housekeep() == 1
     assert await life.notes() == [f"preference: {LIKES}"]
 

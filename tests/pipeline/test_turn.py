@@ -13,6 +13,17 @@ from tests.pipeline.talk import KEY, Talk, seen, settings
 BAN = "No restarts during business hours."
 
 
+async def test_a_session_of_another_app_is_refused_by_the_name_of_that_app() -> None:
+    talk = Talk()
+    with pytest.raises(InputError) as reported:
+        await talk.conversation.turn(KEY._replace(app="desk"), "Hello.")
+    assert str(reported.value) == (
+        "session 's1' is of the app 'desk', and this conversation runs 'acc_ace'; "
+        "ask for a session of that one"
+    )
+    assert talk.llm.requests == []
+
+
 async def test_session_state_keeps_only_the_ccs_and_the_playbook() -> None:
     talk = Talk()
     talk.llm.on(

@@ -69,7 +69,7 @@ class Served:
 
     async def at_rest(self) -> None:
         """Wait until background work has ended."""
-        await self.agent.upkeep.close()
+        await self.agent.maintenance.close()
 
     async def notes(self, key: SessionKey = KEY) -> list[str]:
         record = await self.container.directory.find(key)

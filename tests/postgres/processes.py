@@ -21,14 +21,17 @@ END_S = 120.0
 def talker(
     url: str, folder: Path, user: str, turns: int, *sessions: str
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A talker over the database, until the context ends; what it prints can be read."""
+    """A talker over the database, until the context ends; what it prints can be read.
+
+    Without a URL the database is an SQLite file in the folder.
+    """
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "tests.postgres.talker", user, str(turns), *sessions],
         cwd=ROOT,
         env=environment(
             folder,
-            ACC_ACE_STORE="postgres",
-            ACC_ACE_DATABASE_URL=url,
+            ACC_ACE_STORE="postgres" if url else "sqlite",
+            **({"ACC_ACE_DATABASE_URL": url} if url else {}),
             # A server that recovers on a busy machine takes its time.
             ACC_ACE_DATABASE_WAIT_S="90",
             PYTHONWARNINGS="ignore",

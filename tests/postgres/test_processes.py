@@ -102,18 +102,6 @@ async def test_a_process_killed_in_mid_turn_leaves_the_session_to_another(
     await conversation.close()
 
 
-@pytest.mark.soak
-async def test_two_processes_take_turns_on_one_session(
-    url: str, tmp_path: Path, stores: Stores
-) -> None:
-    with (
-        talker(url, tmp_path, "ops", 4, "s-1") as one,
-        talker(url, tmp_path, "ops", 4, "s-1") as two,
-    ):
-        ended_well(one, two)
-    await assert_whole(stores, OPS, 8)
-
-
 async def test_many_processes_migrate_at_once(url: str, stores: Stores) -> None:
     others = [open_for(url) for _ in range(6)]
     heads = await asyncio.gather(*(other.journal.head(KEY) for other in others))

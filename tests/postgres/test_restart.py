@@ -1,5 +1,6 @@
 """PostgreSQL goes away under load and comes back: nothing is lost and nothing is doubled."""
 
+import asyncio
 import signal
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 from google.adk.sessions import Session
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.errors import ConflictError, SessionBusyError, StoreError
 from acc_ace.schemas.base import PlaybookScope, SessionKey
@@ -15,8 +18,10 @@ from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.postgres.session_locks import PostgresSessionLock
 from tests.contract.values import KEY, entry
 from tests.fakes.postgres_server import OwnPostgresServer
+from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.postgres.conftest import open_for
 from tests.postgres.processes import assert_whole, ended_well, output_of, talker
+from tests.postgres.talker import conversation_of
 
 TURNS = 6
 SESSIONS = ("s-1", "s-2", "s-3")
@@ -72,6 +77,48 @@ async def test_stores_find_the_server_again(
     running.start()
     assert await stores.journal.head(KEY) == entry(1)
     await stores.journal.append(KEY, entry(2), expected_version=1)
+
+
+async def restart(server: str) -> str:
+    """Restart a server, and lose the database meanwhile."""
+    await asyncio.to_thread(_STOPPED[-1].stop)
+    return f"{server} restarted"
+
+
+_STOPPED: list[OwnPostgresServer] = []
+
+
+@pytest.mark.soak
+async def test_a_turn_that_loses_the_server_while_a_tool_runs_is_none_and_its_call_is_reported(
+    running: OwnPostgresServer, url: str
+) -> None:
+    _STOPPED.append(running)
+    settings = Settings(
+        store="postgres",
+        database_url=url,
+        database_wait_s=1,
+        tools=["tests.postgres.test_restart:restart"],
+    )
+    llm = ScriptedLlm().on(
+        "generator",
+        {"final_answer": "Noted."},
+        call("restart", server="db-02"),
+        {"final_answer": "Restarted."},
+    )
+    conversation = conversation_of(build_container(settings), llm)
+    key = SessionKey(APP_NAME, "ops", "s-1")
+    await conversation.turn(key, "No restarts during business hours.")
+    before = await conversation.state(key)
+    with pytest.raises(StoreError, match=r"PostgreSQL at .* cannot be reached"):
+        await conversation.turn(key, "Restart db-02.")
+    running.start()
+    assert await conversation.state(key) == before
+    session = await _session(url, key)
+    assert [event.author for event in session.events] == ["user", "generator"]
+    report = await conversation.turn(key, "Is it up?")
+    assert report.turn == 2
+    assert [each for each in report.warnings if "outcome unknown: restart(db-02)" in each]
+    await conversation.close()
 
 
 @pytest.mark.soak

@@ -9,8 +9,8 @@ from acc_ace.playbook.delta_log import replay
 from acc_ace.playbook.refine.refine_plan import Refined, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import same_wording
-from acc_ace.text.lessons.lesson_features import read
+from acc_ace.text.duplicates import alike, contrary, lesson_of, same
+from acc_ace.text.lessons.reading import terms_of_lesson
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, context
 
@@ -117,11 +117,15 @@ def test_every_bullet_that_left_has_a_reason_in_the_log(playbook: Playbook) -> N
 
 
 @given(texts, texts)
-def test_saying_the_same_goes_both_ways(first: str, second: str) -> None:
-    assert same_wording(read(first), read(second)) == same_wording(read(second), read(first))
-    assert same_wording(read(first), read(first)) or not read(first).plain
+def test_a_judgement_on_two_lessons_goes_both_ways_and_is_one(first: str, second: str) -> None:
+    one, other = lesson_of(first), lesson_of(second)
+
+    for judgement in (same, contrary, alike):
+        assert judgement(one, other) == judgement(other, one)
+        assert judgement(one, one) == (judgement is same)
+    assert not same(one, other) or not (contrary(one, other) or alike(one, other))
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    assert read(text) == read(text)
+    assert terms_of_lesson(text) == terms_of_lesson(text)

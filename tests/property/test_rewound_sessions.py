@@ -126,8 +126,9 @@ class Life:
         await self.answer(apart or turn, choice)
 
     async def rewind(self, turn: str, choice: int) -> None:
-        """Go back before a turn that is loaded; it may be a rewind."""
-        turns = list(dict.fromkeys(event.invocation_id for event in await self.loaded()))
+        """Go back before a turn that is loaded."""
+        words = [event for event in await self.loaded() if event.content]
+        turns = list(dict.fromkeys(event.invocation_id for event in words))
         if not turns:
             return
         before = turns[choice % len(turns)]
@@ -177,7 +178,7 @@ class Life:
         assert newest & names <= found
         # Of an answered call nobody knows that it waits once that turn, or its own, is gone.
         kept = {event.id for event in whole.events}
-        answers = {event.id for event in self.all if event.get_function_responses()}
+        answers = {event.id for event in live if event.get_function_responses()}
         if answers <= kept:
             assert set(waiting(live)) <= set(waiting(loaded))
         for number in (1, 3, 6):

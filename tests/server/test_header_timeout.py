@@ -1,8 +1,9 @@
 """A client that does not send its headers, or only byte by byte, is cut with 408."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import uvicorn
 
@@ -37,7 +38,13 @@ async def served(
 
 async def answer(reader: asyncio.StreamReader) -> bytes:
     """Everything until the server closes the connection."""
-    return await asyncio.wait_for(reader.read(), PATIENCE_S)
+    got = b""
+    async with asyncio.timeout(PATIENCE_S):
+        # What a client sends to a closed connection resets it, after the answer.
+        with suppress(ConnectionResetError):
+            while block := await reader.read(4_096):
+                got += block
+    return got
 
 
 async def test_a_silent_client_is_cut() -> None:
@@ -59,6 +66,15 @@ async def test_a_client_that_sends_a_byte_at_a_time_is_cut() -> None:
     head, _, body = got.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 ")
     assert b"content-length: %d" % len(body) in head
+
+
+async def test_the_answer_is_a_problem_like_every_error() -> None:
+    async with served(SHORT_S) as (reader, _):
+        head, _, body = (await answer(reader)).partition(b"\r\n\r\n")
+    problem = json.loads(body)
+    assert b"content-type: application/problem+json\r\n" in head
+    assert (problem["status"], problem["code"]) == (408, "header_timeout")
+    assert f"{SHORT_S:g} seconds" in problem["detail"]
 
 
 async def test_the_head_of_a_second_request_is_bounded_too() -> None:

@@ -1,16 +1,14 @@
 """What a rewind of ADK's took back does not come back, and what it left goes on, also when the
-turn before which it was has left the window or is deleted."""
+turn before which it was has left the window."""
 
 import pytest
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
-from google.adk.events._rewind_events import _apply_rewinds
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from acc_ace.adk.sessions.event_retention import Retention
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, whole
 from tests.server.test_rewinding import HERE, RUN, rewind, runner, say
@@ -74,48 +72,6 @@ async def test_a_run_that_asks_for_so_many_events_gets_none_that_were_taken_back
         assert SECRET not in whole(llm.requests[-1])
 
 
-async def test_a_part_that_begins_within_the_turn_before_a_rewind_holds_none_of_it(
-    open_service: Open,
-) -> None:
-    llm = ScriptedLlm().on("generator", call("approve", what="zebra"), "I see.", "Bought.")
-    service = open_service(recent_events=50)
-    running = runner(service, llm)
-    asked = await say(running, "Buy a zebra.")
-    reported = await say(running, f"The password is {SECRET}.")
-    await say(running, result_of(waiting_call(asked), {"approved": True}))
-    await rewind(running, asked)
-    names = [event.id for event in await stored(service)]
-    for begin in range(len(names)):
-        count = GetSessionConfig(num_recent_events=len(names) - begin)
-        session = await service.get_session(**HERE, config=count)
-        assert session is not None
-        assert _apply_rewinds(session.events) == []
-    assert reported[0].id in names
-
-
-async def test_what_was_taken_back_stays_so_when_the_turn_before_it_is_deleted(
-    open_service: Open,
-) -> None:
-    llm = ScriptedLlm().on("generator", "Hello.", "I see.", call("approve", what="zebra"))
-    llm.on("generator", *words(LATER))
-    service = open_service(recent_events=50, retention=Retention(5))
-    running = runner(service, llm)
-    first = await say(running, "Hello.")
-    reported = await say(running, f"The password is {SECRET}.")
-    waiting = waiting_call(await say(running, "Buy a zebra."))
-    await rewind(running, first)
-    here = []
-    for number in range(LATER):
-        await say(running, f"Question {number}?")
-        assert SECRET not in whole(llm.requests[-1])
-        await is_refused(running, waiting)
-        turns = await stored_turns(service)
-        here.append((turn_of(first) in turns, turn_of(reported) in turns))
-    assert here[0] == (True, True)
-    assert (False, True) in here
-    assert here[-1] == (False, False)
-
-
 async def test_a_turn_from_before_the_rewind_goes_on_waiting(open_service: Open) -> None:
     llm = ScriptedLlm().on("generator", call("approve", what="zebra"), "Hello.", *words(LATER))
     llm.on("generator", "It is bought.")
@@ -129,25 +85,6 @@ async def test_a_turn_from_before_the_rewind_goes_on_waiting(open_service: Open)
     await say(running, result_of(waiting, {"approved": True}))
     assert "Buy a zebra." in whole(llm.requests[-1])
     assert SECRET not in whole(llm.requests[-1])
-
-
-async def test_a_rewind_that_is_taken_back_gives_back_words_and_waiting_calls(
-    open_service: Open,
-) -> None:
-    llm = ScriptedLlm().on("generator", call("approve", what="zebra"), *words(LATER + 2))
-    service = open_service(recent_events=8)
-    running = runner(service, llm)
-    asked = await say(running, f"Buy a zebra, the password is {SECRET}.")
-    waiting = waiting_call(asked)
-    await rewind(running, asked)
-    await say(running, "Hello.")
-    await running.rewind_async(**RUN, rewind_before_invocation_id=await last_rewind(service))
-    await say(running, "What did I say?")
-    assert SECRET in whole(llm.requests[-1])
-    for number in range(LATER):
-        await say(running, f"Question {number}?")
-    await say(running, result_of(waiting, {"approved": True}))
-    assert SECRET in whole(llm.requests[-1])
 
 
 async def test_a_second_rewind_takes_back_more_than_the_first(open_service: Open) -> None:
@@ -164,22 +101,6 @@ async def test_a_second_rewind_takes_back_more_than_the_first(open_service: Open
         await is_refused(running, waiting_call(asked))
 
 
-async def test_a_call_that_was_answered_stays_so_when_its_rewind_is_refused(
-    open_service: Open,
-) -> None:
-    llm = ScriptedLlm().on("generator", call("approve", what="zebra"), *words(LATER + 2))
-    service = open_service(recent_events=8)
-    running = runner(service, llm)
-    asked = await say(running, "Buy a zebra.")
-    waiting = waiting_call(asked)
-    await say(running, result_of(waiting, {"approved": True}))
-    await rewind(running, asked)
-    await running.rewind_async(**RUN, rewind_before_invocation_id=await last_rewind(service))
-    for number in range(LATER):
-        await say(running, f"Question {number}?")
-    await is_refused(running, waiting)
-
-
 def turn_of(events: list[Event]) -> str:
     return events[0].invocation_id
 
@@ -188,12 +109,3 @@ async def stored(service: BaseSessionService) -> list[Event]:
     session = await service.get_session(**HERE)
     assert session is not None
     return session.events
-
-
-async def stored_turns(service: BaseSessionService) -> set[str]:
-    return {event.invocation_id for event in await stored(service)}
-
-
-async def last_rewind(service: BaseSessionService) -> str:
-    marked = [e for e in await stored(service) if e.actions.rewind_before_invocation_id]
-    return marked[-1].invocation_id

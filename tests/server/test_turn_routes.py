@@ -248,7 +248,7 @@ async def test_openapi_tells_what_a_hang_up_leaves_and_how_to_find_out(
 ) -> None:
     document = (await http.get("/openapi.json")).json()
     reported = document["paths"]["/v1/sessions/{session}/turns"]["post"]["description"]
-    assert "before the answer, nothing of the turn stays; after it, the turn stands" in reported
+    assert "before the answer, the turn is discarded; after it, the turn is kept" in reported
     assert "`Idempotency-Key`" in reported
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from acc_ace.adk.stages import answer_events as answer_stream
-from acc_ace.adk.stages.answer_events import AnswerStream
+from acc_ace.adk.stages.answer_events import AnswerStream, _readable_answer
 
 _TEXT = st.text(max_size=40)
 
@@ -48,20 +48,16 @@ def test_a_fenced_reply_is_read_and_plain_text_is_passed_on() -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ('{"final_answer":"one\ntwo\\n\tthree"}', "one\ntwo\n\tthree"),
-        (r'{"reasoning":["\d+"],"final_answer":"\(x\) and \\"}', "(x) and \\"),
         ('{"final_answer":"yes", and so on', "yes"),
         ('{"final_answer":"ye', "ye"),
         ('{"final_answer":null}', ""),
         ("{x} is a set", ""),
     ],
-    ids=["line breaks", "unknown escapes", "broken later", "cut", "null", "no JSON"],
+    ids=["broken later", "cut", "null", "no JSON"],
 )
-@pytest.mark.parametrize("size", [1, 7, 1_000])
-def test_of_a_careless_reply_the_answer_is_read_as_far_as_it_goes(
-    reply: str, answer: str, size: int
-) -> None:
-    assert streamed(reply, size=size) == answer
+def test_of_a_broken_reply_the_answer_is_read_as_far_as_it_goes(reply: str, answer: str) -> None:
+    assert streamed(reply, size=1) == answer
+    assert _readable_answer(reply) == answer
 
 
 @pytest.mark.parametrize("filler", ['{"final_answer":"x"},', "x" * 20, "a line of words\n"])

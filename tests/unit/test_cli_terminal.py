@@ -7,10 +7,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from acc_ace.cli.chat import ModelUse, banner
+from acc_ace.cli.chat import banner
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import ModelUnavailable
+from acc_ace.models.factory import ModelInfo
 from acc_ace.rules_model.phrases import NOTE
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.ccs import empty_ccs
@@ -185,7 +186,7 @@ def test_diff_view_tells_rules_goal_fields_and_repairs() -> None:
 
 def test_banner_tells_models_session_and_how_to_resume() -> None:
     key = SessionKey("acc_ace", "aiko o", "s-1")
-    embedded = ModelUse("compressor", "embedded/rules", "extractive, not an LLM")
+    embedded = ModelInfo("compressor", "embedded/rules", "embedded", "extractive, not an LLM")
     lines = banner(key, [embedded], turns=3, forgets=False)
     assert lines[:3] == (
         "ACC×ACE · session s-1 (resumed after turn 3) · user aiko o",
@@ -196,9 +197,9 @@ def test_banner_tells_models_session_and_how_to_resume() -> None:
 
 def test_banner_names_the_agents_of_each_model() -> None:
     uses = [
-        ModelUse("compressor", "embedded/rules", "extractive, not an LLM"),
-        ModelUse("generator", "gemini-3.5-flash", "Gemini API"),
-        ModelUse("curator", "embedded/rules", "extractive, not an LLM"),
+        ModelInfo("compressor", "embedded/rules", "embedded", "extractive, not an LLM"),
+        ModelInfo("generator", "gemini-3.5-flash", "gemini", "Gemini API"),
+        ModelInfo("curator", "embedded/rules", "embedded", "extractive, not an LLM"),
     ]
     lines = banner(SessionKey("acc_ace", "user", "s-1"), uses, turns=0, forgets=True)
     assert "model: embedded/rules (extractive, not an LLM): compressor, curator" in lines

@@ -113,6 +113,11 @@ def test_any_object_is_read_for_other_schemas() -> None:
     assert parse_json_object('Sure!\n```\n{"decisions": [],}\n```') == {"decisions": []}
 
 
+def test_an_escape_that_json_does_not_know_is_read_without_its_backslash() -> None:
+    reply = r'{"a": "\(x\) \\d \u0041 \"\n", "b": "\d+",}'
+    assert parse_json_object(reply) == {"a": '(x) \\d A "\n', "b": "d+"}
+
+
 @pytest.mark.parametrize("reply", ['{"' * 200_000, '{"a": "' * 100_000, "{ " * 500_000])
 def test_hostile_replies_are_refused_without_a_stall(reply: str) -> None:
     with pytest.raises(ModelOutputError, match="JSON"):

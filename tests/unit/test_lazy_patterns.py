@@ -1,6 +1,8 @@
 """Patterns are compiled when they are first used, and behave as compiled ones."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -18,3 +20,17 @@ def test_a_lazy_pattern_is_used_like_a_compiled_one() -> None:
 def test_a_broken_pattern_fails_at_its_first_use() -> None:
     with pytest.raises(re.error):
         lazy_pattern("(").search("x")
+
+
+def test_importing_the_plugin_compiles_no_lazy_pattern() -> None:
+    program = (
+        "import gc, acc_ace.plugin\n"
+        "from acc_ace.text.patterns import _LazyPattern\n"
+        "lazy = [one for one in gc.get_objects() if type(one) is _LazyPattern]\n"
+        "assert lazy\n"
+        "print([one.pattern for one in lazy if '_compiled' in vars(one)])\n"
+    )
+    ran = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "[]"

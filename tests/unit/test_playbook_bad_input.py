@@ -156,13 +156,15 @@ LONGER = "Check the logs first, and the ones of the replica, and those of the lo
             type=DeltaType.MERGE,
             bullet_id="b-00002",
             source_ids=["b-00003"],
-            content=f"{LONGER}; {LONGER}",
+            content=f"{'Please, ' * 14}check the logs first",
         ),
     ],
     ids=lambda operation: operation.type,
 )
 def test_a_longer_text_asks_for_a_refine_before_it_is_held(operation: DeltaOperation) -> None:
-    playbook = _filled("Quote prices with tax", "Check the logs first", "Ask for the number")
+    playbook = _filled(
+        "Quote prices with tax", "Check the logs first", "Always check the logs first"
+    )
 
     def refine(current: Playbook, context: CurationContext) -> Curated:
         removal = DeltaOperation(type=DeltaType.REMOVE, bullet_id="b-00001")

@@ -8,7 +8,7 @@ from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, cura
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.claim import claim_of
+from acc_ace.text.duplicates import contrary, lesson_of
 
 CONTEXT = CurationContext(
     limits=Limits(),
@@ -102,8 +102,8 @@ def _end(curated: Curated) -> tuple[DeltaStatus, str]:
 
 @pytest.mark.parametrize(("one", "other"), CONTRARY)
 def test_contrary_lessons_exclude_each_other_and_the_second_is_held(one: str, other: str) -> None:
-    assert claim_of(one).excludes(claim_of(other))
-    assert claim_of(other).excludes(claim_of(one))
+    assert contrary(lesson_of(one), lesson_of(other))
+    assert contrary(lesson_of(other), lesson_of(one))
     playbook = _playbook(one)
 
     curated = _curate(playbook, _add(other))
@@ -115,8 +115,8 @@ def test_contrary_lessons_exclude_each_other_and_the_second_is_held(one: str, ot
 
 @pytest.mark.parametrize(("one", "other"), COMPATIBLE)
 def test_lessons_that_can_both_be_followed_do_not(one: str, other: str) -> None:
-    assert not claim_of(one).excludes(claim_of(other))
-    assert not claim_of(other).excludes(claim_of(one))
+    assert not contrary(lesson_of(one), lesson_of(other))
+    assert not contrary(lesson_of(other), lesson_of(one))
 
     assert _end(_curate(_playbook(one), _add(other)))[0] is DeltaStatus.APPLIED
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.playbook.lesson_index import contradicted
+from acc_ace.playbook.playbook_versions import without_provenance
 from acc_ace.schemas.delta import (
     MOST_READ,
     DeltaBatch,
@@ -356,3 +358,45 @@ def test_a_tag_is_logged_with_the_counters_around_it() -> None:
     assert record.before is not None
     assert record.after is not None
     assert (record.before.harmful, record.after.harmful) == (0, 1)
+
+
+def test_what_a_proposal_says_for_itself_is_kept_with_its_end() -> None:
+    said = {"rationale": "The user asked twice. Mail a.b@example.com", "priority": "HIGH"}
+    operations = [
+        DeltaOperation.model_validate({"type": "ADD", "content": LESSONS[0], **said}),
+        DeltaOperation.model_validate({"type": "REMOVE", "bullet_id": "b-9", "priority": [1]}),
+    ]
+
+    added, refused = _curate(Playbook(), *operations).records
+
+    assert (added.priority, refused.priority) == ("high", "normal")
+    assert added.rationale.startswith("The user asked twice.")
+    assert "a.b@example.com" not in added.rationale
+    assert without_provenance(added).rationale == ""
+
+
+def test_the_text_of_a_lesson_that_is_known_already_is_in_the_log() -> None:
+    (record,) = _curate(_playbook(LESSONS[0]), _add(f"Please, {LESSONS[0]}")).records
+
+    assert (record.kind, record.proposed) == (DeltaKind.TAG, f"Please, {LESSONS[0]}")
+
+
+def test_a_merge_that_would_lose_a_word_is_held_and_both_texts_stay() -> None:
+    playbook = _playbook("Refund if it was opened", "Refund unless it was opened")
+    merge = DeltaOperation(
+        type=DeltaType.MERGE, bullet_id="b-00001", source_ids=["b-00002"], rationale="Alike."
+    )
+
+    curated = _curate(playbook, merge)
+
+    assert _ends(curated) == [(HELD, "differs")]
+    assert curated.playbook == playbook
+    assert curated.records[0].operation == merge
+
+
+def test_what_may_be_a_known_lesson_in_other_words_is_held_with_its_text() -> None:
+    playbook = _playbook("Keep secrets out of log files")
+    curated = _curate(playbook, _add("Log files must be free of secrets"))
+
+    assert _ends(curated) == [(HELD, "possible_duplicate")]
+    assert [b.id for b in contradicted(playbook, curated.records)[0]] == ["b-00001"]

@@ -37,11 +37,12 @@ KNOWN = (
     "Quote prices with tax",
     "Page the database team at night",
 )
+TWIN = "Always check the logs before a restart, please"
 
 
 def _known() -> Playbook:
     draft = Playbook().draft()
-    for content in KNOWN:
+    for content in (*KNOWN, TWIN):
         draft.add("s", content, bullet_id=None, at=CONTEXT.at)
     draft.pin("b-00004", pinned=True)
     return Playbook().with_draft(draft)
@@ -190,10 +191,11 @@ CURATOR: list[tuple[str, str, list[str] | None]] = [
     ("e-mail", _ops(_add("Mail a.b@example.com before a refund")), ["generalised"]),
     ("card", _ops(_add("Charge 4111 1111 1111 1111 first")), ["pii"]),
     # Merges.
-    ("merge", _ops(_merge("b-00001", ["b-00002"])), ["ok"]),
-    ("merge of one text", _ops(_merge("b-00001", "b-00002")), ["ok"]),
-    ("merge, survivor among the sources", _ops(_merge("b-00001", ["b-00001", "b-00002"])), ["ok"]),
-    ("merge, no survivor", _ops(_merge(None, ["b-00001", "b-00002"])), ["ok"]),
+    ("merge", _ops(_merge("b-00001", ["b-00005"])), ["ok"]),
+    ("merge of what differs", _ops(_merge("b-00001", ["b-00002"])), ["differs"]),
+    ("merge of one text", _ops(_merge("b-00001", "b-00005")), ["ok"]),
+    ("merge, survivor among the sources", _ops(_merge("b-00001", ["b-00001", "b-00005"])), ["ok"]),
+    ("merge, no survivor", _ops(_merge(None, ["b-00001", "b-00005"])), ["ok"]),
     ("merge of nothing", _ops(_merge("b-00001", [])), ["no_sources"]),
     ("merge of null", _ops(_merge("b-00001", None)), ["no_sources"]),
     ("merge with itself", _ops(_merge("b-00001", ["b-00001"])), ["merge_with_itself"]),
@@ -209,13 +211,13 @@ CURATOR: list[tuple[str, str, list[str] | None]] = [
     ),
     (
         "merge in a circle",
-        _ops(_merge("b-00001", ["b-00002"]), _merge("b-00002", ["b-00001"])),
+        _ops(_merge("b-00001", ["b-00005"]), _merge("b-00005", ["b-00001"])),
         ["ok", "unknown_id"],
     ),
     (
         "merge of what was merged",
-        _ops(_merge("b-00001", ["b-00002"]), _merge("b-00003", ["b-00001"])),
-        ["ok", "ok"],
+        _ops(_merge("b-00001", ["b-00005"]), _merge("b-00003", ["b-00005"])),
+        ["ok", "unknown_id"],
     ),
     ("merge of a pinned bullet", _ops(_merge("b-00001", ["b-00004"])), ["pinned"]),
     ("merge into a pinned bullet", _ops(_merge("b-00004", ["b-00001"])), ["pinned"]),

@@ -2,19 +2,21 @@
 
 import pytest
 
-from acc_ace.memory.priors import Place, ends_asking, priors, speaker_terms
+from acc_ace.memory.priors import TurnPosition, ends_asking, priors, speaker_terms
 from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.search_terms import index_terms
 
 PLAIN = RecallWeights(session=0, speaker=0)
 
 
-def gains(places: list[Place], scores: list[float], weights: RecallWeights = PLAIN) -> list[float]:
+def gains(
+    places: list[TurnPosition], scores: list[float], weights: RecallWeights = PLAIN
+) -> list[float]:
     return [round(prior.score, 6) for prior in priors(places, scores, frozenset(), weights)]
 
 
-def talk(*asking: bool) -> list[Place]:
-    return [Place("s", turn, asks=asks) for turn, asks in enumerate(asking)]
+def talk(*asking: bool) -> list[TurnPosition]:
+    return [TurnPosition("s", turn, asks=asks) for turn, asks in enumerate(asking)]
 
 
 def test_the_answer_to_a_question_gets_more_than_the_turn_before_it() -> None:
@@ -73,7 +75,7 @@ def test_a_text_whose_last_line_tells_is_no_question(text: str) -> None:
 
 
 def names_the_speaker(content: str, asked: str, weights: RecallWeights | None = None) -> bool:
-    place = Place("s", 1, speaker=speaker_terms(content))
+    place = TurnPosition("s", 1, speaker=speaker_terms(content))
     said = frozenset(index_terms(asked).split())
     (prior,) = priors([place], [1.0], said, weights or RecallWeights())
     return prior.named

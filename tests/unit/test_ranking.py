@@ -1,7 +1,7 @@
 """How artifacts are ordered, and how a shortlist is cut to its budget."""
 
 from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
-from acc_ace.memory.priors import Place
+from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import (
     PREVIOUS_TURN,
     CorpusStatistics,
@@ -112,7 +112,7 @@ def test_parts_of_a_document_stand_for_themselves() -> None:
     def beside(prefix: str) -> list[str]:
         texts = ("the flange fits", "tighten it by hand")
         documents = [
-            document(f"{prefix}{number}", text)._replace(place=Place("manual", number))
+            document(f"{prefix}{number}", text)._replace(place=TurnPosition("manual", number))
             for number, text in enumerate(texts)
         ]
         return ordered("which flange", *documents)

@@ -13,7 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 from pydantic import PrivateAttr
 
-from acc_ace.adk.session_lifecycle import Upkeep
+from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.stage import ContentlessStage
 from acc_ace.adk.turn_report import turn_report
@@ -37,7 +37,7 @@ class TurnRepeated(Exception):
     """The turn of an idempotency key is committed already; nothing is run again."""
 
     def __init__(self, kept: Interaction) -> None:
-        super().__init__(f"turn {kept.turn} was taken before under this idempotency key")
+        super().__init__(f"turn {kept.turn} was already committed under this idempotency key")
         self.kept = kept
 
 
@@ -57,7 +57,7 @@ class BoundedTurn(BaseAgent):
     _models: tuple[BaseLlm, ...] = PrivateAttr()
     _learning: "BackgroundLearning | None" = PrivateAttr()
     _after: tuple[ContentlessStage, ...] = PrivateAttr()
-    _upkeep: Upkeep = PrivateAttr()
+    _maintenance: SessionMaintenance = PrivateAttr()
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class BoundedTurn(BaseAgent):
         self._sessions = SessionTurns(self._lifecycle)
         self._models = tuple(models.values())
         self._learning, self._after = learning, tuple(after)
-        self._upkeep = Upkeep(container, models)
+        self._maintenance = SessionMaintenance(container, models=models)
 
     @property
     def records(self) -> TurnRecords:
@@ -103,13 +103,13 @@ class BoundedTurn(BaseAgent):
         return self._learning
 
     @property
-    def upkeep(self) -> Upkeep:
-        """What lets background work go on after each turn."""
-        return self._upkeep
+    def maintenance(self) -> SessionMaintenance:
+        """What summarises and offloads sessions after turns."""
+        return self._maintenance
 
     async def close(self) -> None:
         """End background work, and close the connections of the models that keep some."""
-        await self._upkeep.close()
+        await self._maintenance.close()
         for model in self._models:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
@@ -159,7 +159,7 @@ class BoundedTurn(BaseAgent):
             record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
         elif record.paused:
             record.tell(TurnPaused(session=key.session, calls=waiting))
-        self._upkeep.after_turn(key.app)
+        self._maintenance.wake(key.app)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         # ADK's /run_live closes with this text, of which WebSocket takes 123 bytes.
@@ -178,7 +178,7 @@ class BoundedTurn(BaseAgent):
             except AccAceError as error:
                 learning_failed(record, error)
         record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
-        self._upkeep.after_turn(record.key.app)
+        self._maintenance.wake(record.key.app)
 
 
 class SessionPlugin(BasePlugin):

@@ -16,7 +16,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.user_content import session_key
-from acc_ace.errors import ConflictError, SessionBusyError
+from acc_ace.errors import ConflictError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import HeldEvents
@@ -46,8 +46,8 @@ async def begin_session(sessions: BaseSessionService, key: SessionKey) -> None:
 def session_gone(key: SessionKey) -> ConflictError:
     """The error of a turn whose session was deleted before its answer."""
     return ConflictError(
-        f"session '{key.session}' was deleted while its turn waited or ran, and nothing of the "
-        "turn is kept; send it again to begin a new session"
+        f"session '{key.session}' was deleted while its turn waited or ran; the turn is "
+        "discarded; send it again to start a new session"
     )
 
 
@@ -170,32 +170,3 @@ async def _load(
     return await sessions.get_session(
         app_name=key.app, user_id=key.user, session_id=key.session, config=config
     )
-
-
-class RunningTurns:
-    """Admits turns until told to drain."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._draining = False
-
-    def admit(self) -> None:
-        """Raises SessionBusyError once the process is shutting down."""
-        if self._draining:
-            raise SessionBusyError("the server is shutting down; send the turn again in a moment")
-
-    def add(self, task: "asyncio.Task[None]") -> None:
-        """Follow a turn until it ends."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def drain(self, grace_s: float) -> None:
-        """Admit no more; wait at most `grace_s` seconds, then cancel what still runs."""
-        self._draining = True
-        if not self._tasks:
-            return
-        _, late = await asyncio.wait(set(self._tasks), timeout=grace_s)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.wait(late)

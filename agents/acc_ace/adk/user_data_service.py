@@ -169,7 +169,7 @@ class UserDataService:
                     erased.update(counts)
                     return dict(erased)
         raise SessionBusyError(
-            f"user '{tenant.user}' is not erased yet: new sessions of theirs began all the while; "
+            f"user '{tenant.user}' is not erased yet, because new sessions kept starting; "
             "erase again"
         )
 

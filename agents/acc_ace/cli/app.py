@@ -1,16 +1,43 @@
 """`acc-ace`: the commands and their options."""
 
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
-from acc_ace.cli import jobs_commands
 from acc_ace.cli.output import exit_code, reported, use_utf8
-from acc_ace.cli.playbook.commands import playbook
 from acc_ace.errors import AccAceError
+
+
+def lazy_group(*modules: str) -> type[TyperGroup]:
+    """A group of the commands of each module's `app`, in that order.
+
+    The modules are imported when one of them is asked for: all other commands start without them.
+    """
+
+    class LazyGroup(TyperGroup):
+        def list_commands(self, ctx: object) -> list[str]:
+            self._load()
+            return list(self.commands)
+
+        def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | TyperGroup | None:
+            self._load()
+            found = self.commands.get(cmd_name)
+            return found if isinstance(found, TyperCommand | TyperGroup) else None
+
+        def _load(self) -> None:
+            if not self.commands:
+                for name in modules:
+                    # A module with one command is a group as well.
+                    self.commands.update(get_group(import_module(name).app).commands)
+
+    return LazyGroup
+
 
 app = typer.Typer(
     name="acc-ace",
@@ -20,12 +47,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Plain help takes half the time to start.
 )
-memory = typer.Typer(help="Manage what is stored about a user.", no_args_is_help=True)
-app.add_typer(playbook, name="playbook")
-app.add_typer(memory, name="memory")
+app.add_typer(
+    typer.Typer(
+        cls=lazy_group(
+            "acc_ace.cli.playbook.read_commands",
+            "acc_ace.cli.playbook.change_commands",
+            "acc_ace.cli.playbook.review",
+            "acc_ace.cli.playbook.branch_commands",
+        ),
+        help="Inspect and manage the playbook of lessons.",
+        no_args_is_help=True,
+    ),
+    name="playbook",
+)
+app.add_typer(
+    typer.Typer(
+        cls=lazy_group("acc_ace.cli.documents", "acc_ace.cli.user_commands"),
+        help="Manage what is stored about a user.",
+        no_args_is_help=True,
+    ),
+    name="memory",
+)
 bench = typer.Typer(help="Run benchmarks on your own data.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
-app.add_typer(jobs_commands.app, name="jobs")
+app.add_typer(
+    typer.Typer(
+        cls=lazy_group("acc_ace.cli.jobs"),
+        help="Inspect and manage background learning jobs.",
+        no_args_is_help=True,
+    ),
+    name="jobs",
+)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
@@ -84,10 +136,18 @@ def chat(
     ] = None,
 ) -> None:
     """Chat with the agent. Type /help for commands."""
-    from acc_ace.cli.chat_command import ChatOptions  # noqa: PLC0415 — keeps --help quick
     from acc_ace.cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
 
-    raise typer.Exit(run(ChatOptions(session, user, script, as_json, keep_going, memory)))
+    raise typer.Exit(
+        run(
+            session=session,
+            user=user,
+            script=script,
+            as_json=as_json,
+            keep_going=keep_going,
+            memory=memory,
+        )
+    )
 
 
 @app.command()
@@ -124,77 +184,6 @@ def bench_recall(
     run_recall(data, limit=limit, as_json=as_json, embed=embed)
 
 
-_Whose = Annotated[str, typer.Option("--user", help="User whose memory to use.")]
-_App = Annotated[
-    str | None,
-    typer.Option("--app", help="Limit to one app (default: all)."),
-]
-
-
-@memory.command("import")
-def memory_import(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH...", help="Text, Markdown or JSONL files, or folders."),
-    ],
-    *,
-    user: _Whose = "user",
-    form: Annotated[
-        str | None, typer.Option("--format", help="text or jsonl (default: by file suffix).")
-    ] = None,
-    encoding: Annotated[
-        str, typer.Option(help="Encoding of files without a byte order mark, e.g. cp932.")
-    ] = "utf-8",
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Replace undecodable bytes with U+FFFD.")
-    ] = False,
-    as_json: _Json = False,
-) -> None:
-    """Import documents into a user's memory. Re-importing is idempotent."""
-    from acc_ace.cli.documents import checked_form, import_files  # noqa: PLC0415 — keeps --help quick
-
-    import_files(
-        paths,
-        user=user,
-        form=checked_form(form),
-        encoding=encoding,
-        lenient=lenient,
-        as_json=as_json,
-    )
-
-
-@memory.command("list")
-def memory_list(user: _Whose = "user", as_json: _Json = False) -> None:
-    """List the documents in a user's memory."""
-    from acc_ace.cli.documents import list_stored  # noqa: PLC0415 — keeps --help quick
-
-    list_stored(user=user, as_json=as_json)
-
-
-@memory.command("show")
-def memory_show(
-    name: Annotated[str, typer.Argument(help="Document name or artifact id.")],
-    user: _Whose = "user",
-    as_json: _Json = False,
-) -> None:
-    """Show a stored document, chunk by chunk, or one artifact."""
-    from acc_ace.cli.documents import show_stored  # noqa: PLC0415 — keeps --help quick
-
-    show_stored(name, user=user, as_json=as_json)
-
-
-@memory.command("remove")
-def memory_remove(
-    name: Annotated[str, typer.Argument(help="Document name, as shown by `list`.")],
-    user: _Whose = "user",
-    as_json: _Json = False,
-) -> None:
-    """Delete a document from a user's memory."""
-    from acc_ace.cli.documents import remove_stored  # noqa: PLC0415 — keeps --help quick
-
-    remove_stored(name, user=user, as_json=as_json)
-
-
 @app.command()
 def learn(
     data: Annotated[
@@ -223,33 +212,18 @@ def learn(
     as_json: _Json = False,
 ) -> None:
     """Learn from a data set. Held-out scores decide which version becomes current."""
-    from acc_ace.cli.learn import LearnOptions, checked_feedback, run_learn  # noqa: PLC0415 — quick --help
+    from acc_ace.cli.learn import run_learn  # noqa: PLC0415 — keeps --help quick
 
-    mode = checked_feedback(feedback)
-    options = LearnOptions(epochs, heldout, seed, mode, limit, resume, restart, as_json)
-    raise typer.Exit(run_learn(data, options))
-
-
-@memory.command("erase")
-def memory_erase(
-    user: Annotated[str, typer.Option(help="User whose data to delete.")],
-    app_name: _App = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
-    as_json: _Json = False,
-) -> None:
-    """Delete everything stored about a user: sessions, states, artifacts, files."""
-    from acc_ace.cli.user_commands import erase_user  # noqa: PLC0415 — keeps --help quick
-
-    erase_user(user, app=app_name, yes=yes, as_json=as_json)
-
-
-@memory.command("export")
-def memory_export(
-    user: Annotated[str, typer.Option(help="User whose data to export.")],
-    app_name: _App = None,
-    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
-) -> None:
-    """Export everything stored about a user as JSON Lines; the last record is `end`."""
-    from acc_ace.cli.user_commands import export_user  # noqa: PLC0415 — keeps --help quick
-
-    export_user(user, out, app=app_name)
+    raise typer.Exit(
+        run_learn(
+            data,
+            epochs=epochs,
+            heldout=heldout,
+            seed=seed,
+            feedback=feedback,
+            limit=limit,
+            resume=resume,
+            restart=restart,
+            as_json=as_json,
+        )
+    )

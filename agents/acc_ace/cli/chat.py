@@ -3,15 +3,16 @@
 import asyncio
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from acc_ace.cli.line_prompt import CtrlC
+from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_command
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import AccAceError, InputError
+from acc_ace.models.factory import ModelInfo
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 
@@ -156,21 +157,8 @@ async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
         raise
 
 
-DEFAULT_USER = "user"
-"""The same as ADK's web UI uses, so that a conversation can move there."""
-
-
-@dataclass(frozen=True)
-class ModelUse:
-    """The model of one agent, and what to know about it."""
-
-    role: str
-    name: str
-    note: str = ""
-
-
 def banner(
-    key: SessionKey, models: Sequence[ModelUse], *, turns: int, forgets: bool
+    key: SessionKey, models: Sequence[ModelInfo], *, turns: int, forgets: bool
 ) -> tuple[str, ...]:
     """The lines to print. `turns` counts those of the session; `forgets`: memory is not kept."""
     history = f"resumed after turn {turns}" if turns else "new"
@@ -184,7 +172,7 @@ def banner(
     return (*lines, "/help lists the commands · Ctrl-C cancels a turn · Ctrl-D exits")
 
 
-def model_lines(models: Sequence[ModelUse]) -> tuple[str, ...]:
+def model_lines(models: Sequence[ModelInfo]) -> tuple[str, ...]:
     """One line a model, for example 'embedded/rules (extractive, not an LLM): all agents'."""
     agents: dict[tuple[str, str], list[str]] = {}
     for use in models:

@@ -4,19 +4,19 @@ import asyncio
 import hashlib
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from acc_ace.cli.chat import DEFAULT_USER, Chat, banner, converse, play
+from acc_ace.cli.chat import Chat, banner, converse, play
 from acc_ace.cli.checks.configuration import check_files_dir, check_names
 from acc_ace.cli.checks.installation import Finding, Status
 from acc_ace.cli.line_prompt import line_history, read_line
+from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import ExitCode, stderr_console, stdout_console
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
@@ -26,67 +26,50 @@ from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import InputError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import MEMORIES, MemoryName, SessionKey
-from acc_ace.storage.prompt_history import TERMINAL_APP, history_path
+from acc_ace.storage.prompt_history import history_path
 
 if TYPE_CHECKING:
     from acc_ace.cli.runtime import Opened
 
-APP_NAME = TERMINAL_APP
 _FINISH_S = 5.0
 """Time at the end of a chat to learn from its last turns; what is left is learned later."""
 
-MAX_NAME = 128
-"""Characters of a user or session id."""
-
-
-@dataclass(frozen=True)
-class ChatOptions:
-    """The options of `acc-ace chat`."""
-
-    session: str | None = None
-    user: str = DEFAULT_USER
-    script: str | None = None
-    as_json: bool = False
-    keep_going: bool = False
-    memory: str | None = None
-
 
 def chat(
-    options: ChatOptions, *, new_id: Callable[[], str] = lambda: f"s-{secrets.token_hex(4)}"
+    *,
+    session: str | None,
+    user: str,
+    script: str | None,
+    as_json: bool,
+    keep_going: bool,
+    memory: str | None,
 ) -> ExitCode:
     """Run the chat. Raises AccAceError before the first turn; later ones are shown."""
-    source = options.script or (None if sys.stdin.isatty() else STDIN)
-    script = load_script(source, stdin=sys.stdin) if source else None
-    user = checked_name(options.user, "--user")
-    session = checked_name(new_id() if options.session is None else options.session, "--session")
+    source = script or (None if sys.stdin.isatty() else STDIN)
+    played = load_script(source, stdin=sys.stdin) if source else None
+    checked_name(user, "--user")
+    session = f"s-{secrets.token_hex(4)}" if session is None else checked_name(session, "--session")
     key = SessionKey(APP_NAME, user, session)
-    memory = None if options.memory is None else memory_name(options.memory)
+    strategy = None if memory is None else memory_name(memory)
     settings = load_settings()
     _tell_problems((*check_names(names_set()), check_files_dir(settings)))
     with asyncio.Runner() as runner, _started(settings, runner) as app:
         _tell_problems(_of_models(settings))
         app.turns.start_learning()
         # With --json, stdout belongs to the program that reads it.
-        people = stderr_console() if options.as_json else stdout_console()
-        screen = _screen(options, people, scripted=script is not None)
-        talk = Chat(app.turns, key, screen, memory=memory)
+        people = stderr_console() if as_json else stdout_console()
+        screen = _screen(people, as_json=as_json, scripted=played is not None)
+        talk = Chat(app.turns, key, screen, memory=strategy)
         turns = runner.run(talk.completed())
         if not turns and "/" in session:
             # One that has turns already can be gone on with.
             raise InputError("a new session id must not contain '/': it could not be used in a URL")
         for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
             people.print(line, style="dim", soft_wrap=True)
-        if script is None:
+        if played is None:
             return _at_prompt(talk, runner, screen, people, _history_file(settings, user))
-        runner.run(talk.remember(documents(script.documents, key, app.clock)))
-        return _played(talk, script, runner, screen, keep_going=options.keep_going)
-
-
-def checked_name(name: str, option: str) -> str:
-    """A user or session id that can be stored and printed; raises InputError."""
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-        raise InputError(f"{option} must be 1 to {MAX_NAME} printable characters; got {name!r:.40}")
-    return name
+        runner.run(talk.remember(documents(played.documents, key, app.clock)))
+        return _played(talk, played, runner, screen, keep_going=keep_going)
 
 
 def memory_name(text: str) -> MemoryName:
@@ -154,8 +137,8 @@ def _tell_left(jobs: int) -> None:
         )
 
 
-def _screen(options: ChatOptions, people: Console, *, scripted: bool) -> Screen:
-    if options.as_json:
+def _screen(people: Console, *, as_json: bool, scripted: bool) -> Screen:
+    if as_json:
         return JsonScreen(sys.stdout, people)
     return TerminalScreen(people, repeat_inputs=scripted)
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.progress import Progress, TaskID
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.chat_command import checked_name
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
 from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.container import Container
@@ -17,44 +19,56 @@ from acc_ace.errors import AccAceError, ConflictError, InputError, NotFoundError
 from acc_ace.memory.documents.document_catalog import list_documents, read_document, remove_document
 from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.memory.documents.document_import import import_document
-from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.artifact import Artifact, DocumentForm, ImportedDocument
 from acc_ace.schemas.base import Tenant
 
 _PAGE = 100
 
 
-def checked_form(form: str | None) -> DocumentForm | None:
-    """The form that --format names; raises InputError."""
-    try:
-        return DocumentForm(form) if form is not None else None
-    except ValueError as error:
-        raise InputError(f"--format is 'text' or 'jsonl', not '{printable(form or '')}'") from error
+app = typer.Typer(rich_markup_mode=None)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+_User = Annotated[str, typer.Option("--user", help="User whose memory to use.")]
 
 
+@app.command("import")
 def import_files(
-    paths: Sequence[Path],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Text, Markdown or JSONL files, or folders."),
+    ],
     *,
-    user: str,
-    form: DocumentForm | None,
-    encoding: str,
-    lenient: bool,
-    as_json: bool,
+    user: _User = DEFAULT_USER,
+    form: Annotated[
+        str | None, typer.Option("--format", help="text or jsonl (default: by file suffix).")
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option(help="Encoding of files without a byte order mark, e.g. cp932.")
+    ] = "utf-8",
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Replace undecodable bytes with U+FFFD.")
+    ] = False,
+    as_json: _Json = False,
 ) -> None:
-    """Import files and folders; one at fault does not keep the others out.
-
-    Raises InputError at the end when any was at fault, StoreError at once.
-    """
+    """Import documents into a user's memory. Re-importing is idempotent."""
     tenant = _tenant(user)
-    files = document_files(paths, form=form, encoding=encoding, lenient=lenient)
+    files = document_files(paths, form=_form(form), encoding=encoding, lenient=lenient)
     with _opened() as (runner, container):
         try:
             failed = runner.run(_import_all(container, tenant, files, as_json=as_json))
         except KeyboardInterrupt:
             stderr_console().print("stopped; run the same command again to resume")
             raise
+    # One at fault does not keep the others out.
     if failed:
         raise InputError(f"{failed} documents could not be imported; see above")
+
+
+def _form(form: str | None) -> DocumentForm | None:
+    try:
+        return DocumentForm(form) if form is not None else None
+    except ValueError as error:
+        raise InputError(f"--format is 'text' or 'jsonl', not '{printable(form or '')}'") from error
 
 
 async def _import_all(
@@ -87,8 +101,9 @@ async def _import_all(
     return failed
 
 
-def list_stored(*, user: str, as_json: bool) -> None:
-    """Print the documents that a user's memory holds. Raises StoreError."""
+@app.command("list")
+def list_stored(user: _User = DEFAULT_USER, as_json: _Json = False) -> None:
+    """List the documents in a user's memory."""
     with _opened() as (runner, container):
         runner.run(_list(container, _tenant(user), as_json=as_json))
 
@@ -114,8 +129,13 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
         console.print("no documents; add some with `acc-ace memory import FILE`")
 
 
-def show_stored(name: str, *, user: str, as_json: bool) -> None:
-    """Print a document's parts, or the artifact of that id. Raises NotFoundError, StoreError."""
+@app.command("show")
+def show_stored(
+    name: Annotated[str, typer.Argument(help="Document name or artifact id.")],
+    user: _User = DEFAULT_USER,
+    as_json: _Json = False,
+) -> None:
+    """Show a stored document, chunk by chunk, or one artifact."""
     with _opened() as (runner, container), _told_where_to_look(user):
         runner.run(_show(container, _tenant(user), name, as_json=as_json))
 
@@ -132,8 +152,13 @@ async def _show(container: Container, tenant: Tenant, name: str, *, as_json: boo
         after = page[-1].turn or after + len(page)
 
 
-def remove_stored(name: str, *, user: str, as_json: bool) -> None:
-    """Delete a document. Raises NotFoundError, SessionBusyError, StoreError."""
+@app.command("remove")
+def remove_stored(
+    name: Annotated[str, typer.Argument(help="Document name, as shown by `list`.")],
+    user: _User = DEFAULT_USER,
+    as_json: _Json = False,
+) -> None:
+    """Delete a document from a user's memory."""
     with _opened() as (runner, container), _told_where_to_look(user):
         removed = runner.run(remove_document(container, _tenant(user), name))
     if as_json:

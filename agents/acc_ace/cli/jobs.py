@@ -1,15 +1,15 @@
-"""`acc-ace jobs`: what background learning has done, has still to do, and could not do."""
+"""`acc-ace jobs …`: what background learning has done, has still to do, and could not do."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Annotated, TypeVar
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+import typer
+from rich.console import RenderableType
 from rich.text import Text
 
-from acc_ace.cli.chat_command import APP_NAME, checked_name
-from acc_ace.cli.output import json_line, stdout_console
+from acc_ace.cli.names import APP_NAME, checked_name
+from acc_ace.cli.output import json_line, named_values, stdout_console
 from acc_ace.cli.terminal import short_count
 from acc_ace.config import load_settings
 from acc_ace.errors import InputError, NotFoundError
@@ -20,14 +20,28 @@ from acc_ace.schemas.learning_job import JobState, QueuedLearning
 
 T = TypeVar("T")
 
+app = typer.Typer(rich_markup_mode=None)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+_Id = Annotated[str, typer.Argument(metavar="ID", help="Job id, as shown by `jobs list`.")]
+
 _ALL = 1_000
 _NONE: Sequence[QueuedLearning] = ()
 _ERROR_CHARACTERS = 80
 
 
-def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: bool) -> None:
-    """Print jobs, newest first. Raises InputError, ConfigError or StoreError."""
-    wanted = [_state(name) for name in states]
+@app.command("list")
+def list_jobs(
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="waiting, running, done, dead or shed (repeatable)."),
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Only this user's jobs.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum results.")] = 50,
+    as_json: _Json = False,
+) -> None:
+    """List jobs, newest first."""
+    wanted = [_state(name) for name in state or ()]
     tenant = None if user is None else Tenant(APP_NAME, checked_name(user, "--user"))
 
     async def ask(queue: LearningQueue) -> Sequence[QueuedLearning]:
@@ -35,8 +49,7 @@ def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: b
 
     jobs = _with_queue(ask, default=_NONE)
     if as_json:
-        for job in jobs:
-            print(json_line(_value(job)))
+        _print_json(jobs)
     elif not jobs:
         stdout_console().print(_told_none(wanted, user))
     else:
@@ -44,49 +57,54 @@ def list_jobs(*, states: Sequence[str], user: str | None, limit: int, as_json: b
             stdout_console().print(_line(job), soft_wrap=True)
 
 
-def show_job(job_id: str, *, as_json: bool) -> None:
-    """Print a job with its tries. Raises NotFoundError, ConfigError or StoreError."""
-    job = _with_queue(lambda queue: queue.get(job_id), missing=job_id)
+@app.command()
+def show(job: _Id, as_json: _Json = False) -> None:
+    """Show a job and the error of each failed attempt."""
+    found = _with_queue(lambda queue: queue.get(job), missing=job)
     if as_json:
-        print(json_line(_value(job)))
+        _print_json([found])
     else:
-        stdout_console().print(_details(job))
+        stdout_console().print(_details(found))
 
 
-def retry_jobs(job_id: str | None, *, all_dead: bool, as_json: bool) -> None:
-    """Let a dead or shed job, or all dead ones, be done again.
-
-    Raises InputError, NotFoundError, ConfigError or StoreError.
-    """
-    if (job_id is None) is not all_dead:
+@app.command()
+def retry(
+    job: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Failed (dead) or dropped (shed) job.")
+    ] = None,
+    all_dead: Annotated[bool, typer.Option("--all-dead", help="Retry all dead jobs.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Retry a failed or dropped job."""
+    if (job is None) is not all_dead:
         raise InputError("give a job id or --all-dead")
 
     async def again(queue: LearningQueue) -> Sequence[QueuedLearning]:
-        if job_id is not None:
-            return [await queue.retry(job_id)]
+        if job is not None:
+            return [await queue.retry(job)]
         dead = await queue.list(states=[JobState.DEAD], limit=_ALL)
-        return [await queue.retry(job.id) for job in dead]
+        return [await queue.retry(found.id) for found in dead]
 
-    jobs = _with_queue(again, missing=job_id or "", default=None if job_id else _NONE)
+    jobs = _with_queue(again, missing=job or "", default=None if job else _NONE)
     if as_json:
-        for job in jobs:
-            print(json_line(_value(job)))
+        _print_json(jobs)
         return
     count = f"{len(jobs)} job" if len(jobs) == 1 else f"{len(jobs)} jobs"
     stdout_console().print(f"{count} will be retried by the next running server or chat")
 
 
-def drop_job(job_id: str) -> None:
-    """Forget a job. Raises NotFoundError, InputError, ConfigError or StoreError."""
+@app.command()
+def drop(job: _Id) -> None:
+    """Delete a job that is not running. If it was not done, its turn is never learned from."""
 
     async def forget(queue: LearningQueue) -> QueuedLearning:
-        job = await queue.get(job_id)
-        await queue.drop(job_id)
-        return job
+        found = await queue.get(job)
+        await queue.drop(job)
+        return found
 
-    done = _with_queue(forget, missing=job_id).state is JobState.DONE
+    done = _with_queue(forget, missing=job).state is JobState.DONE
     reported = "its lessons stay in the playbook" if done else "its turn will not be learned from"
-    stdout_console().print(f"job {job_id} was deleted; {reported}", soft_wrap=True)
+    stdout_console().print(f"job {job} was deleted; {reported}", soft_wrap=True)
 
 
 def _with_queue(
@@ -113,8 +131,9 @@ def _state(name: str) -> JobState:
         raise InputError(f"--state must be one of {allowed}; got {name!r:.40}") from None
 
 
-def _value(job: QueuedLearning) -> dict[str, object]:
-    return {**job.model_dump(mode="json"), "tokens": job.tokens}
+def _print_json(jobs: Iterable[QueuedLearning]) -> None:
+    for job in jobs:
+        print(json_line({**job.model_dump(mode="json"), "tokens": job.tokens}))
 
 
 def _told_none(states: Sequence[JobState], user: str | None) -> str:
@@ -136,7 +155,6 @@ def _line(job: QueuedLearning) -> Text:
 
 
 def _details(job: QueuedLearning) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False)
     about = job.job
     rows = [("id", job.id), ("state", job.state.value), ("created", job.created_at.isoformat())]
     if about is not None:
@@ -150,6 +168,4 @@ def _details(job: QueuedLearning) -> RenderableType:
         (f"try {number}", f"{made.at.isoformat()}, {made.tokens} tokens. {made.error}")
         for number, made in enumerate(job.attempts, start=1)
     ]
-    for name, value in rows:
-        table.add_row(Text(name, style="bold"), Text(value))
-    return Group(table)
+    return named_values((name, Text(value)) for name, value in rows)

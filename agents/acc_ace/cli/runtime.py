@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.chat import ModelUse
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.clock import Clock
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ConfigError
-from acc_ace.models.factory import describe
+from acc_ace.models.factory import ModelInfo, describe
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Opened:
 
     turns: TurnApi
     clock: Clock
-    models: tuple[ModelUse, ...]
+    models: tuple[ModelInfo, ...]
 
 
 def open_app(settings: Settings) -> Opened:
@@ -28,14 +27,13 @@ def open_app(settings: Settings) -> Opened:
     return Opened(Conversation(container), container.clock, models)
 
 
-def models_in_use(settings: Settings) -> tuple[ModelUse, ...]:
+def models_in_use(settings: Settings) -> tuple[ModelInfo, ...]:
     """The model of each agent; raises ConfigError that names the setting of an unknown one."""
-    return tuple(_model_use(role, settings) for role in ROLES)
+    return tuple(_model_of(role, settings) for role in ROLES)
 
 
-def _model_use(role: Role, settings: Settings) -> ModelUse:
+def _model_of(role: Role, settings: Settings) -> ModelInfo:
     try:
-        info = describe(role, settings)
+        return describe(role, settings)
     except ConfigError as error:
         raise ConfigError(f"ACC_ACE_{role.upper()}__MODEL: {error}") from error
-    return ModelUse(info.role, info.name, info.note)

@@ -10,10 +10,9 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from acc_ace.cli.output import Lines
+from acc_ace.cli.output import Lines, named_values
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import InputError
@@ -28,12 +27,8 @@ def ccs_view(state: CommittedState) -> RenderableType:
     """The nine fields, with the id, authority and origin of each constraint."""
     fields = state.ccs.model_dump()
     pins = {pin.text: pin for pin in state.pins}
-    table = _two_columns()
-    for name in CCS_FIELDS:
-        value = fields[name]
-        if name == "constraints":
-            value = [_constraint(text, pins.get(text)) for text in value]
-        table.add_row(Text(name, style="bold"), _value(value))
+    fields["constraints"] = [_constraint(text, pins.get(text)) for text in state.ccs.constraints]
+    table = named_values((name, _value(fields[name])) for name in CCS_FIELDS)
     return Group(Text(f"CCS version {state.version}, after turn {state.turn}", "dim"), table)
 
 
@@ -45,10 +40,7 @@ def diff_view(entry: JournalEntry) -> RenderableType:
     rows = list(_diff_rows(entry.diff))
     if not rows:
         return Group(title, Text("nothing changed"))
-    table = _two_columns()
-    for label, value in rows:
-        table.add_row(Text(label, style="bold"), value)
-    return Group(title, table)
+    return Group(title, named_values(rows))
 
 
 def playbook_view(stored: StoredPlaybook) -> RenderableType:
@@ -59,19 +51,9 @@ def playbook_view(stored: StoredPlaybook) -> RenderableType:
         return Group(title, Text("no bullets yet: they are learned from what goes wrong or right"))
     parts: list[RenderableType] = [title]
     for section in dict.fromkeys(bullet.section for bullet in bullets):
-        table = _two_columns()
-        for bullet in bullets:
-            if bullet.section == section:
-                table.add_row(Text(bullet.id, style="bold"), _bullet(bullet))
-        parts += [Lines((section, "underline")), table]
+        held = ((item.id, _bullet(item)) for item in bullets if item.section == section)
+        parts += [Lines((section, "underline")), named_values(held)]
     return Group(*parts)
-
-
-def _two_columns() -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column()
-    return table
 
 
 def _value(value: str | list[str] | None) -> Lines:
@@ -242,10 +224,8 @@ async def _reset(place: Place) -> None:
 
 
 async def _help(place: Place) -> None:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for name, command in COMMANDS.items():
-        table.add_row(Text(f"/{name}", style="bold"), Text(command.help))
-    place.screen.view(table)
+    rows = ((f"/{name}", Text(command.help)) for name, command in COMMANDS.items())
+    place.screen.view(named_values(rows))
 
 
 COMMANDS: dict[str, Command] = {

@@ -5,10 +5,12 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
+
+import typer
 
 from acc_ace.adk.user_data_service import total
-from acc_ace.cli.chat_command import APP_NAME, checked_name
+from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import json_line, stderr_console, stdout_console, writing
 from acc_ace.cli.runtime import open_app
 from acc_ace.cli.turn_api import TurnApi
@@ -23,13 +25,21 @@ Erased = dict[str, dict[str, int]]
 """How much of what was deleted, by app."""
 
 
-def erase_user(user: str, *, app: str | None, yes: bool, as_json: bool) -> None:
-    """Delete everything of a user in an app, or in all; after a confirmation unless `yes`.
+app = typer.Typer(rich_markup_mode=None)
 
-    Raises InputError when there is nobody to ask, StoreError when a store cannot be written.
-    """
+_App = Annotated[str | None, typer.Option("--app", help="Limit to one app (default: all).")]
+
+
+@app.command("erase")
+def erase_user(
+    user: Annotated[str, typer.Option(help="User whose data to delete.")],
+    app_name: _App = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+) -> None:
+    """Delete everything stored about a user: sessions, states, artifacts, files."""
     checked_name(user, "--user")
-    only = None if app is None else checked_name(app, "--app")
+    only = None if app_name is None else checked_name(app_name, "--app")
     if not yes and not _confirmed(user, only):
         stdout_console().print("nothing was deleted")
         return
@@ -39,16 +49,15 @@ def erase_user(user: str, *, app: str | None, yes: bool, as_json: bool) -> None:
     _tell(erased, user, settings, as_json=as_json)
 
 
-def export_user(user: str, out: Path | None, *, app: str | None) -> None:
-    """Write all that an app, or every app, holds about a user as JSON lines.
-
-    To stdout or to a new file.
-
-    Raises InputError when the file cannot be written or exists, StoreError when a store cannot
-    be read; the file is then incomplete and lacks the last record, `end`.
-    """
+@app.command("export")
+def export_user(
+    user: Annotated[str, typer.Option(help="User whose data to export.")],
+    app_name: _App = None,
+    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
+) -> None:
+    """Export everything stored about a user as JSON Lines; the last record is `end`."""
     checked_name(user, "--user")
-    only = None if app is None else checked_name(app, "--app")
+    only = None if app_name is None else checked_name(app_name, "--app")
     settings = load_settings()
     lines = _typed(settings, user) if only in {None, APP_NAME} else []
     with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:

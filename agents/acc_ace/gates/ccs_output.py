@@ -21,6 +21,8 @@ _STRING_OR_TRAILING_COMMA = lazy_pattern(
     r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])',
     re.DOTALL,
 )
+_ESCAPE = lazy_pattern(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})|\\.', re.DOTALL)
+"""An escape, whole; of one that JSON does not know, its backslash alone."""
 _DECODER = json.JSONDecoder(strict=False)
 
 _TEXT_FIELDS = ("episodic_trace", "semantic_gist", "goal_orientation", "uncertainty_signal")
@@ -31,7 +33,8 @@ _MAX_ITEMS = 4_096
 
 
 def parse_json_object(text: str) -> dict[str, object]:
-    """The JSON object in a reply, through code fences, prose around it and trailing commas.
+    """The JSON object in a reply, through code fences, prose around it, trailing commas and
+    unknown escapes.
 
     Of several objects in a row the longest is taken. Raises ModelOutputError with a one-line
     reason: empty, too long, truncated, or not a JSON object.
@@ -104,13 +107,19 @@ def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
             raise ModelOutputError("the reply is truncated: its JSON does not end") from error
     except RecursionError as error:
         raise ModelOutputError("the reply is not JSON: it is nested too deeply") from error
-    mended = _STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text[start:])
+    mended = _STRING_OR_TRAILING_COMMA.sub(
+        lambda match: _ESCAPE.sub(_known_escape, match[1] or ""), text[start:]
+    )
     try:
         value, _ = _object_at(mended, 0)
     except (ValueError, RecursionError) as error:
         raise ModelOutputError(f"the reply is not JSON: {_reason(error)}") from error
     # Offsets moved with the commas; what follows the mended object is not read.
     return value, len(text)
+
+
+def _known_escape(match: re.Match[str]) -> str:
+    return "" if match[0] == "\\" else match[0]
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, object], int]:

@@ -125,7 +125,7 @@ class DbosDatabase:
         """The error that names the database, and why it cannot be reached."""
         return StoreError(
             f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
-            "answers go on, and jobs that are kept are done when it is back"
+            "turns continue; stored jobs run when it is available again"
         )
 
     def scrub(self) -> None:

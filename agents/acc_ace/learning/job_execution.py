@@ -36,7 +36,6 @@ class Learner:
             container.playbooks,
             interval=container.settings.refine_interval,
             stale_days=container.settings.stale_days,
-            embedder=container.embedder,
         )
 
     async def learn(self, job: LearningJob, meter: Meter) -> LearningOutcome:

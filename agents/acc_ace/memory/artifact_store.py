@@ -159,7 +159,7 @@ def is_valid(artifact: Artifact, now: datetime | None) -> bool:
 
 
 def only_valid(recall: Recall, now: datetime | None) -> Recall:
-    """A recall without what no longer holds, for whoever has no gate that says so."""
+    """Recall without expired and superseded artifacts, for callers without a qualification gate."""
     kept = [item for item in recall.candidates if is_valid(item.artifact, now)]
     return recall.model_copy(update={"candidates": kept})
 

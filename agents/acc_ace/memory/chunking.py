@@ -31,7 +31,7 @@ _BORDERS = (
 """From the best to the worst."""
 
 _AHEAD = 16
-"""Characters behind a border that tell whether it is one."""
+"""Characters after a border that decide whether it is one."""
 
 _INK = lazy_pattern(r"\S")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
@@ -62,7 +62,7 @@ def _skip_blank(text: str, at: int) -> int:
 
 
 def _cut(text: str, start: int, window: int, max_tokens: int) -> int:
-    """Where the part that begins at `start` ends. Looks no further than _AHEAD past the window, so
+    """Where the part that starts at `start` ends. Looks no further than _AHEAD past the window, so
     that what follows changes nothing.
     """
     stop = min(start + window, len(text))

@@ -1,6 +1,6 @@
 """Embed what is stored, in the background, a few artifacts at a time.
 
-When a batch fails, halving it tells a text's fault from the endpoint's.
+When a batch fails, halving it separates a bad text from a failing endpoint.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ _MOST_DIMENSIONS = 2
 _log = logging.getLogger(__name__)
 
 
-class VectorFiller:
+class EmbeddingBackfill:
     """Fills in missing vectors while the event loop that woke it runs; one task at a time."""
 
     def __init__(
@@ -143,7 +143,7 @@ class VectorFiller:
         self._asked_again = False
 
     def wake(self) -> None:
-        """Begin to fill in, unless that goes on already or failed a moment ago."""
+        """Start the backfill, unless it is running or failed a moment ago."""
         self._asked_again = True
         if self._is_running() or self._seconds() < self._rest_until:
             return
@@ -207,7 +207,7 @@ class VectorFiller:
         await self._store.keep(self._embedder.model, dimension, embedded)
 
     def _dimension_of(self, embedded: Sequence[Embedded]) -> int:
-        """The length of the vectors; a question may have changed what the embedder tells."""
+        """Dimensions of the vectors; a query may have changed what the embedder reports."""
         lengths = {len(vector) for item in embedded for vector in item.vectors}
         if len(lengths) > 1:
             raise EmbedderError(
@@ -238,6 +238,6 @@ class VectorFiller:
                 self._asked_again = False
                 await self._fill()
         except AccAceError as error:
-            # Nobody waits for this: recall goes on by words, and says so when it asks in vain.
+            # A background task: recall stays lexical, and warns when it needs a vector.
             self._rest_until = self._seconds() + _REST_S
             _log.warning("embedding_failed code=%s %s", error.code, error)

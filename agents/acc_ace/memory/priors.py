@@ -1,12 +1,13 @@
-"""What the place of a turn says about its relevance, beside its own words.
+"""Relevance priors of a turn from its position in the conversation.
 
-A question and its answer are seldom one turn: the answer stands beside the words that are asked
-for, and most often right behind a question. So a turn gets a share of its neighbours' scores, of
-the best of its session, and a little when somebody said it whom x_t names.
+A question and its answer are seldom one turn: the answer is in a neighbouring turn, most often
+right after a question. So a turn gets a share of its neighbours' scores, of the best of its
+session, and a bonus when x_t names its speaker.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from acc_ace.schemas.base import Authority
@@ -31,14 +32,11 @@ _ASKED = lazy_pattern(r"？|\?(?=[\s\"'”’」』)\]）!]|$)")
 _ASKING_END = ("か。", "か", "かな。", "かな")
 """How a Japanese question ends that has no question mark."""
 
-_NOBODY = frozenset(index_terms(authority.value) for authority in Authority)
-"""Our own labels of turns ('user: …'), as speakers are stored: they name no one."""
-
 _LABEL = lazy_pattern(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
 
 
-class Place(NamedTuple):
-    """Where a document stands: its session and turn, if any, who speaks, whether it ends asking."""
+class TurnPosition(NamedTuple):
+    """Position of a document: session and turn, if any, speaker, whether it ends in a question."""
 
     session: str | None = None
     turn: int | None = None
@@ -47,10 +45,10 @@ class Place(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """What is added to a document's own score, and the reason, if one stands out."""
+    """What is added to a document's own score, and the main reason, if any."""
 
     score: float
-    beside: int | None
+    neighbour: int | None
     """Position of the neighbour that gave most."""
     named: bool
     """Whether x_t names the speaker."""
@@ -84,7 +82,7 @@ def speaker_terms(content: str) -> str:
 
 
 def priors(
-    places: Sequence[Place],
+    places: Sequence[TurnPosition],
     scores: Sequence[float],
     said: frozenset[str],
     weights: RecallWeights,
@@ -96,18 +94,26 @@ def priors(
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
     found = []
-    for place, (gain, beside) in zip(places, near, strict=True):
+    for place, (gain, neighbour) in zip(places, near, strict=True):
         session = weights.session * sessions.get(place.session, 0.0)
         named = bool(weights.speaker) and _is_named(place.speaker, said)
-        found.append(Prior(gain + session + weights.speaker * named, beside, named))
+        found.append(Prior(gain + session + weights.speaker * named, neighbour, named))
     return found
 
 
 def _is_named(speaker: str, said: frozenset[str]) -> bool:
-    return bool(speaker) and speaker not in _NOBODY and said.issuperset(speaker.split())
+    return bool(speaker) and speaker not in _role_labels() and said.issuperset(speaker.split())
 
 
-def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tuple[str, int], int]:
+@cache
+def _role_labels() -> frozenset[str]:
+    """Our own labels of turns ('user: …'), as speakers are stored: they name no person."""
+    return frozenset(index_terms(authority.value) for authority in Authority)
+
+
+def _best_by_turn(
+    places: Sequence[TurnPosition], scores: Sequence[float]
+) -> dict[tuple[str, int], int]:
     """The position of the best document of each turn that has one with a score."""
     best: dict[tuple[str, int], int] = {}
     for at, (session, turn, *_) in enumerate(places):
@@ -120,7 +126,7 @@ def _best_by_turn(places: Sequence[Place], scores: Sequence[float]) -> dict[tupl
 
 def _nearness(
     at: int,
-    places: Sequence[Place],
+    places: Sequence[TurnPosition],
     scores: Sequence[float],
     best: Mapping[tuple[str, int], int],
     shares: Sequence[_Share],
@@ -133,7 +139,7 @@ def _nearness(
     if session is None or turn is None:
         return 0.0, None
     given: dict[int, float] = {}
-    most, beside = 0.0, None
+    most, neighbour = 0.0, None
     for offset, distance, share, after_question in shares:
         other = best.get((session, turn + offset))
         if other is None or other == at:
@@ -141,8 +147,8 @@ def _nearness(
         gain = (after_question if places[other].asks else share) * scores[other]
         given[distance] = max(gain, given.get(distance, 0.0))
         if gain > most:
-            most, beside = gain, other
-    return sum(given.values()), beside
+            most, neighbour = gain, other
+    return sum(given.values()), neighbour
 
 
 def _shares(weights: RecallWeights) -> list[_Share]:
@@ -156,7 +162,9 @@ def _shares(weights: RecallWeights) -> list[_Share]:
     return shares
 
 
-def _session_means(places: Sequence[Place], totals: Sequence[float]) -> dict[str | None, float]:
+def _session_means(
+    places: Sequence[TurnPosition], totals: Sequence[float]
+) -> dict[str | None, float]:
     """The mean of the best of each session; documents of no session have none."""
     members: dict[str | None, list[float]] = defaultdict(list)
     for place, total in zip(places, totals, strict=True):

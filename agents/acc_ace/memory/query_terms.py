@@ -1,7 +1,7 @@
-"""Read one text for what a search wants, whatever else is found.
+"""Match one text against the terms of a query, independently of other texts.
 
-That is the greater part of ranking. The texts that hold the words are read while an embedder is
-still at work on the question; those that are near in meaning come later.
+That is the greater part of ranking. Lexical matches are scored while an embedder still works on the
+query; semantic ones come later.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ from acc_ace.memory.scoring import (
 )
 
 
-class Wanted(NamedTuple):
-    """What is looked for in every text."""
+class QueryTerms(NamedTuple):
+    """The weighted terms that every text is matched against."""
 
     statistics: CorpusStatistics
     text: Mapping[str, float]
@@ -35,8 +35,8 @@ class Wanted(NamedTuple):
     """Those of the terms of x_t; none when letters do not count."""
 
 
-class Reading(NamedTuple):
-    """What a text holds of it."""
+class TermMatches(NamedTuple):
+    """Scores of the query's terms in one text."""
 
     found: Mapping[str, float]
     """BM25 score of each term."""
@@ -48,23 +48,23 @@ class Reading(NamedTuple):
     """None for a text without a term of x_t: letters lift a match, they never make one."""
 
 
-def wanted(
+def weighted_terms(
     text: Iterable[str],
     state: Iterable[str],
     statistics: CorpusStatistics,
     *,
     with_letters: bool,
-) -> Wanted:
-    """What to look for, from the terms of x_t and of the state."""
+) -> QueryTerms:
+    """Weight the terms of x_t and of the state by rarity."""
     asked = {term: rarity(term, statistics) for term in text}
     around = {term: rarity(term, statistics) for term in state}
     parts = trigrams(asked) if with_letters else []
-    return Wanted(statistics, asked, around, asked | around, sum(asked.values()), parts)
+    return QueryTerms(statistics, asked, around, asked | around, sum(asked.values()), parts)
 
 
-def read(terms: str, wanted: Wanted) -> Reading:
-    """What the text of these index terms holds."""
-    found = found_terms(terms, wanted.terms, wanted.statistics)
-    words = coverage(found, wanted.text, wanted.weight)
-    held = letters(terms, wanted.trigrams) if words else None
-    return Reading(found, words, saturated(found, wanted.state), held)
+def match_terms(terms: str, query: QueryTerms) -> TermMatches:
+    """Score a text, given as its index terms."""
+    found = found_terms(terms, query.terms, query.statistics)
+    words = coverage(found, query.text, query.weight)
+    held = letters(terms, query.trigrams) if words else None
+    return TermMatches(found, words, saturated(found, query.state), held)

@@ -3,8 +3,7 @@
 The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
 can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
 never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
-whether it is of a time that x_t names. Measured against rank fusion, diversification and decay by
-age in docs/memory.md.
+whether it is of a time that x_t names.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,8 +11,8 @@ from typing import NamedTuple
 
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
-from acc_ace.memory.priors import Place, Prior, priors
-from acc_ace.memory.query_terms import Reading, Wanted, read, wanted
+from acc_ace.memory.priors import Prior, TurnPosition, priors
+from acc_ace.memory.query_terms import QueryTerms, TermMatches, match_terms, weighted_terms
 from acc_ace.memory.scoring import CorpusStatistics, blended, letter_coverage, nearness
 from acc_ace.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
 from acc_ace.schemas.limits import RecallWeights
@@ -29,9 +28,9 @@ __all__ = [
     "fit",
     "fitted",
     "rank",
-    "readings",
     "search_query",
     "shortlist",
+    "term_matches",
 ]
 
 PREVIOUS_TURN = "previous turn"
@@ -46,7 +45,7 @@ MOST_RANKED = 100
 """More than this no query may ask for."""
 
 _MIN_TOKENS = 32
-"""A candidate cut shorter than this helps nobody; fewer candidates are returned instead."""
+"""Minimum tokens of a cut candidate; below it, fewer candidates are returned instead."""
 
 _LEAST_STATE = 0.1
 """Share of its weight that the state keeps when a document covers all of x_t."""
@@ -85,7 +84,7 @@ class Document(NamedTuple):
     artifact_id: str
     created_at: float
     terms: str
-    place: Place = Place()
+    place: TurnPosition = TurnPosition()
 
 
 class Ranked(NamedTuple):
@@ -110,16 +109,16 @@ def search_query(query: RecallQuery) -> SearchQuery:
     return SearchQuery(text, dict(list(state.items())[:24]), said, periods)
 
 
-def readings(
+def term_matches(
     documents: Iterable[Document],
     query: SearchQuery,
     statistics: CorpusStatistics,
     *,
     weights: RecallWeights = DEFAULT_WEIGHTS,
-) -> dict[str, Reading]:
+) -> dict[str, TermMatches]:
     """What each document holds, by its terms: the part of `rank` that need not wait for others."""
-    look = _wanted(query, statistics, weights)
-    return {document.terms: read(document.terms, look) for document in documents}
+    look = _query_terms(query, statistics, weights)
+    return {document.terms: match_terms(document.terms, look) for document in documents}
 
 
 def rank(
@@ -131,19 +130,19 @@ def rank(
     limit: int = MOST_RANKED,
     also: str | None = None,
     cosines: Mapping[str, float] | None = None,
-    early: Mapping[str, Reading] | None = None,
+    early: Mapping[str, TermMatches] | None = None,
 ) -> list[Ranked]:
-    """The best `limit` documents that match or stand beside one that does, with the reasons.
+    """The best `limit` documents that match or are next to one that does, with the reasons.
 
     `cosines` says how near a document is to x_t in meaning, by id, where that is known. `early`
-    is what `readings` gave for some of the documents and the same query, statistics and weights.
+    is what `term_matches` gave for some of the documents with the same query and weights.
     The document with the id `also` is returned too if it matches, however far behind, for
     `shortlist` to give it its place.
     """
     known = list(documents)
-    look = _wanted(query, statistics, weights)
+    look = _query_terms(query, statistics, weights)
     done = early or {}
-    texts = [done.get(document.terms) or read(document.terms, look) for document in known]
+    texts = [done.get(document.terms) or match_terms(document.terms, look) for document in known]
     near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
     scores = _own_scores(texts, look, weights=weights, near=near)
     around = priors([_place(document) for document in known], scores, query.said, weights)
@@ -153,7 +152,9 @@ def rank(
         for score, prior, date in zip(scores, around, dated, strict=True)
     ]
     matching = [
-        at for at, prior in enumerate(around) if scores[at] or dated[at] or prior.beside is not None
+        at
+        for at, prior in enumerate(around)
+        if scores[at] or dated[at] or prior.neighbour is not None
     ]
     matching.sort(key=lambda at: _best_first(totals[at], known[at]))
     return [
@@ -173,9 +174,9 @@ def rank(
     ]
 
 
-def _place(document: Document) -> Place:
-    """Where a document stands in a talk. Parts of a document stand for themselves."""
-    return Place() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
+def _place(document: Document) -> TurnPosition:
+    """Position of a turn in its conversation; document chunks have none."""
+    return TurnPosition() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
 
 
 def _dated(
@@ -194,13 +195,15 @@ def _dated(
     ]
 
 
-def _wanted(query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights) -> Wanted:
-    return wanted(query.text, query.state, statistics, with_letters=bool(weights.letters))
+def _query_terms(
+    query: SearchQuery, statistics: CorpusStatistics, weights: RecallWeights
+) -> QueryTerms:
+    return weighted_terms(query.text, query.state, statistics, with_letters=bool(weights.letters))
 
 
 def _own_scores(
-    texts: Sequence[Reading],
-    look: Wanted,
+    texts: Sequence[TermMatches],
+    look: QueryTerms,
     *,
     weights: RecallWeights,
     near: Sequence[float | None],
@@ -310,8 +313,8 @@ def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:
 
 def _why_there(prior: Prior, documents: Sequence[Document]) -> list[str]:
     reasons = []
-    if prior.beside is not None:
-        reasons.append(f"beside: {documents[prior.beside].artifact_id}")
+    if prior.neighbour is not None:
+        reasons.append(f"neighbour: {documents[prior.neighbour].artifact_id}")
     if prior.named:
         reasons.append("speaker named")
     return reasons

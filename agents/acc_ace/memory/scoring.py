@@ -60,7 +60,7 @@ def coverage(found: Mapping[str, float], wanted: Container[str], weight: float) 
 
 
 def saturated(found: Mapping[str, float], wanted: Container[str]) -> float:
-    """What was found of terms of which nobody expects to find all, 0..1."""
+    """Saturated share of the terms found, 0..1: not all of them are expected."""
     score = _sum(found, wanted)
     return score / (score + _HALF_SCORE)
 
@@ -134,7 +134,7 @@ def blended(words: Sequence[float], near: Sequence[float | None], share: float) 
     """The score of each text, `share` of it by nearness, the rest by words.
 
     Where nothing is known of nearness, all words are left as they are; where it is known of
-    others only, the words of a text stand in for it.
+    others only, the words of a text are used instead.
     """
     if not share or all(close is None for close in near):
         return list(words)

@@ -67,7 +67,7 @@ def notes_of(
     """Artifacts of what was found, the same ids for the same words.
 
     A preference that the user did not say and a lesson that neither user nor tool said are left
-    out, whoever proposes them. They are the session's own, and are erased with it.
+    out, whatever proposed them. They are the session's own, and are erased with it.
     """
     said = {turn.turn: turn.input.text for turn in turns if turn.input.authority.may_rule}
     seen = {

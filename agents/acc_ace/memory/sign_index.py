@@ -129,12 +129,12 @@ def _differences(signs: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArr
     return total
 
 
-def packed(vector: Vector) -> bytes:
+def encode_float16(vector: Vector) -> bytes:
     """A vector as 16-bit floats, little-endian: of unit vectors exact to about 0.0005."""
     return np.frombuffer(vector, dtype=np.float32).astype("<f2").tobytes()
 
 
-def unpacked(blobs: Sequence[bytes], dimension: int) -> Floats:
+def decode_float16(blobs: Sequence[bytes], dimension: int) -> Floats:
     """Stored vectors as a matrix, a row each. Raises ValueError when one is of another length."""
     joined = np.frombuffer(b"".join(blobs), dtype="<f2").astype(np.float32)
     return joined.reshape(len(blobs), dimension)

@@ -146,7 +146,7 @@ _CONTEXT_CHARS = 400
 
 
 class Passage(NamedTuple):
-    """A part of an artifact: the texts whose mean vector stands for it."""
+    """A part of an artifact: the texts whose mean vector represents it."""
 
     texts: tuple[str, ...]
 

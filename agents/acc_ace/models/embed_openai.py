@@ -161,7 +161,7 @@ def _kind(status: int, reported: str) -> type[AccAceError]:
 
 
 def _mark(passage_prefix: str) -> str:
-    """What tells vectors of one passage prefix from those of another: they are as two models'."""
+    """Distinguishes vectors of different passage prefixes, as if of two models."""
     if not passage_prefix:
         return ""
     return f"#{hashlib.sha256(passage_prefix.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -54,7 +54,7 @@ class LlamaEngine:
         """One reply, of a completion for each body; entered when the replies before it are made.
 
         One that is left while it waits has not started, one that is left later stops; the next one
-        begins when the thread has really stopped.
+        starts when the thread has really stopped.
         """
         reply = EngineReply(asyncio.get_running_loop())
         self._thread.submit(self._make, reply, bodies)
@@ -95,7 +95,7 @@ class EngineReply:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopped = threading.Event()
-        """Set when nobody waits for the rest."""
+        """Set when the caller has left."""
         self._loop = loop
         self._begun = asyncio.Event()
         self._items: asyncio.Queue[Json | Exception | None] = asyncio.Queue()
@@ -156,7 +156,7 @@ def load_server(
     params.n_parallel = 1
     params.warmup = False
     params.verbosity = _QUIET
-    # xllamacpp also serves on a loopback port; a key that nobody knows keeps others out.
+    # xllamacpp also serves on a loopback port; an unguessable key keeps others out.
     params.ui = False
     params.api_keys = [secrets.token_urlsafe(32)]
     try:

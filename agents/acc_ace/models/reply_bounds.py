@@ -78,7 +78,7 @@ def _value(key: str, value: object, bounds: dict[str, int], within: str) -> obje
     if key == "properties" and isinstance(value, dict):
         return {name: _bounded(item, bounds, within=within) for name, item in value.items()}
     if key == "$defs" and isinstance(value, dict):
-        # Definitions stand for the items of lists in our schemas.
+        # In our schemas, definitions are list items.
         return {name: _bounded(item, bounds, within="item") for name, item in value.items()}
     if key == "items" and isinstance(value, dict):
         return _bounded(value, bounds, within="item")

@@ -62,7 +62,7 @@ class ResilientLlm(BaseLlm):
     """Calls `primary` with retries, then `fallback` likewise.
 
     Each try has `policy.timeout_s` seconds in total, time that the consumer of a stream takes not
-    counted. The time begins when the model does: one that answers one request after the other is
+    counted. The clock starts with the model: one that answers one request after the other is
     waited for besides, up to QUEUE_LIMITS times as long, and not tried again when it is busy for
     longer. Waits are random between 0 and `backoff_s` doubled each time (full jitter), or what the
     server asks for; both at most MAX_WAIT_S. A safety block ends the call at once: another model is

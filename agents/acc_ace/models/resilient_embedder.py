@@ -42,7 +42,7 @@ class ResilientEmbedder:
     A question has `policy.timeout_s` seconds for all its tries: a turn waits for it. A call with
     texts has that time for each try. After a try that failed a call holds half as many texts,
     after GROWS_AFTER full ones that did not one more: an endpoint too slow for many gets few, and
-    embeds all. A text asked for alone tells nothing of how many can be had at once.
+    embeds all. A single text says nothing about the batch size that works.
 
     After a question failed, questions fail at once for REST_S seconds, so that a dead embedder
     costs one turn its time, not every turn. A question that was refused is no sign of that.

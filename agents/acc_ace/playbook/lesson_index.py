@@ -4,8 +4,9 @@ A person finds bullets by their words or their id.
 """
 
 import math
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from pydantic import Field
 
@@ -15,75 +16,59 @@ from acc_ace.schemas.base import Value
 from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
-from acc_ace.text.claim import Claim, claim_of
-from acc_ace.text.duplicates import SAME_TERMS, same_wording
-from acc_ace.text.lessons.lesson_features import Lesson, read
+from acc_ace.text.duplicates import ALIKE, Lesson, alike, contrary, lesson_of
+
+_Files: TypeAlias = defaultdict[Hashable, dict[str, Lesson]]
 
 
 class LessonIndex:
-    """The lessons, the claims and the size of all bullets, kept in step by `add` and `discard`."""
+    """The lessons and the size of all bullets, kept in step by `add` and `discard`."""
 
     def __init__(self, bullets: Iterable[Bullet]) -> None:
-        self._lessons: dict[Hashable, dict[str, Lesson]] = {}
-        self._added: dict[str, int] = {}
-        self._claims: dict[str, dict[str, Claim]] = {}
+        self._by_terms: _Files = defaultdict(dict)
+        self._by_claim: _Files = defaultdict(dict)
+        self._by_word: _Files = defaultdict(dict)
         self._size = PlaybookSize()
-        self._count = 0
         for bullet in bullets:
             self.add(bullet)
 
     def add(self, bullet: Bullet) -> None:
         """Take a bullet in."""
-        lesson = read(bullet.content)
-        for key in _keys(lesson):
-            self._lessons.setdefault(key, {})[bullet.id] = lesson
-        claim = claim_of(bullet.content)
-        for found_by in claim.found_by:
-            self._claims.setdefault(found_by, {})[bullet.id] = claim
-        self._added[bullet.id] = self._count
-        self._count += 1
+        lesson = lesson_of(bullet.content)
+        for files in self._filed(lesson):
+            files[bullet.id] = lesson
         self._size.add(bullet)
 
     def discard(self, bullet: Bullet) -> None:
         """Leave a bullet out, as it was when it was added."""
-        for key in _keys(read(bullet.content)):
-            self._lessons[key].pop(bullet.id)
-        for found_by in claim_of(bullet.content).found_by:
-            self._claims[found_by].pop(bullet.id)
-        del self._added[bullet.id]
+        for files in self._filed(lesson_of(bullet.content)):
+            files.pop(bullet.id)
         self._size.drop(bullet)
 
     def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
         """The id of the oldest other bullet, of any section, that says the same."""
-        lesson = read(text)
-        found = {
-            bullet_id
-            for files in self._candidates(lesson)
-            for bullet_id, other in files.items()
-            if bullet_id not in apart_from and same_wording(other, lesson)
-        }
-        return min(found, key=self._added.__getitem__, default=None)
-
-    def _candidates(self, lesson: Lesson) -> Iterator[dict[str, Lesson]]:
-        """Where every duplicate of a lesson is filed.
-
-        A duplicate lacks at most a fifth of the terms, so it has one of any that are more.
-        """
-        exact, *terms = [self._lessons.get(key, {}) for key in _keys(lesson)]
-        yield exact
-        lacking = len(terms) - math.ceil(SAME_TERMS * len(terms))
-        yield from sorted(terms, key=len)[: lacking + 1]
+        terms = lesson_of(text).terms
+        found = self._by_terms[terms] if terms else {}
+        return next((bullet_id for bullet_id in found if bullet_id not in apart_from), None)
 
     def contrary(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
         """The ids of other bullets that contradict the text."""
-        claim = claim_of(text)
-        found = {
-            bullet_id: None
-            for key in claim.found_by
-            for bullet_id, other in self._claims.get(key, {}).items()
-            if bullet_id not in apart_from and claim.excludes(other)
-        }
-        return list(found)
+        lesson = lesson_of(text)
+        files = [self._by_claim[key] for key in lesson.claim.found_by]
+        return _fitting(contrary, lesson, files, apart_from)
+
+    def alike(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
+        """The ids of other bullets that may say the same in other words."""
+        lesson = lesson_of(text)
+        files = sorted((self._by_word[key] for key in _words(lesson)), key=len)
+        # What shares most of the words has one of any that are more than the rest.
+        lacking = len(files) - math.ceil(ALIKE * len(files))
+        return _fitting(alike, lesson, files[: lacking + 1], apart_from)
+
+    def _filed(self, lesson: Lesson) -> Iterator[dict[str, Lesson]]:
+        yield self._by_terms[lesson.terms]
+        yield from (self._by_claim[key] for key in lesson.claim.found_by)
+        yield from (self._by_word[key] for key in _words(lesson))
 
     def has_room(
         self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
@@ -95,13 +80,24 @@ class LessonIndex:
         return self._size.has_room(section, text, limits, leaving=leaving)
 
 
-def _keys(lesson: Lesson) -> list[Hashable]:
-    """Where a lesson is filed: under its text, and under each of its terms.
+def _words(lesson: Lesson) -> list[Hashable]:
+    """Where a lesson is filed by its words, with what is equal in all that are alike."""
+    guards = frozenset(lesson.guards.items())
+    return [(guards, word) for word in sorted(lesson.content)]
 
-    What is equal in all duplicates is part of the keys of terms.
-    """
-    group = (lesson.numbers, lesson.denials)
-    return [lesson.plain, *((group, term) for term in sorted(lesson.terms))]
+
+def _fitting(
+    fits: Callable[[Lesson, Lesson], bool],
+    lesson: Lesson,
+    files: Iterable[Mapping[str, Lesson]],
+    apart_from: Collection[str],
+) -> list[str]:
+    near = {bullet_id: other for found in files for bullet_id, other in found.items()}
+    return [
+        bullet_id
+        for bullet_id, other in near.items()
+        if bullet_id not in apart_from and fits(other, lesson)
+    ]
 
 
 MOST_QUERY_CHARACTERS = 2_000
@@ -141,7 +137,7 @@ def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
 def contradicted(
     playbook: Playbook, records: Iterable[DeltaRecord]
 ) -> Mapping[int, Sequence[Bullet]]:
-    """By `seq`, the live bullets whose contrary a held operation says; the others are left out."""
+    """By `seq`, the live bullets that a held operation may contradict or repeat."""
     index = LessonIndex(playbook.bullets)
     by_id = {bullet.id: bullet for bullet in playbook.bullets}
     found: dict[int, Sequence[Bullet]] = {}
@@ -149,7 +145,8 @@ def contradicted(
         said = "" if record.operation is None else record.operation.content or ""
         if said:
             own = () if record.bullet_id is None else (record.bullet_id,)
-            bullets = [by_id[name] for name in index.contrary(said, apart_from=own)]
+            names = index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
+            bullets = [by_id[name] for name in names]
             if bullets:
                 found[record.seq] = bullets
     return found

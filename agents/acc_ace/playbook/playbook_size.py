@@ -8,13 +8,13 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.tokens import estimate_tokens
 
-_NEW_HEAD = estimate_tokens("[b-00001] helpful=0 harmful=0 ::")
-_FRAME = estimate_tokens("[] helpful= harmful= ::")
+_NEW_HEAD = "[b-00001] helpful=0 harmful=0 ::"
+_FRAME = "[] helpful= harmful= ::"
 
 
 def new_line_tokens(content: str) -> int:
     """Tokens of the line that a bullet of this text will have."""
-    return _NEW_HEAD + _text_tokens(content)
+    return _text_tokens(_NEW_HEAD) + _text_tokens(content)
 
 
 def line_tokens(bullet: Bullet) -> int:
@@ -23,7 +23,7 @@ def line_tokens(bullet: Bullet) -> int:
     Tags do not change it: a counter is one token up to 9,999.
     """
     counters = _number_tokens(bullet.helpful) + _number_tokens(bullet.harmful)
-    return _FRAME + _text_tokens(bullet.id) + counters + _text_tokens(bullet.content)
+    return _text_tokens(_FRAME) + _text_tokens(bullet.id) + counters + _text_tokens(bullet.content)
 
 
 def _number_tokens(number: int) -> int:

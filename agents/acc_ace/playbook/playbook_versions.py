@@ -101,8 +101,8 @@ def numbered(records: Sequence[DeltaRecord], *, first_seq: int, version: int) ->
 
 
 def without_provenance(record: DeltaRecord) -> DeltaRecord:
-    """The record without who, where and when; what was never applied loses its words too."""
-    update: dict[str, object] = {"user": "", "session": "", "turn": 0, "job": ""}
+    """The record without who, where, when and why; what was never applied loses its words too."""
+    update: dict[str, object] = {"user": "", "session": "", "turn": 0, "job": "", "rationale": ""}
     if record.status is not DeltaStatus.APPLIED:
         update |= {"before": None, "after": None, "proposed": None, "operation": None}
     return record.model_copy(update=update)

@@ -15,8 +15,9 @@ from typing import TypeAlias
 
 from acc_ace.playbook.playbook_size import heading_tokens, line_tokens
 from acc_ace.schemas.bullet import Bullet
+from acc_ace.text.lexicon_en import STOP_WORDS
+from acc_ace.text.lexicon_ja import STOP_BIGRAMS
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.search_terms import STOP_BIGRAMS, STOP_WORDS
 from acc_ace.text.stemmer import stem
 
 QUERY_CHARACTERS = 20_000

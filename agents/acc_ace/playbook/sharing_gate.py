@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from acc_ace.text.lexicon_en import STOP_WORDS
 from acc_ace.text.normalize import language_of, skeleton
 from acc_ace.text.redaction import FindingKind, find_sensitive
-from acc_ace.text.search_terms import STOP_WORDS
 
 MOST_NAMES = 256
 """Names that are looked for; a state holds far fewer."""

@@ -54,13 +54,6 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\b[\w-]{1,80}\.(?:ya?ml|json|log|txt|md|csv|conf|cfg|ini|py|sh|sql|xlsx?|pdf)\b"
         ),
     ),
-    (
-        "timezone",
-        re.compile(
-            r"\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
-            r"(?:/[A-Z][A-Za-z_]{1,30}){1,2}\b"
-        ),
-    ),
     ("ticket", re.compile(r"\b(?!(?:UTF|SHA|ISO|RFC|HTTP|TLS|AES|MD|PR)-)[A-Z]{2,10}-\d{1,7}\b")),
     (
         "server",

@@ -10,13 +10,11 @@ from acc_ace.rules_model.relations import find_claim, find_relations, status_of
 from acc_ace.rules_model.superseded_facts import corrected_in, overtaken
 from acc_ace.rules_model.text_match import (
     Fact,
-    Match,
     asked_kinds,
     asks_only_why,
-    asks_why,
+    best_facts,
     holds_kind,
     once,
-    rank,
     terms_of,
 )
 from acc_ace.text.sentences import split_sentences
@@ -34,14 +32,6 @@ _ARROWS = {
     "before": {"en": "{a}, before: {b}", "ja": "{b} の前に {a}"},
     "claim": {"en": '{a} says: "{b}" (a claim)', "ja": "{a}の発言：「{b}」"},
 }
-
-_GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
-
-_LEAST_SCORE = 0.3
-_LEAST_SHARED = 2
-_ALL = 0.95
-_RIGHT_KIND = 1.2
-"""Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 
 _FOCUS_KINDS = frozenset({"ticket", "version"})
 _OF_OUR_WORK = re.compile(
@@ -169,14 +159,16 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     """The facts that answer best, or None when nothing held is near enough."""
     if (cause := _why(situation, question)) is not None:
         return cause
-    facts = weighed(facts_held(situation), question)
-    matches = [match for match in rank(question, facts) if near_enough(match)]
-    if not matches:
-        return _named(situation, question)
-    best = [match for match in matches[:_MAX_LINES] if match.score >= 0.75 * matches[0].score]
-    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once([match.fact for match in best])]
-    used = tuple(match.fact.cite for match in best if match.fact.cite.startswith("b-"))
-    return Said(tuple(lines), "quoted the best matching facts", used)
+    best = best_facts(facts_held(situation), question, limit=_MAX_LINES)
+    if not best:
+        return None
+    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once(best)]
+    return Said(tuple(lines), "quoted the best matching facts", bullets_in(best))
+
+
+def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """The ids of the playbook's bullets among facts."""
+    return tuple(fact.cite for fact in facts if fact.cite.startswith("b-"))
 
 
 def answer_by_goal(situation: Situation, question: str) -> Said | None:
@@ -192,19 +184,11 @@ def is_sure(situation: Situation, question: str) -> bool:
     """Whether the state holds an observed fact of just the kind that is asked for."""
     if _why(situation, question) is not None:
         return True
-    matches = rank(question, weighed(facts_held(situation), question))
-    if not matches or not near_enough(matches[0]):
-        return False
+    best = best_facts(facts_held(situation), question, limit=1)
     kinds = asked_kinds(question)
-    fits = not kinds or holds_kind(matches[0].fact.text, kinds)
-    return fits and not is_general(matches[0].fact.text)
-
-
-def near_enough(match: Match) -> bool:
-    """Whether a match is good enough to be quoted as an answer."""
-    covers_all = match.score >= _ALL * match.fact.weight
-    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
-    return match.score >= _LEAST_SCORE and fits
+    return any(
+        (not kinds or holds_kind(fact.text, kinds)) and not is_general(fact.text) for fact in best
+    )
 
 
 def _why(situation: Situation, question: str) -> Said | None:
@@ -218,37 +202,12 @@ def _why(situation: Situation, question: str) -> Said | None:
     return Said((line,), "quoted the newest cause in the state")
 
 
-def _named(situation: Situation, question: str) -> Said | None:
-    """The entities in focus of the kind that is asked for, if there is just that to tell."""
-    wanted = asked_kinds(question) & _FOCUS_KINDS
-    typed = (item.partition(":") for item in situation.state.ccs.focal_entities)
-    names = [name for kind, _, name in typed if kind in wanted]
-    return Said((", ".join(names[:3]),), "named the entity in focus") if names else None
-
-
-def weighed(facts: Iterable[Fact], question: str) -> list[Fact]:
-    """Facts weighted by whether they hold the kind of thing that is asked for."""
-    return [_weighed(fact, question) for fact in facts]
-
-
-def _weighed(fact: Fact, question: str) -> Fact:
-    """A fact that holds the kind of thing asked for counts more, one without it less."""
-    factor = 1.0
-    if kinds := asked_kinds(question):
-        factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5
-    if asks_why(question):
-        factor *= 1.5 if _GIVES_WHY.search(fact.text) else 0.7
-    return replace(fact, weight=fact.weight * factor)
-
-
 def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     """Facts that bear on a text, best first."""
     words = terms_of(text)
-    matches = rank(text, facts_held(situation))
-    near = [match.fact for match in matches if match.score >= 0.25 and match.shared >= 2]
+    near = best_facts(facts_held(situation), text, limit=limit)
     # A fact with no word beyond the text's own tells nothing about it.
-    reported = (fact for fact in near if terms_of(fact.text) - words)
-    return once(fact for fact in reported if not is_claim(fact.text))[:limit]
+    return once(fact for fact in near if terms_of(fact.text) - words and not is_claim(fact.text))
 
 
 def lessons_for(situation: Situation, text: str) -> list[Fact]:
@@ -258,8 +217,7 @@ def lessons_for(situation: Situation, text: str) -> list[Fact]:
         for bullet in situation.bullets
         if bullet.harmful <= bullet.helpful
     ]
-    matches = rank(text, facts)
-    return [match.fact for match in matches if match.shared >= 2 or match.score >= 0.3][:2]
+    return best_facts(facts, text, limit=_MAX_LINES)
 
 
 def quoted_lines(facts: Iterable[Fact]) -> list[str]:

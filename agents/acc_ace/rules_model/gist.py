@@ -16,7 +16,7 @@ from acc_ace.rules_model.speech_acts import (
     without_lead,
 )
 from acc_ace.rules_model.superseded_facts import names_subject
-from acc_ace.rules_model.text_match import asked_kinds, holds_kind, terms_of
+from acc_ace.rules_model.text_match import Fact, asked_kinds, best_facts, holds_kind, terms_of
 from acc_ace.rules_model.views import Evidence
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.normalize import language_of
@@ -54,7 +54,6 @@ _REFERENCE_TOKENS = 110
 _BEST_GIST_TOKENS = 48
 _GIST_OF_REST_TOKENS = 20
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
-_KIND_BONUS = 2.0
 _ORDER_WEIGHT = 0.3
 _ANSWER_WEIGHT = 0.3
 """The agent's own words mostly repeat the state, so they count little as evidence."""
@@ -164,18 +163,13 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     """
     said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
     answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
-    wanted, kinds = terms_of(query), asked_kinds(query)
-    best, best_score = "", 0.0
-    for weight, part in ((1.0, said), (_ANSWER_WEIGHT, answer)):
-        for sentence in split_sentences(part)[:_MAX_SENTENCES]:
-            if part is answer and not terms_of(sentence) & wanted:
-                continue
-            score = weight * _score(sentence, wanted)
-            if score and kinds and holds_kind(sentence, kinds):
-                score += weight * _KIND_BONUS
-            if score > best_score:
-                best, best_score = sentence, score
-    return clip_tokens(" ".join(best.split()), tokens)
+    heard = [item for item in split_sentences(said)[:_MAX_SENTENCES] if _is_quotable(item)]
+    own = [item for item in split_sentences(answer)[:_MAX_SENTENCES] if _is_quotable(item)]
+    facts = [Fact(item, weight=_ORDER_WEIGHT if is_order(item) else 1.0) for item in heard]
+    facts += [Fact(item, weight=_ANSWER_WEIGHT) for item in own]
+    best = best_facts(facts, query, limit=1, whole=True)
+    sentence = best[0].text if best else next(iter(sorted(heard, key=_lacks_substance)), "")
+    return clip_tokens(" ".join(sentence.split()), tokens)
 
 
 def _plain(content: str) -> str:
@@ -191,17 +185,15 @@ def _plain(content: str) -> str:
     return ", ".join(f"{key}: {item}" for key, item in value.items())
 
 
-def _score(sentence: str, wanted: frozenset[str]) -> float:
-    """How much a sentence bears on the wanted terms; a little for any substance."""
+def _is_quotable(sentence: str) -> bool:
+    """Whether a sentence tells something, and is no heading of a list."""
     heads_a_list = sentence.rstrip().endswith((":", "："))
-    if heads_a_list or is_greeting(sentence) or is_question(sentence) or instruction_like(sentence):
-        return 0.0
-    terms = terms_of(sentence)
-    if not terms:
-        return 0.0
-    shared = len(terms & wanted)
-    score = shared + shared / len(terms) + (0.1 if _has_substance(sentence) else 0.05)
-    return score * (_ORDER_WEIGHT if is_order(sentence) else 1.0)
+    empty = heads_a_list or is_greeting(sentence) or is_question(sentence)
+    return not empty and instruction_like(sentence) is None and bool(terms_of(sentence))
+
+
+def _lacks_substance(sentence: str) -> bool:
+    return is_order(sentence) or not _has_substance(sentence)
 
 
 def _has_substance(sentence: str) -> bool:

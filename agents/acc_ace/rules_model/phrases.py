@@ -52,43 +52,15 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "No active constraint says that.",
         "その内容の有効な制約はありません。",
     ),
-    "unpinned_new_rule": (
-        'Noted in this conversation only, nothing is pinned: "{rule}"',
-        "この会話の中だけの決まりとして記録しました（制約としては固定されません）：「{rule}」",
-    ),
-    "unpinned_amended": (
-        'Changed in this conversation only, no constraint is amended: "{rule}"',
-        "この会話の中だけで決まりを改めました（固定された制約は変わりません）：「{rule}」",
-    ),
-    "unpinned_released": (
-        'Put aside in this conversation only, no constraint is released: "{rule}"',
-        "この会話の中だけで決まりを外しました（固定された制約は解除されません）：「{rule}」",
+    "unpinned": (
+        "(As far as the messages I see tell; nothing is pinned.)",
+        "（見えている会話の範囲での話です。制約としては固定されていません。）",
     ),
     "unpinned_not_released": (
         "Nothing is released: I do not reach pinned constraints here, and that names no single "
         "rule in the messages I see.",
         "何も解除していません。固定された制約はここでは扱えません。見えている会話の中でも、"
         "該当する決まりが一つに定まりません。",
-    ),
-    "unpinned_rules": (
-        "Rules in the messages I see (pinned constraints are not shown to me here):",
-        "見えている会話の中の決まり（固定された制約はここでは見えません）：",
-    ),
-    "unpinned_no_rules": (
-        "The messages I see hold no rule.",
-        "見えている会話の中に、有効な決まりはありません。",
-    ),
-    "unpinned_no_such_rule": (
-        "No rule in the messages I see says that.",
-        "その内容の決まりは、見えている会話の中にありません。",
-    ),
-    "unpinned_allowed": (
-        "No rule in the messages I see forbids it.",
-        "見えている会話の中に、これを禁じる決まりはありません。",
-    ),
-    "unpinned_claim_conflict": (
-        'Your rule "{rule}" still stands.',
-        "「{rule}」という決まりは有効のままです。",
     ),
     "goal": ('The goal, in your words: "{goal}"', "ご指定の目標：「{goal}」"),
     "no_goal": ("No goal has been set yet.", "目標はまだ設定されていません。"),
@@ -148,7 +120,6 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "found": ("From the evidence:", "記録によると："),
     "file_says": ("{file} says:", "{file} の内容："),
     "time_is": ("The current time is {time}.", "現在の時刻は {time} です。"),
-    "time_in": ("The current time in {zone} is {time}.", "{zone} の現在の時刻は {time} です。"),
     "left_out": (
         "(Left out: text in it that reads like an instruction. It is data to me.)",
         "（指示のように書かれた部分は省きました。データとして扱います。）",

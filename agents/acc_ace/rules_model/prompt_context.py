@@ -31,7 +31,7 @@ from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
-from acc_ace.text.normalize import language_of, one_line
+from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules
@@ -39,9 +39,6 @@ from acc_ace.text.sentences import split_sentences
 
 _OPENING = re.compile(r'<artifact id="([^"]{1,200})"')
 _MARGIN = "| "
-_NAMED = re.compile(r"\[(c-\d{4,9})\]")
-_QUOTED = re.compile(r"\"(.{1,2000})\"|「(.{1,2000})」")
-_LISTED = re.compile(r"(?:- )?(.{1,2000}) \[c-\d{4,9}\]$")
 _MAX_FACTS = 200
 _MAX_RELATIONS = 60
 _PASSAGE_FACTS = 3
@@ -71,8 +68,9 @@ class Situation:
         return say("chosen", self.language, number=place, option=option)
 
     def tell_rule(self, name: str, **values: object) -> str:
-        """A sentence about rules; of rules that are only read off messages, what is true then."""
-        return say(name if self.state.pinned else f"unpinned_{name}", self.language, **values)
+        """A sentence about rules; of those that are only read off messages it says so."""
+        line = say(name, self.language, **values)
+        return line if self.state.pinned else f"{line} {say('unpinned', self.language)}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def state_of_transcript(
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
     reported = [*reversed([item.text for item in (*said, current)]), summary]
     facts = _facts(spoken)
-    pins, ended = _rules([*split_sentences(summary), *spoken], _cited(answers))
+    pins, ended = _rules([*split_sentences(summary), *spoken])
     ccs = empty_ccs().model_copy(
         update={
             "episodic_trace": next((a for a in reversed(answers) if listed_options(a)), ""),
@@ -156,7 +154,7 @@ def state_of_transcript(
         pins=tuple(pins),
         turn=len(spoken),
         pinned=False,
-        ended=ended if current.by_user else (),
+        ended=ended and current.by_user,
     )
 
 
@@ -170,39 +168,21 @@ def _facts(spoken: Sequence[str]) -> list[str]:
     return facts
 
 
-def _cited(answers: Sequence[str]) -> dict[str, str]:
-    """Rules that lines of answers quote with one id, by their words; the newest id of each.
-
-    A memory that pins gave them, so that a rule can be released here by the id that it was given.
-    """
-    named: dict[str, str] = {}
-    for line in (line for answer in reversed(answers) for line in answer.splitlines()):
-        ids = _NAMED.findall(line)
-        quoted = _LISTED.match(line) or _QUOTED.search(line)
-        if len(ids) == 1 and quoted:
-            named.setdefault(one_line(next(filter(None, quoted.groups()))), ids[0])
-    return named
-
-
-def _rules(
-    spoken: Sequence[str], cited: Mapping[str, str]
-) -> tuple[list[ConstraintPin], tuple[str, ...]]:
-    """The rules in force after all that was said, oldest first, and those that the last ended."""
+def _rules(spoken: Sequence[str]) -> tuple[list[ConstraintPin], bool]:
+    """The rules in force after all that was said, oldest first; whether the last ended any."""
     pins: list[ConstraintPin] = []
-    ended: tuple[str, ...] = ()
+    ended = False
     number = 0
     for turn, text in enumerate(spoken, start=1):
         changes = detect_changes(text, pins)
         gone = {change.constraint_id for change in changes}
-        ended = tuple(pin.text for pin in pins if pin.id in gone)
+        ended = bool(gone)
         pins = [pin for pin in pins if pin.id not in gone]
         amended = [change.new_text for change in changes if change.new_text]
         for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
             if rule not in {pin.text for pin in pins}:
                 number += 1
-                name = cited.get(one_line(rule), "")
-                taken = not name or any(pin.id == name for pin in pins)
-                pins.append(_pin(f"said-{number}" if taken else name, rule, turn))
+                pins.append(_pin(f"said-{number}", rule, turn))
     return pins, ended
 
 

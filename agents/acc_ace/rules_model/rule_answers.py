@@ -12,7 +12,7 @@ from acc_ace.rules_model.prompt_context import Said, Situation
 from acc_ace.rules_model.relations import find_claim
 from acc_ace.rules_model.roles.compressor import amended_in, released_in
 from acc_ace.rules_model.speech_acts import orders, questions
-from acc_ace.rules_model.text_match import Fact, actions_in, rank
+from acc_ace.rules_model.text_match import Fact, actions_in, best_facts
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.normalize import normalise, one_line
 from acc_ace.text.rules import release_cues
@@ -130,8 +130,7 @@ def _release_lines(situation: Situation) -> list[str]:
 
 def _unpinned_release_lines(situation: Situation) -> list[str]:
     if situation.state.ended:
-        rules = " / ".join(situation.state.ended)
-        return [situation.tell_rule("released", rule=rules), *rule_lines(situation)]
+        return [situation.tell_rule("released"), *rule_lines(situation)]
     if unmatched_release(situation.text, situation.state.pins) is None:
         return []
     return [say("unpinned_not_released", situation.language), *rule_lines(situation)]
@@ -142,18 +141,11 @@ def permit(situation: Situation) -> Said | None:
     asked = [item for item in split_sentences(situation.text) if asks_permission(item)]
     if not asked:
         return None
-    near = [
-        match.fact
-        for match in rank(
-            asked[0],
-            [
-                Fact(text, situation.state.constraint_id(text))
-                for text in situation.state.ccs.constraints
-            ],
-        )
-        if match.score >= 0.3
+    rules = [
+        Fact(text, situation.state.constraint_id(text)) for text in situation.state.ccs.constraints
     ]
-    lines = [situation.tell_rule("allowed"), *quoted_lines(near[:2])]
+    near = best_facts(rules, asked[0], limit=2)
+    lines = [situation.tell_rule("allowed"), *quoted_lines(near)]
     return Said(tuple(lines), "checked the request against the constraints")
 
 

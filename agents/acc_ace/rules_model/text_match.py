@@ -76,6 +76,16 @@ _ASKED_KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
         frozenset({"ticket"}),
     ),
 )
+_GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
+
+_LEAST_SCORE = 0.3
+_LEAST_SHARED = 2
+_ALL = 0.95
+_BESIDE_BEST = 0.75
+"""Share of the best score from which a fact is quoted beside the best."""
+
+_RIGHT_KIND = 1.2
+"""Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
 _ASKS_WHY = re.compile(
     r"\bwhy\b|\b(?:root )?causes?\b|\breasons?\b|なぜ|どうして|原因|理由", re.IGNORECASE
 )
@@ -208,3 +218,32 @@ def asks_why(question: str) -> bool:
 def asks_only_why(question: str) -> bool:
     """Whether a question asks for 'the cause' and names nothing else."""
     return asks_why(question) and not content_words(_ASKS_WHY.sub(" ", question))
+
+
+def best_facts(
+    facts: Iterable[Fact], question: str, *, limit: int, whole: bool = False
+) -> list[Fact]:
+    """The facts that answer a question best, the best first.
+
+    With `whole` those too that share only a little with it: they come from what it asks about.
+    """
+    ranked = rank(question, [_weighed(fact, question) for fact in facts])
+    near = [match for match in ranked if whole or _near_enough(match)][:limit]
+    return [match.fact for match in near if match.score >= _BESIDE_BEST * near[0].score]
+
+
+def _near_enough(match: Match) -> bool:
+    """Whether a match is good enough to be quoted as an answer."""
+    covers_all = match.score >= _ALL * match.fact.weight
+    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
+    return match.score >= _LEAST_SCORE and fits
+
+
+def _weighed(fact: Fact, question: str) -> Fact:
+    """A fact that holds the kind of thing asked for counts more, one without it less."""
+    factor = 1.0
+    if kinds := asked_kinds(question):
+        factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5
+    if asks_why(question):
+        factor *= 1.5 if _GIVES_WHY.search(fact.text) else 0.7
+    return replace(fact, weight=fact.weight * factor)

@@ -1,18 +1,23 @@
 """Call a tool where x_t plainly asks for one, and read what came back."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acc_ace.rules_model.entities import names_in
-from acc_ace.rules_model.extractive_qa import facts_held, near_enough, newest, turn_of, weighed
+from acc_ace.rules_model.extractive_qa import (
+    bullets_in,
+    facts_held,
+    newest,
+    quoted_lines,
+    turn_of,
+)
 from acc_ace.rules_model.gist import listed_options, said_and_answered
-from acc_ace.rules_model.phrases import cited, say
+from acc_ace.rules_model.phrases import say
 from acc_ace.rules_model.prompt_context import Call, Said, Situation
 from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
-from acc_ace.rules_model.text_match import Fact, Match, once, rank
+from acc_ace.rules_model.text_match import Fact, best_facts, once
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
@@ -25,11 +30,6 @@ READ_FILE = "read_file"
 _EXPRESSION = re.compile(r"[(\d][\d\s.,+\-*/×÷^()%]*[\d)]")
 _OPERATOR = re.compile(r"\d\s*[)]*\s*(?:[+*/×÷^]|\s-\s|(?<=\d)-(?=\d))\s*[(]*\s*\d")
 _DATE_LIKE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,4}/\d{1,2}/\d{1,4}|\d-\d{3,4}-\d{3,4}")
-_PERCENT = re.compile(
-    r"(?P<p>\d+(?:\.\d+)?)\s?(?:%|percent)\s+of\s+\$?(?P<n>\d[\d,]*(?:\.\d+)?)"
-    r"|(?P<m>\d[\d,]*(?:\.\d+)?)円?の(?P<q>\d+(?:\.\d+)?)\s?(?:%|％|パーセント)",
-    re.IGNORECASE,
-)
 _ASKS_SUM = re.compile(
     r"\b(?:calculate|compute|what(?:'s| is)|how (?:much|many)|work out|add up)\b|計算"
     r"|いくら|いくつ|[=＝]|何",
@@ -73,7 +73,7 @@ def asked_call(situation: Situation) -> Call | None:
     if (expression := expression_in(text)) is not None:
         return _call(situation, CALCULATE, expression)
     if _ASKS_TIME.search(text):
-        return _time_call(situation)
+        return Call(CURRENT_TIME, {})
     if _ASKS_FILE.search(text) and (files := names_in(text, "file")):
         return _call(situation, READ_FILE, files[0])
     if _ASKS_EVIDENCE.search(text):
@@ -88,9 +88,6 @@ def search_call(situation: Situation) -> Call:
 
 def expression_in(text: str) -> str | None:
     """The sum that a text asks for, or None: dates, versions and host names are no sums."""
-    if match := _PERCENT.search(text):
-        share, whole = match["p"] or match["q"], match["n"] or match["m"]
-        return f"{whole.replace(',', '')}*{share}/100"
     bare = _DATE_LIKE.sub(" ", text[:2_000])
     for match in _EXPRESSION.finditer(bare):
         found = match.group().strip()
@@ -115,9 +112,7 @@ def answer_from(situation: Situation) -> Said:
             line = f"{_first(reply.args)} = {_flat(reply.payload)}"
             return Said((line,), "calculated with the tool")
         case "current_time":
-            zone = _first(reply.args)
-            name = "time_in" if zone else "time_is"
-            line = say(name, language, time=_flat(reply.payload), zone=zone)
+            line = say("time_is", language, time=_flat(reply.payload))
             return Said((line,), "asked the clock tool")
         case "read_file":
             head = say("file_says", language, file=_first(reply.args))
@@ -134,14 +129,13 @@ def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
         facts = newest([*dated, *facts_held(situation)])
     safe = [fact for fact in facts if not instruction_like(fact.text)]
     best = _best(situation, safe, whole=reply.name != SEARCH)
-    lines = [f"- {fact.text}{cited(fact.cite)}" for fact in once(best)]
+    lines = quoted_lines(once(best))
     if not lines:
         name = "found_nothing" if reply.name == SEARCH else "unknown"
         head = say(name, situation.language)
     if len(safe) < len(facts):
         lines.append(say("left_out", situation.language))
-    used = tuple(fact.cite for fact in best if fact.cite.startswith("b-"))
-    return Said((head, *lines), f"read what {reply.name} returned", used)
+    return Said((head, *lines), f"read what {reply.name} returned", bullets_in(best))
 
 
 def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]:
@@ -150,70 +144,36 @@ def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]
         for fact in facts
         if not (is_question(fact.text) or is_greeting(fact.text))
     ]
-    ranked: list[Match] = rank(situation.text, weighed(plain, situation.text))
-    near = [match for match in ranked if whole or near_enough(match)]
-    best = [match.fact for match in near[:_MAX_LINES] if match.score >= 0.7 * near[0].score]
+    best = best_facts(plain, situation.text, limit=_MAX_LINES, whole=whole)
     return best or (facts[:_MAX_LINES] if whole else [])
 
 
-def _facts_in(payload: object, cite: str = "") -> Iterator[Fact]:
-    """Sentences of a reply with the ids they came under."""
+def _facts_in(payload: object) -> Iterator[Fact]:
+    """Sentences of a reply, each with the id of the artifact that it is quoted from."""
     if isinstance(payload, str):
-        nested = _json(payload)
-        if nested is not None:
-            yield from _facts_in(nested, cite)
-            return
-        if opening := _OPENING.match(payload):
-            if opening["source"] == "tool:search_evidence":
-                return  # It only repeats other artifacts.
-            cite = opening["id"]
-        said, answer = said_and_answered(_unquoted(payload[:_MAX_PAYLOAD]))
-        if listed_options(said):
-            yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
-        else:
-            yield from (Fact(sentence, cite) for sentence in split_sentences(said))
-        # What the agent itself said earlier counts less than what it was told.
-        yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
-    elif isinstance(payload, Mapping):
-        own = next(
-            (str(payload[key]) for key in ("artifact_id", "evidence_id", "id") if key in payload),
-            cite,
-        )
-        texts = ("content", "text", "excerpt", "snippet", "quote")
-        named = [payload[key] for key in texts if isinstance(payload.get(key), str)]
-        for value in named or [item for item in payload.values() if not isinstance(item, str)]:
-            yield from _facts_in(value, own)
-        if not named and not any(isinstance(item, list | Mapping) for item in payload.values()):
-            yield Fact(", ".join(f"{key}: {value}" for key, value in payload.items()), own)
+        yield from _sentences_in(payload[:_MAX_PAYLOAD])
     elif isinstance(payload, list | tuple):
         for item in payload[:50]:
-            yield from _facts_in(item, cite)
+            yield from _facts_in(item)
+    elif isinstance(payload, Mapping):
+        texts = payload.get("results", payload.get("content"))
+        yield from _facts_in(_flat(payload) if texts is None else texts)
 
 
-def _unquoted(text: str) -> str:
-    """The content of a quoted artifact without its frame and margin; other text as it is."""
-    if _OPENING.match(text) is None:
-        return text
-    return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
-
-
-def _json(text: str) -> object | None:
-    """A JSON object or list written as text, else None."""
-    if text[:1] not in {"{", "["}:
-        return None
-    try:
-        value: object = json.loads(text[:_MAX_PAYLOAD])
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-def _time_call(situation: Situation) -> Call:
-    """A look at the clock, in the IANA time zone that x_t names if the tool takes one."""
-    zone = next(iter(names_in(situation.text, "timezone")), None)
-    arguments = situation.tools.get(CURRENT_TIME, ())
-    key = next((name for name in arguments if name == "tz" or "zone" in name), None)
-    return Call(CURRENT_TIME, {key: zone} if key and zone else {})
+def _sentences_in(text: str) -> Iterator[Fact]:
+    cite = ""
+    if opening := _OPENING.match(text):
+        if opening["source"] == "tool:search_evidence":
+            return  # It only repeats other artifacts.
+        cite = opening["id"]
+        text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
+    said, answer = said_and_answered(text)
+    if listed_options(said):
+        yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
+    else:
+        yield from (Fact(sentence, cite) for sentence in split_sentences(said))
+    # What the agent itself said earlier counts less than what it was told.
+    yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 
 
 def _call(situation: Situation, name: str, value: str) -> Call:
@@ -231,7 +191,7 @@ def _first(args: Mapping[str, object]) -> str:
 def _flat(payload: object) -> str:
     """A short reply as text: the value itself, or the values of its fields."""
     if isinstance(payload, Mapping):
-        for key in ("result", "value", "time", "now", "iso", "text", "current_time"):
+        for key in ("value", "time", "result", "text"):
             if key in payload:
                 return _flat(payload[key])
         return ", ".join(f"{key}: {_flat(value)}" for key, value in payload.items())[:400]

@@ -2,56 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
 
 _MAX_TEXT = 40_000
 """Characters of one text that the engine analyses; what lies beyond is not read."""
-
-
-@dataclass(frozen=True)
-class StateView:
-    """A committed state as a prompt shows it."""
-
-    ccs: CompressedCognitiveState
-    pins: tuple[ConstraintPin, ...] = ()
-    turn: int = 0
-    pinned: bool = True
-    """False for what was read off messages: its rules hold while those are shown, no longer."""
-    ended: tuple[str, ...] = ()
-    """Rules read off messages that x_t released or amended."""
-
-    def constraint_id(self, text: str) -> str:
-        """The id of a constraint's pin, or '' for a constraint without one."""
-        if not self.pinned:
-            return ""
-        return next((pin.id for pin in self.pins if pin.text == text), "")
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """A candidate or qualified artifact as a prompt shows it."""
-
-    id: str
-    content: str
-    source: str = ""
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class BulletView:
-    """A playbook bullet as a prompt shows it."""
-
-    id: str
-    content: str
-    section: str = ""
-    helpful: int = 0
-    harmful: int = 0
 
 
 def text_of(value: object) -> str:
@@ -76,6 +37,56 @@ def mapping_of(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
+_Text = Annotated[str, BeforeValidator(text_of)]
+_Count = Annotated[int, BeforeValidator(lambda value: max(0, _whole(value)))]
+_Id = Annotated[str, BeforeValidator(text_of), Field(min_length=1)]
+
+
+def _whole(value: object) -> int:
+    """An integer, or one in ASCII digits; 0 for anything else."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0
+    return value if isinstance(value, int) else 0
+
+
+class Evidence(Value):
+    """A candidate or qualified artifact as a prompt shows it."""
+
+    id: _Id = Field(validation_alias=AliasChoices("artifact_id", "id"))
+    content: _Text = Field(default="", validation_alias=AliasChoices("content", "text"))
+    source: _Text = ""
+    kind: _Text = ""
+
+
+class BulletView(Value):
+    """A playbook bullet as a prompt shows it."""
+
+    id: _Id
+    content: _Text = ""
+    section: _Text = ""
+    helpful: _Count = 0
+    harmful: _Count = 0
+
+
+@dataclass(frozen=True)
+class StateView:
+    """A committed state as a prompt shows it."""
+
+    ccs: CompressedCognitiveState
+    pins: tuple[ConstraintPin, ...] = ()
+    turn: int = 0
+    pinned: bool = True
+    """False for what was read off messages: its rules hold while those are shown, no longer."""
+    ended: bool = False
+    """Whether x_t released or amended rules that were read off messages."""
+
+    def constraint_id(self, text: str) -> str:
+        """The id of a constraint's pin, or '' for a constraint without one."""
+        if not self.pinned:
+            return ""
+        return next((pin.id for pin in self.pins if pin.text == text), "")
+
+
 def turn_input_of(value: object) -> TurnInput:
     """x_t with its authority; an unknown authority counts as the weakest that may be input."""
     if isinstance(value, str):
@@ -93,82 +104,47 @@ def state_of(value: object) -> StateView:
     fields = mapping_of(value)
     meta = mapping_of(fields.get("meta"))
     turn = meta.get("turn")
-    cue = text_of(fields.get("predictive_cue"))
-    ccs = empty_ccs().model_copy(
-        update={
-            "episodic_trace": text_of(fields.get("episodic_trace")),
-            "semantic_gist": text_of(fields.get("semantic_gist")),
-            "focal_entities": texts_of(fields.get("focal_entities")),
-            "relational_map": texts_of(fields.get("relational_map")),
-            "goal_orientation": text_of(fields.get("goal_orientation")),
-            "constraints": texts_of(fields.get("constraints")),
-            "predictive_cue": cue or None,
-            "uncertainty_signal": text_of(fields.get("uncertainty_signal")),
-            "retrieved_artifacts": texts_of(fields.get("retrieved_artifacts")),
-        }
+    empty = empty_ccs()
+    held = {
+        name: texts_of(fields.get(name)) if isinstance(none, list) else text_of(fields.get(name))
+        for name, none in empty
+    }
+    # Prompts leave the quote out; for matching the text itself serves as well.
+    pins = (
+        {"quote": pin.get("text"), **pin} for pin in map(mapping_of, items_of(meta.get("pins")))
     )
     return StateView(
-        ccs=ccs,
-        pins=tuple(_pins(items_of(meta.get("pins")))),
+        ccs=empty.model_copy(update={**held, "predictive_cue": held["predictive_cue"] or None}),
+        pins=tuple(_valid(ConstraintPin, pins)),
         turn=turn if isinstance(turn, int) else 0,
     )
 
 
 def evidence_of(value: object) -> list[Evidence]:
     """Artifacts of a prompt; one without an id cannot be cited and is left out."""
-    found = []
-    for item in items_of(value):
-        fields = mapping_of(item)
-        artifact_id = text_of(fields.get("artifact_id")) or text_of(fields.get("id"))
-        if artifact_id:
-            found.append(
-                Evidence(
-                    id=artifact_id,
-                    content=text_of(fields.get("content")) or text_of(fields.get("text")),
-                    source=text_of(fields.get("source")),
-                    kind=text_of(fields.get("kind")),
-                )
-            )
-    return found
+    return _valid(Evidence, items_of(value))
 
 
 def bullets_of(value: object) -> list[BulletView]:
     """Bullets of a prompt, from a list of objects or from the text of `Playbook.as_prompt`."""
-    if isinstance(value, str):
-        return _bullets_in(value)
+    return _valid(BulletView, _bullets_in(value) if isinstance(value, str) else items_of(value))
+
+
+_V = TypeVar("_V", bound=Value)
+
+
+def _valid(kind: type[_V], values: Iterable[object]) -> list[_V]:
     found = []
-    for item in items_of(value):
-        fields = mapping_of(item)
-        if bullet_id := text_of(fields.get("id")):
-            found.append(
-                BulletView(
-                    id=bullet_id,
-                    content=text_of(fields.get("content")),
-                    section=text_of(fields.get("section")),
-                    helpful=_count(fields.get("helpful")),
-                    harmful=_count(fields.get("harmful")),
-                )
-            )
+    for value in values:
+        try:
+            found.append(kind.model_validate(value))
+        except ValidationError:
+            continue
     return found
 
 
-def _pins(values: Iterable[object]) -> Iterable[ConstraintPin]:
-    for value in values:
-        fields = mapping_of(value)
-        try:
-            # Prompts leave the quote out; for matching the text itself serves as well.
-            yield ConstraintPin.model_validate({"quote": fields.get("text"), **fields})
-        except ValidationError:
-            continue
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _bullets_in(text: str) -> list[BulletView]:
+def _bullets_in(text: str) -> Iterable[Mapping[str, object]]:
     """Bullets of lines such as '[b-00001] helpful=2 harmful=0 :: content' under '## section'."""
-    found: list[BulletView] = []
     section = ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -177,18 +153,5 @@ def _bullets_in(text: str) -> list[BulletView]:
         head, separator, content = line.partition(" :: ")
         name, _, counts = head.partition("] ")
         if separator and name.startswith("["):
-            numbers = dict(item.partition("=")[::2] for item in counts.split())
-            found.append(
-                BulletView(
-                    id=name[1:],
-                    content=content,
-                    section=section,
-                    helpful=_number(numbers.get("helpful", "")),
-                    harmful=_number(numbers.get("harmful", "")),
-                )
-            )
-    return found
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+            tags = dict(item.partition("=")[::2] for item in counts.split())
+            yield {**tags, "id": name[1:], "content": content, "section": section}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -26,6 +26,9 @@ _ALIASES: Final = {
     "source_ids": ("sources", "sourceIds", "source_bullet_ids", "merge_ids"),
 }
 """What models and other implementations call these fields."""
+
+
+Priority = Literal["low", "normal", "high"]
 
 
 class DeltaType(StrEnum):
@@ -79,6 +82,16 @@ class DeltaOperation(Value):
     source_ids: list[str] = Field(
         default_factory=list, description="MERGE: the bullets that go into `bullet_id`."
     )
+    rationale: str = Field(
+        default="",
+        exclude_if=lambda rationale: not rationale,
+        description="Why this change, in one sentence: what in the turn it rests on.",
+    )
+    priority: Priority = Field(
+        default="normal",
+        exclude_if=lambda priority: priority == "normal",
+        description="How much it matters: low, normal or high.",
+    )
 
     @property
     def merging(self) -> Merging:
@@ -105,7 +118,14 @@ class DeltaOperation(Value):
     def _any_case(cls, value: object) -> object:
         return value.strip().upper() if isinstance(value, str) else value
 
-    @field_validator("section", mode="before")
+    @field_validator("priority", mode="before")
+    @classmethod
+    def _known_priority(cls, value: object) -> object:
+        """What is no priority is none, since an operation must not fall for it."""
+        said = value.strip().lower() if isinstance(value, str) else ""
+        return said if said in get_args(Priority) else "normal"
+
+    @field_validator("section", "rationale", mode="before")
     @classmethod
     def _no_section(cls, value: object) -> object:
         return "" if value is None else value
@@ -129,7 +149,7 @@ class DeltaBatch(Value):
 
     reasoning: str = Field(default="", description="Why these changes, in short.")
     operations: list[DeltaOperation] = Field(
-        default_factory=list, description="Small changes, in order; empty when nothing was learnt."
+        default_factory=list, description="Small changes, in order; empty when nothing was learned."
     )
     unreadable: SkipJsonSchema[list[str]] = Field(
         default_factory=list,

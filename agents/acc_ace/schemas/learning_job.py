@@ -1,4 +1,4 @@
-"""Learning beside the turn: background jobs and their states, and runs over a data set."""
+"""Asynchronous learning: background jobs and their states, and runs over a data set."""
 
 import hashlib
 import json
@@ -130,7 +130,7 @@ class RunOptions(Value):
 class HeldoutScore(Value):
     """Score of a playbook version on the held-out samples."""
 
-    epoch: int = Field(ge=0, description="Epochs learnt before; 0 for the playbook as it was.")
+    epoch: int = Field(ge=0, description="Epochs before; 0 for the initial playbook.")
     version: int = Field(ge=0, description="On the branch; for epoch 0 on the main branch.")
     score: float = Field(ge=0, le=1, description="Mean over the answered samples.")
     answered: int = Field(ge=0)
@@ -142,9 +142,9 @@ class RunState(StoredValue):
 
     run: str = Field(description="Names the run: a digest of its options and samples.")
     branch: str = Field(description="Branch of the playbook that it learns on.")
-    base_version: int = Field(ge=0, description="Version of the main branch that it began from.")
+    base_version: int = Field(ge=0, description="Version of the main branch that it started from.")
     options: RunOptions
-    train: int = Field(ge=0, description="Samples that are learnt from in each epoch.")
+    train: int = Field(ge=0, description="Training samples per epoch.")
     heldout: int = Field(ge=0, description="Samples that versions are scored on.")
     epoch: int = Field(default=0, ge=0, description="Epochs that are done.")
     position: int = Field(default=0, ge=0, description="Samples of the next epoch that are done.")

@@ -45,7 +45,7 @@ class Message(Value):
         if self.tool_calls and self.role is not MessageRole.ASSISTANT:
             raise ValueError(f"a {self.role} message cannot call tools; only the assistant can")
         if bool(self.tool_results) != (self.role is MessageRole.TOOL):
-            raise ValueError("results of tools stand in tool messages, and in no others")
+            raise ValueError("tool results are allowed in tool messages only")
         if self.content is None and not self.tool_calls and not self.tool_results:
             raise ValueError(f"message {self.id!r} says nothing")
         return self

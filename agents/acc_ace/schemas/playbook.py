@@ -31,6 +31,7 @@ from acc_ace.schemas.delta import (
     DeltaResult,
     DeltaStatus,
     DeltaType,
+    Priority,
 )
 from acc_ace.schemas.playbook_draft import PlaybookDraft
 from acc_ace.schemas.reflection import BulletTag, Tag
@@ -337,6 +338,16 @@ class DeltaRecord(Value):
     )
     operation: DeltaOperation | None = Field(
         default=None, description="A held operation as it can still be applied, redacted."
+    )
+    rationale: str = Field(
+        default="",
+        exclude_if=lambda rationale: not rationale,
+        description="Why the operation was proposed, redacted.",
+    )
+    priority: Priority = Field(
+        default="normal",
+        exclude_if=lambda priority: priority == "normal",
+        description="How much it mattered to the one who proposed it.",
     )
     resolves: int | None = Field(
         default=None, description="`seq` of the held record that a person decided here."

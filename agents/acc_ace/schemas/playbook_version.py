@@ -40,8 +40,7 @@ class RefineStep(Value):
     bullet_id: str = Field(description="The bullet that stays (MERGE) or leaves (ARCHIVE).")
     content: str = Field(description="Its text.")
     reason: str = Field(
-        description="'near_duplicate', 'same_meaning', 'net_harmful', 'stale', 'over_budget' or "
-        "'makes_room'."
+        description="'near_duplicate', 'net_harmful', 'stale', 'over_budget' or 'makes_room'."
     )
     source_ids: list[str] = Field(default_factory=list, description="MERGE: the merged bullets.")
     source_contents: list[str] = Field(default_factory=list, description="MERGE: their texts.")

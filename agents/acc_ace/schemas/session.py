@@ -42,7 +42,7 @@ class SessionRecord(StoredValue):
     offloaded_through: ReadThrough | None = Field(
         default=None,
         exclude_if=lambda through: through is None,
-        description="The last turn that went there; the next offload goes on behind it.",
+        description="The last offloaded turn; the next offload continues after it.",
     )
     notes: list[str] = Field(
         default_factory=list, description="Ids of the artifacts that came of it."
@@ -55,7 +55,7 @@ class SessionRecord(StoredValue):
     ended: bool = Field(
         default=False,
         exclude_if=lambda ended: not ended,
-        description="All else of it is deleted: the next turn begins another session.",
+        description="All else of it is deleted: the next turn starts a new session.",
     )
     deleted_at: datetime | None = Field(
         default=None, description="Deleted, its notes kept with the user's consent."
@@ -73,7 +73,7 @@ class SessionMemory(Value):
 class ConversationSummary(Value):
     """Old turns in a few sentences."""
 
-    summary: str = Field(description="The text that stands for the turns.")
+    summary: str = Field(description="The text that replaces the turns.")
 
 
 class Utterance(Value):

@@ -18,7 +18,7 @@ from acc_ace.server.request_body import is_unicode
 from acc_ace.text.tokens import estimate_tokens
 
 _SHOWN_LEVELS: Final = 4
-"""Levels of a name that an answer tells of what is nested deeper than anything is kept."""
+"""Levels of a name that an error shows of a value nested too deeply to be stored."""
 
 _NAMED_BY: Final = {"apps": "app_name", "users": "user_id", "sessions": "session_id"}
 """What the segment after one of these is, in a path of ADK's."""

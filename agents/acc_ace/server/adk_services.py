@@ -91,7 +91,7 @@ class ServedAgents(AgentLoader):
 
 
 class ReloadedAgents(AgentLoader):
-    """Loads the apps of a directory, anew when their files change."""
+    """Loads the apps of a directory, and reloads them when their files change."""
 
     def remove_agent_from_cache(self, agent_name: str) -> None:
         """Forget an app; of our own package, which the server runs in, only the app's part."""

@@ -1,6 +1,6 @@
 """Put the server together: ADK's routes and ours, behind the same guards.
 
-The OpenAPI document tells the truth about errors; `/docs` and `/redoc` need no network.
+The OpenAPI document lists the errors of each route; `/docs` and `/redoc` need no network.
 """
 
 import warnings

@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from acc_ace.server.problems import problem, problem_response
+from acc_ace.server.problems import MEDIA_TYPE, problem, problem_response
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost"})
 _POLICY_VIOLATION: Final = 1008
@@ -149,17 +149,24 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-_ANSWER = (
-    b"HTTP/1.1 408 Request Timeout\r\n"
-    b"content-type: text/plain; charset=utf-8\r\n"
-    b"content-length: 36\r\n"
-    b"connection: close\r\n\r\n"
-    b"the headers did not arrive in time.\n"
-)
+def _timeout_answer(seconds: float) -> bytes:
+    """The 408 as bytes: without a head there is no request that an ASGI app could answer."""
+    value = problem(
+        408, "header_timeout", f"the headers did not arrive within {seconds:g} seconds", instance=""
+    )
+    # The path is not known either.
+    body = value.model_dump_json(exclude_none=True, exclude={"instance"}).encode()
+    head = (
+        "HTTP/1.1 408 Request Timeout\r\n"
+        f"content-type: {MEDIA_TYPE}\r\n"
+        f"content-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + body
 
 
 def header_timeout(seconds: float) -> type[H11Protocol]:
-    """uvicorn's HTTP protocol, whose connections are closed with 408 after `seconds`."""
+    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408."""
 
     class TimedProtocol(H11Protocol):
         """Waits for a whole head, from the connection or the first byte of the next request."""
@@ -194,7 +201,7 @@ def header_timeout(seconds: float) -> type[H11Protocol]:
         def _cut(self) -> None:
             self._head_timer = None
             if not self.transport.is_closing():
-                self.transport.write(_ANSWER)
+                self.transport.write(_timeout_answer(seconds))
                 self.transport.close()
 
     return TimedProtocol

@@ -25,7 +25,7 @@ USER: Final = "acc_ace.user"
 COOKIE: Final = "acc_ace_login"
 
 DEFAULT_USER: Final = "user"
-"""The user when nobody says otherwise; ADK's web UI calls itself the same."""
+"""The default user; ADK's web UI calls itself the same."""
 
 
 class Identities:

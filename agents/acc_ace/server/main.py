@@ -52,7 +52,7 @@ def _serve() -> None:
     process.check_exposure(current)
     models = [describe(role, current) for role in ROLES]
     with process.open_socket(current.host, current.port) as listener:
-        text = process.greeting(process.url_of(listener), current, models)
+        text = process.startup_banner(process.url_of(listener), current, models)
         process.serve(_make_app(), listener, on_ready=lambda: print(text, flush=True))
 
 

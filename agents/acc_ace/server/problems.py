@@ -50,10 +50,10 @@ _STATUS: Final[tuple[tuple[type[AccAceError], int], ...]] = (
     (ModelUnavailable, 503),
     (ModelError, 502),
     (ConfigError, 500),
-    # Nothing a client could mend: the app puts agents where memory cannot bound them.
+    # Nothing a client could fix: the app puts agents where memory cannot bound them.
     (MemoryBypassedError, 500),
 )
-"""The first matching class wins, so subclasses stand before their bases."""
+"""The first matching class wins, so subclasses come before their bases."""
 
 _RETRY_AFTER_S: Final = {503: "5", 409: "1"}
 
@@ -106,7 +106,7 @@ def problem_response(value: Problem, *, headers: Mapping[str, str] | None = None
 
 
 def problem_of(error: BaseException, *, instance: str, data_dir: Path) -> Problem:
-    """Translate any error; one that is not ours becomes a 500 that tells nothing."""
+    """Translate any error; one that is not ours becomes a 500 without details."""
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, AccAceError):
         # ADK wraps what a plugin raises.
         error = error.__cause__
@@ -114,7 +114,7 @@ def problem_of(error: BaseException, *, instance: str, data_dir: Path) -> Proble
         return problem(
             404,
             NotFoundError.code,
-            "the session is not there, or was deleted meanwhile; begin a new one",
+            "the session does not exist or was deleted; start a new one",
             instance=instance,
         )
     if isinstance(error, InputValidationError):

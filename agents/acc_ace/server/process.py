@@ -83,7 +83,7 @@ _BACKLOG = 2_048
 
 
 def check_exposure(settings: Settings) -> None:
-    """Raise ConfigError when others could reach a server that asks nobody for a token."""
+    """Raise ConfigError when others could reach a server without authentication."""
     if (
         not is_loopback(settings.host)
         and not settings.auth_tokens
@@ -137,7 +137,7 @@ def _cannot_bind(error: OSError, host: str, port: int) -> str:
     return f"cannot bind {host}:{port} ({error.strerror}); set ACC_ACE_HOST and ACC_ACE_PORT"
 
 
-def greeting(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
+def startup_banner(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:
     """The lines to print; they name no secret."""
     return "\n".join(_lines(url, settings, models))
 
@@ -178,4 +178,4 @@ def _data(settings: Settings) -> str:
 def _access(settings: Settings) -> str:
     if settings.auth_tokens:
         return f"bearer tokens ({len(settings.auth_tokens)} set); browsers sign in at /login"
-    return "no tokens: whoever reaches this address is let in"
+    return "no authentication: anyone who can reach this address has access"

@@ -37,7 +37,6 @@ class ServerContext:
     async def close(self) -> None:
         """End the running turns, as a shutdown does, then close everything."""
         await self.gate.drain(self.container.settings.limits.shutdown_grace_s)
-        await self.conversation.drain(0)
         await self.conversation.close()
         await self.session_service.close()
 
@@ -182,7 +181,7 @@ def get_expected(
 Expected = Annotated[int | None, Depends(get_expected)]
 
 
-def tell_version(response: Response, stored: StoredPlaybook) -> None:
+def set_etag(response: Response, stored: StoredPlaybook) -> None:
     """Put the version into the response's ETag."""
     response.headers["ETag"] = f'"v{stored.version}"'
 

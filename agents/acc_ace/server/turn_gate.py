@@ -11,8 +11,8 @@ from acc_ace.server.problems import Problem, problem, problem_response
 _TURN: Final = re.compile(r"/(run|run_sse|v1/chat|v1/sessions/[^/]+/turns)/?$")
 _SSE: Final = b"text/event-stream"
 _CUT: Final = (
-    "the turn was cut: before its answer it is undone wholly, after it the turn stands; where you "
-    "have no answer, look at the session's last turn before you send it again"
+    "the turn was cut off: unanswered turns are discarded, answered ones kept; check the session's "
+    "last turn before retrying"
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from acc_ace.memory.artifact_store import is_valid, valid_first
-from acc_ace.memory.query_terms import Reading
+from acc_ace.memory.query_terms import TermMatches
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
     MOST_RANKED,
@@ -18,9 +18,9 @@ from acc_ace.memory.ranking import (
     SearchQuery,
     fitted,
     rank,
-    readings,
     search_query,
     shortlist,
+    term_matches,
 )
 from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.schemas.base import SessionKey, Tenant
@@ -48,12 +48,13 @@ R_co = TypeVar("R_co", bound=ArtifactRows, covariant=True)
 class _Found(NamedTuple):
     """What the words found, and all that can be done before the vector of x_t is there."""
 
+    terms: SearchQuery
     tenant: TenantTotals
     statistics: CorpusStatistics
     previous: Document | None
     """The newest turn of the session, which is always a candidate."""
     documents: Mapping[str, Document]
-    early: Mapping[str, Reading]
+    early: Mapping[str, TermMatches]
     prepared: Prepared | None
 
 
@@ -218,16 +219,15 @@ class SqlArtifactStore(Generic[R]):
 
     async def recall(self, query: RecallQuery) -> Recall:
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
-        terms = search_query(query)
         self.wake()
         async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
-            found = await self._read(lambda rows: self._find(rows, query, terms))
+            found = await self._read(lambda rows: self._find(rows, query))
             if found is None:
                 return Recall()
             asked = await vector
         chosen = await self._read(
             lambda rows: self._choose(
-                rows, query, terms, found, asked, limit=query.limit, max_tokens=query.max_tokens
+                rows, query, found, asked, limit=query.limit, max_tokens=query.max_tokens
             )
         )
         artifacts = _artifacts(chosen.bodies)
@@ -236,7 +236,7 @@ class SqlArtifactStore(Generic[R]):
             # They are few as a rule, so that what they stand before is read only now.
             chosen = await self._read(
                 lambda rows: self._choose(
-                    rows, query, terms, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                    rows, query, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
                 )
             )
             artifacts = _artifacts(chosen.bodies)
@@ -247,7 +247,7 @@ class SqlArtifactStore(Generic[R]):
                 max_tokens=query.max_tokens,
             )
         return Recall(
-            candidates=fitted(ranked, artifacts, query, terms),
+            candidates=fitted(ranked, artifacts, query, found.terms),
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
         )
 
@@ -258,20 +258,24 @@ class SqlArtifactStore(Generic[R]):
     async def _read(self, work: Callable[[R], T]) -> T:
         return await self._database.read(lambda rows: work(self._index.reading(rows.connection)))
 
-    def _find(self, rows: R, query: RecallQuery, terms: SearchQuery) -> _Found | None:
-        """What the words find. An embedder may be at work meanwhile."""
+    def _find(self, rows: R, query: RecallQuery) -> _Found | None:
+        """What the words find. An embedder may be at work meanwhile.
+
+        The query is analysed here, in the thread of the store: a long one takes over 20 ms.
+        """
         tenant = rows.totals(query.key.tenant)
         if tenant is None:
             return None
+        terms = search_query(query)
         frequencies = self._frequencies.of(tenant, terms.terms, rows.count_terms)
         documents = lexical_pool(rows, tenant, query, terms, frequencies)
         previous = rows.previous_turn(tenant, query.key.session, before=Times.of(query.before).end)
         if previous is not None:
             documents[previous.artifact_id] = previous
         statistics = tenant.statistics(frequencies)
-        early = readings(documents.values(), terms, statistics, weights=self._weights)
+        early = term_matches(documents.values(), terms, statistics, weights=self._weights)
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
-        return _Found(tenant, statistics, previous, documents, early, prepared)
+        return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 
     def _near(self, rows: R, query: RecallQuery, found: _Found, asked: Asked) -> DensePool:
         if self._dense is None or asked.vector is None:
@@ -289,7 +293,6 @@ class SqlArtifactStore(Generic[R]):
         self,
         rows: R,
         query: RecallQuery,
-        terms: SearchQuery,
         found: _Found,
         asked: Asked,
         *,
@@ -300,7 +303,7 @@ class SqlArtifactStore(Generic[R]):
         near = self._near(rows, query, found, asked)
         ranked = rank(
             {**found.documents, **near.documents}.values(),
-            terms,
+            found.terms,
             found.statistics,
             weights=self._weights,
             limit=limit,

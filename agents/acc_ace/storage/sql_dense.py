@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from acc_ace.errors import EmbedderError
 from acc_ace.memory.artifact_store import Embedder, VectorStore
-from acc_ace.memory.embedding_backfill import VectorFiller
+from acc_ace.memory.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.ranking import Document
 from acc_ace.storage.sql_artifact_pool import ArtifactRows
 from acc_ace.storage.tenant_rows import TenantTotals, Times
@@ -153,7 +153,7 @@ class SqlDense(Generic[R]):
 
     def __init__(self, embedder: Embedder, vectors: VectorStore, search: VectorSearch[R]) -> None:
         self.embedder = embedder
-        self.filler = VectorFiller(vectors, embedder)
+        self.filler = EmbeddingBackfill(vectors, embedder)
         self._search = search
 
     def prepare(self, rows: R, tenant: TenantTotals, lexical: Collection[str]) -> Prepared | None:

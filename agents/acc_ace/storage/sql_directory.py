@@ -1,9 +1,8 @@
 """The session directory in a SQL database."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from acc_ace.errors import CorruptStoreError
@@ -18,27 +17,22 @@ from acc_ace.unit_of_work import Write
 
 logger = logging.getLogger(__name__)
 
-MOST_UNREADABLE: Final = 100
-"""Rows that one page of idle sessions passes over before it ends."""
-
 _MORE_ROWS: Final = 100
 """Rows that are read at a time behind those that could not be read."""
 
-Idle = tuple[SessionKey, SessionRecord]
 Change = Callable[[SessionRecord], SessionRecord]
 _Row = tuple[str, str | bytes]
 """Session and body."""
 
 _KEY = "app = ? AND user_id = ? AND session = ?"
 _INSERT = """
-    INSERT INTO session_directory (app, user_id, session, active_at, to_offload, body)
+    INSERT INTO session_directory (app, user_id, session, active_at, idle_since, body)
     VALUES (?, ?, ?, ?, ?, ?)
 """
 _REPLACE = (
     _INSERT
     + """ ON CONFLICT (app, user_id, session) DO UPDATE
-    SET active_at = excluded.active_at, to_offload = excluded.to_offload, body = excluded.body,
-        leased_until = 0
+    SET active_at = excluded.active_at, idle_since = excluded.idle_since, body = excluded.body
 """
 )
 _PAGE = "SELECT session, {body} FROM session_directory WHERE app = ? AND user_id = ?"
@@ -48,13 +42,11 @@ _BEFORE = """
 """
 _NEWEST_FIRST = " ORDER BY active_at DESC, session DESC LIMIT ? OFFSET ?"
 _IDLE = """
-    SELECT user_id, session, {body} FROM session_directory
-     WHERE app = ? AND to_offload AND active_at < ? AND (active_at, user_id, session) > (?, ?, ?)
-     ORDER BY active_at, user_id, session LIMIT ?
+    SELECT user_id, session, idle_since FROM session_directory
+     WHERE app = ? AND idle_since < ? ORDER BY idle_since, user_id, session LIMIT 1
 """
-_CLAIM = f"""
-    UPDATE session_directory SET leased_until = ?
-     WHERE {_KEY} AND to_offload AND active_at = ? AND leased_until <= ? RETURNING session
+_TAKE = f"""
+    UPDATE session_directory SET idle_since = ? WHERE {_KEY} AND idle_since = ? RETURNING session
 """  # noqa: S608 - a constant
 
 
@@ -89,31 +81,19 @@ class SqlSessionDirectory:
             lambda rows: _page(rows, tenant, limit=page_size(limit), before=before)
         )
 
-    async def idle(
-        self, app: str, *, since: datetime, limit: int = 50, after: Idle | None = None
-    ) -> Sequence[Idle]:
-        """Sessions not active since then, whose history has not been offloaded."""
+    async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
+        """Take the session to be offloaded that has been idle for longest, by compare-and-swap."""
+        at = since.timestamp()
+        while found := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
+            user, session, idle_since = found
+            key = SessionKey(app, user, session)
+            if await self._take(key, idle_since, at + retry_s):
+                return key
+        return None
 
-        def work(rows: Rows) -> Sequence[Idle]:
-            found = rows.all(
-                _IDLE.format(body=raw(rows, "body")),
-                (app, since.timestamp(), *_place_of(after), page_size(limit + MOST_UNREADABLE)),
-            )
-            return _idle_of(app, found, limit=limit)
-
-        return await self._database.read(work)
-
-    async def claim(
-        self, key: SessionKey, record: SessionRecord, *, now: datetime, lease_s: float
-    ) -> bool:
-        """Lease an idle session by compare-and-swap, to offload it."""
-
-        def work(rows: Rows) -> bool:
-            at, until = now.timestamp(), now.timestamp() + lease_s
-            values = (until, *key, record.active_at.timestamp(), at)
-            return rows.one(_CLAIM, values) is not None
-
-        return await self._database.write(work)
+    async def _take(self, key: SessionKey, idle_since: float, until: float) -> bool:
+        values = (until, *key, idle_since)
+        return await self._database.write(lambda rows: rows.one(_TAKE, values)) is not None
 
     async def reset(self, key: SessionKey, *, turn: int) -> None:
         """Let the messages begin after `turn`."""
@@ -241,8 +221,8 @@ def _read(rows: Rows, key: SessionKey, *, lock: bool = False) -> SessionRecord |
 
 
 def _values(key: SessionKey, record: SessionRecord) -> tuple[object, ...]:
-    at, to_offload = record.active_at.timestamp(), rules.must_be_offloaded(record)
-    return (*key, at, to_offload, encode(record))
+    at = record.active_at.timestamp()
+    return (*key, at, at if rules.must_be_offloaded(record) else None, encode(record))
 
 
 def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequence[SessionRecord]:
@@ -263,21 +243,6 @@ def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequ
             break
         passed, size = passed + size, _MORE_ROWS
     return found[:limit]
-
-
-def _idle_of(app: str, rows: Iterable[tuple[str, str, str | bytes]], *, limit: int) -> list[Idle]:
-    """The first `limit` readable sessions of rows (user, session, body); others are logged."""
-    keyed = ((SessionKey(app, user, session), body) for user, session, body in rows)
-    read = ((key, _readable(key, body)) for key, body in keyed)
-    return list(islice(((key, record) for key, record in read if record), max(limit, 0)))
-
-
-def _place_of(after: Idle | None) -> tuple[float, str, str]:
-    """Where the page behind a session begins, in the order of rows: time, user, session."""
-    if after is None:
-        return (-1.0, "", "")
-    key, record = after
-    return (record.active_at.timestamp(), key.user, key.session)
 
 
 def _record(session: str, body: str | bytes) -> SessionRecord:

@@ -134,8 +134,8 @@ class SqlErasure:
         def write(rows: Rows) -> None:
             if find_tenant(rows, tenant) != started:
                 raise ConflictError(
-                    f"user '{tenant.user}' was erased meanwhile, and nothing of this is kept; "
-                    "send it again to begin anew"
+                    f"user '{tenant.user}' was erased meanwhile, and nothing of this was saved; "
+                    "send it again to start over"
                 )
 
         return write

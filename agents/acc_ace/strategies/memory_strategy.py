@@ -2,7 +2,7 @@
 
 A strategy is stateless: it gets the messages, counts them as the target model does, and puts
 together a context within its budget. ACC shows the compressed state instead of messages; what a
-classic strategy leaves out is named in a system message that stands for it.
+classic strategy leaves out is named in a system message in its place.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class MemoryStrategy(Protocol):
 
 
 def room_for(inputs: MemoryInputs, *extra: CountedMessage) -> int:
-    """Tokens left for earlier messages beside the system prompt, x_t and `extra`.
+    """Tokens left for earlier messages after the system prompt, x_t and `extra`.
 
     Raises InputTooLargeError when these alone are over the budget: neither may be dropped.
     """
@@ -58,7 +58,7 @@ def context_of(
 
 
 class EstimatedTokens:
-    """A TokenCounter that asks nobody."""
+    """A TokenCounter by estimate, without a call."""
 
     async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
         """Each message with its estimate."""
@@ -78,7 +78,7 @@ def standing(
 ) -> CountedMessage:
     """A `system` message that holds `value` as a tagged block of quoted data.
 
-    The role says where it stands in the request, not what its words may do: they came from users,
+    The role is a position in the request, not an authority: they came from users,
     tools and models, so they are data, with the authority of who wrote them down.
     """
     content = write_input(name, value)

@@ -89,7 +89,7 @@ def answered_calls(
     """The calls of a turn that were answered, each with its own result, in the order of the calls.
 
     A call with an id of its own has the last result of that id: an earlier one said "pending".
-    Calls that share an id are told apart by their tools and by the model calls that made them.
+    Calls that share an id are distinguished by their tools and by the model calls that made them.
     Left out are those where that leaves a doubt: no result is ever shown for another call.
     """
     sharing: defaultdict[str, list[int]] = defaultdict(list)

@@ -10,7 +10,7 @@ from acc_ace.strategies.message_units import answered_calls
 from acc_ace.text.tokens import estimate_tokens
 
 MESSAGE_TOKENS = 4
-"""What a message costs beside its text: role and separators of current chat formats."""
+"""Tokens of a message on top of its text: role and separators of current chat formats."""
 
 
 def messages_of(interactions: Iterable[Interaction]) -> list[Message]:

@@ -20,7 +20,7 @@ class Stance(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """A tick as the survivor sees it. Cells are steps south and east of where it stands."""
+    """A tick as the survivor sees it. Cells are steps south and east of its position."""
 
     health: int
     energy: int
@@ -81,7 +81,7 @@ def felt(touch: Touch) -> str:
 def hindsight(touch: Touch) -> Stance | None:
     """What would have been right to do, by what was felt; None where nothing changed.
 
-    A full body feels no gain, so a first touch does not always tell.
+    A full body feels no gain, so a first touch is not always informative.
     """
     if touch.health < 0:
         return Stance.AVOID

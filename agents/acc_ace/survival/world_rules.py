@@ -1,4 +1,4 @@
-"""What the things of a world do to whoever touches them, and how large everything is.
+"""Effects of touching the things of a world, and all sizes.
 
 Names say nothing: which kinds feed and which harm is drawn by a seed, so that it can only be
 learnt, by no reader's knowledge of the real world.

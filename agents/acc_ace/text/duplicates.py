@@ -1,120 +1,179 @@
-"""Judge whether two lessons say the same: by their wording, or by their vectors within guards.
+"""Judge two lessons: the same, contrary, or so alike that a person must decide.
 
-This is the one notion of duplicates: the Curator's guard and refinement both ask it. Contraries
-are in `claim`.
+The same are those whose terms are equal, one by one: what two lessons may differ in is a short
+list (`HARMLESS`, inflection, synonyms, two or three moves within a sentence), and everything else
+is a difference. So a condition, a direction, a number, a flag or a particle need not be known for
+one to keep two lessons apart.
 
 Vectors are 32-bit floats that any library can read in place; numpy is not needed.
 """
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
 from difflib import SequenceMatcher
-from itertools import combinations
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from acc_ace.text.lessons.lesson_en import opposites_of as opposites_en
-from acc_ace.text.lessons.lesson_features import Lesson
-from acc_ace.text.lessons.lesson_ja import opposites_of as opposites_ja
+from acc_ace.text.lessons.lesson_en import CONDITIONS, NOT, OPTIONAL
+from acc_ace.text.lessons.lesson_ja import MAY
+from acc_ace.text.lessons.measures import MARK, Measure, measure_of
+from acc_ace.text.lessons.reading import terms_of_lesson
+from acc_ace.text.lexicon_en import LINKING as LINKING_EN
+from acc_ace.text.lexicon_en import word_class
+from acc_ace.text.lexicon_ja import LINKING as LINKING_JA
+from acc_ace.text.polarity import NEGATIVES_EN, NEGATIVES_JA
+from acc_ace.text.similarity import content_words
 
-SAME_TERMS = 0.8
-"""Share of all terms that two wordings of one lesson have in common."""
+REMEMBERED: Final = 32_768
+"""Lessons that are kept as read, so that a batch does not read a whole playbook again."""
 
-_SLOT = 0.5
-"""Share of terms in the same order from which a replaced word is another filling of one slot."""
+ALIKE: Final = 0.5
+"""Shared part of the content words from which two lessons may well be one."""
 
-_ONE_SLOT = 3
-"""Runs of a comparison in which one run differs: what stands before it, it, what stands behind."""
-
-
-def same_wording(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons differ in nothing but their wording. Symmetric.
-
-    The terms of one must contain those of the other, and most must be shared: a word on each
-    side that the other lacks is taken for another thing to do, however alike the rest.
-    """
-    if not first.plain or not second.plain:
-        return False
-    if first.plain == second.plain:
-        return True
-    if not (first.terms <= second.terms or second.terms <= first.terms) or not first.terms:
-        return False
-    shared = len(first.terms & second.terms)
-    if shared < SAME_TERMS * len(first.terms | second.terms):
-        return False
-    return not told_apart(first, second)
+_LEADING: Final = frozenset((NOT, "from", "befor", "after"))
+_TRAILING: Final = frozenset(("から", "へ", "まで", "より"))
+"""Terms that say which way the next or the last one goes."""
 
 
-def same_meaning(first: Lesson, second: Lesson) -> bool:
-    """Whether nothing speaks against two lessons of near vectors saying the same. Symmetric.
+class Claim(NamedTuple):
+    """What a lesson sets or forbids, for finding one that sets or forbids otherwise."""
 
-    A lesson that only adds terms to another narrows it, and one that fills the same pattern
-    otherwise is about another thing; vectors hardly see either.
-    """
-    if not first.plain or not second.plain:
-        return False
-    if first.terms < second.terms or second.terms < first.terms:
-        return False
-    return not told_apart(first, second) and not _other_filling(first.sequence, second.sequence)
+    frame: tuple[str, ...]
+    """The lesson without its negations and numbers."""
+    negations: frozenset[int]
+    """Where in the frame a negation stood, outside of conditions."""
+    measures: tuple[Measure, ...]
+    """Its numbers, in order."""
+    subject: tuple[str, ...]
+    """The words of the frame, sorted: what the numbers are of; () without numbers."""
+
+    @property
+    def found_by(self) -> tuple[Hashable, ...]:
+        """What it shares with every contrary claim: the frame, or the subject of its numbers."""
+        return (self.frame, ("", *self.subject)) if self.subject else (self.frame,)
 
 
-def told_apart(first: Lesson, second: Lesson) -> bool:
-    """Whether a guard keeps two lessons apart: numbers, names, denials, opposites, order."""
+class Lesson(NamedTuple):
+    """A text for comparison. Two of the same terms say the same."""
+
+    terms: tuple[str, ...]
+    claim: Claim
+    content: frozenset[str]
+    """The words that carry its topic."""
+    guards: Counter[str]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def lesson_of(text: str) -> Lesson:
+    """What a text says; remembers the texts it has read."""
+    terms = terms_of_lesson(text)
+    return Lesson(
+        terms=terms,
+        claim=_claim(terms),
+        content=content_words(" ".join(term for term in terms if not _figure(term))),
+        guards=Counter(_guards(terms)),
+    )
+
+
+def same(first: Lesson, second: Lesson) -> bool:
+    """Whether two lessons say something, and nothing that could matter tells them apart."""
+    return first.terms == second.terms != ()
+
+
+def contrary(first: Lesson, second: Lesson) -> bool:
+    """Whether one forbids what the other asks for, or sets another number. Symmetric."""
+    one, other = first.claim, second.claim
+    if one.frame == other.frame and one.measures == other.measures:
+        return len(one.negations ^ other.negations) == 1
     return (
-        first.numbers != second.numbers
-        or not first.names <= second.terms
-        or not second.names <= first.terms
-        or _denials_differ(first, second)
-        or _opposed(first.poles, second.poles)
-        or _reversed(first, second)
+        bool(one.subject)
+        and one.subject == other.subject
+        and len(one.negations) == len(other.negations)
+        and [item.unit for item in one.measures] == [item.unit for item in other.measures]
+        and one.measures != other.measures
     )
 
 
-def _denials_differ(first: Lesson, second: Lesson) -> bool:
-    if first.denials != second.denials:
-        return True
-    return bool(
-        (first.denied - second.denied) & second.terms
-        or (second.denied - first.denied) & first.terms
-    )
-
-
-def _opposed(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether one says a word whose opposite the other says, and not that word too."""
-    only_first, only_second = first - second, second - first
-    if not only_first or not only_second:
+def near(first: Lesson, second: Lesson) -> bool:
+    """Whether two lessons share most of their words, and all figures, denials, directions."""
+    if first.guards != second.guards or first.terms == second.terms:
         return False
-    return any((opposites_en(word) | opposites_ja(word)) & only_second for word in only_first)
+    shared = len(first.content & second.content)
+    return shared > 0 and shared >= ALIKE * len(first.content | second.content)
 
 
-def _reversed(first: Lesson, second: Lesson) -> bool:
-    """Whether what comes first in one comes last in the other, or goes the other way."""
-    if first.targets & second.sources and second.targets & first.sources:
-        only_first = first.targets - second.targets
-        if only_first & second.sources and (second.targets - first.targets) & first.sources:
-            return True
-    if not first.ranks or not second.ranks:
-        return False
-    return _discordant(dict(first.ranks), dict(second.ranks))
+def alike(first: Lesson, second: Lesson) -> bool:
+    """Whether two lessons that differ may be one in other words, which a person must say.
+
+    Not where the difference is known: something else, or something more, in one place.
+    """
+    return near(first, second) and not _one_change(first.terms, second.terms)
 
 
-def _discordant(first: dict[str, int], second: dict[str, int]) -> bool:
-    """Whether the terms that belong to other steps changed places with one another."""
-    moved = [term for term, step in first.items() if second.get(term, step) != step]
-    return any(
-        (first[one] - first[other]) * (second[one] - second[other]) < 0
-        for one, other in combinations(moved, 2)
-    )
-
-
-def _other_filling(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether two texts are one pattern with another word in a slot."""
+def _one_change(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether two lessons are one pattern with something else, or something more, in one place."""
     matcher = SequenceMatcher(a=first, b=second, autojunk=False)
-    kinds = [tag for tag, *_ in matcher.get_opcodes()]
-    if "replace" not in kinds:
-        return False
-    # However long the phrase in the slot is: if it is all that differs, it is what the text is of.
-    return matcher.ratio() >= _SLOT or (kinds.count("equal") > 0 and len(kinds) <= _ONE_SLOT)
+    return sum(tag != "equal" for tag, *_ in matcher.get_opcodes()) == 1
+
+
+def _guards(terms: tuple[str, ...]) -> Iterator[str]:
+    """What two lessons that are one in other words agree in: figures, denials, directions."""
+    for term, following in pairwise((*terms, "")):
+        if term in _LEADING or following in _TRAILING:
+            yield f"{term} {following}"
+        elif term in (OPTIONAL, MAY) or _figure(term):
+            yield term
+
+
+def _figure(term: str) -> bool:
+    return any(char.isdigit() for char in term)
+
+
+def _claim(terms: tuple[str, ...]) -> Claim:
+    frame: list[str] = []
+    negations: set[int] = set()
+    measures: list[Measure] = []
+    bound = False
+    for term in terms:
+        bound = bound or term in _conditions()
+        positive = _positives().get(term)
+        measure = measure_of(term)
+        if positive is not None or (term == NOT and not bound):
+            negations ^= {len(frame)}
+        if measure is not None:
+            measures.append(measure)
+            frame.append(MARK + measure.unit)
+        elif positive is not None:
+            frame.append(positive)
+        elif term not in _linking() and (term != NOT or bound):
+            frame.append(term)
+    return Claim(
+        frame=tuple(frame),
+        negations=frozenset(negations),
+        measures=tuple(measures),
+        subject=tuple(sorted(frame)) if measures and len(measures) < len(frame) else (),
+    )
+
+
+# Stemming a table takes milliseconds, so it waits until a lesson is read.
+@cache
+def _conditions() -> frozenset[str]:
+    return frozenset(map(word_class, CONDITIONS))
+
+
+@cache
+def _linking() -> frozenset[str]:
+    return frozenset(map(word_class, LINKING_EN)) | LINKING_JA | {MAY}
+
+
+@cache
+def _positives() -> dict[str, str]:
+    """The term of each negative with that of its positive."""
+    english = {word_class(one): word_class(other) for one, other in NEGATIVES_EN.items()}
+    return english | dict(NEGATIVES_JA)
 
 
 if TYPE_CHECKING:

@@ -225,7 +225,7 @@ _MASK = "▢"
 def own_sentences(text: str, *, wary: bool = False) -> Iterator[str]:
     """The sentences that are the speaker's own, in order, each a verbatim substring.
 
-    What is pasted or quoted at length is left out, as `pasted.own_lines` says; a wary reader
+    What is pasted or quoted at length is left out, as `own_lines` says; a wary reader
     leaves out more.
     """
     for line in own_lines(text[:MAX_ANALYSED], wary=wary):

@@ -4,11 +4,11 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from acc_ace.text.lessons.lesson_en import root_of
+from acc_ace.text.lexicon_en import STOP_WORDS, root_of
+from acc_ace.text.lexicon_ja import STOP_KANJI
 from acc_ace.text.normalize import normalise, one_line
-from acc_ace.text.patterns import lazy_pattern, words_of
+from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
-from acc_ace.text.search_terms import STOP_WORDS
 
 _COMPARED_CHARS = 8_000
 """Characters of a text that a comparison looks at."""
@@ -87,7 +87,6 @@ def _shared(first: frozenset[str], second: frozenset[str]) -> float:
 _LATIN = lazy_pattern(r"[a-z0-9]+(?:[-_.:/@'][a-z0-9]+)*", re.ASCII)
 _HAN_RUN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff々〆ヶ]+")
 _KATAKANA_RUN = lazy_pattern("[\u30a1-\u30faー]{2,}")
-_JA_STOP = words_of("事 物 時 方 様 等 下 私 今 後 中 内 者 人 何 必 全 毎 可 不 要")
 _PERMISSION = "may"
 """No topic of a rule; what is searched may well be a month."""
 
@@ -122,5 +121,5 @@ def _stem(word: str) -> str:
 
 def _pieces(run: str) -> set[str]:
     if len(run) == 1:
-        return set() if run in _JA_STOP else {run}
+        return set() if run in STOP_KANJI else {run}
     return {run[at : at + 2] for at in range(len(run) - 1)}

@@ -11,7 +11,7 @@ from acc_ace.text.patterns import lazy_pattern
 
 _ENGLISH = lazy_pattern(r"[a-z]{3,40}")
 _VOWEL = lazy_pattern(r"[aeiouy]")
-_DOUBLE = lazy_pattern(r"([^aeioulsz])\1$")
+_DOUBLE = lazy_pattern(r"(?<=..)([^aeioulsz])\1$")
 _NUMBER = lazy_pattern(r"(\d+)s")
 _LONG_SUFFIXES = {"ment": 4, "ness": 4, "ion": 5, "ly": 4}
 """Each suffix with the letters that must be left: 'deletion' is cut, 'station' is not."""

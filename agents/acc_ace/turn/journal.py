@@ -83,7 +83,7 @@ def check_expected_version(
         raise CorruptStoreError(
             f"journal of session {key.session!r} is damaged: its head is at version {newest}, its "
             f"last entry is version {last}; repeating the turn will not help. Restore the database "
-            "from a copy, or delete the session and begin a new one"
+            "from a copy, or delete the session and start a new one"
         )
     raise ConflictError(
         f"journal of session {key.session!r} is at version {newest}, not {expected_version}: "

@@ -1,8 +1,8 @@
 """One lifecycle of a turn, whatever drives it: open, prepare, act, and commit once or fail.
 
 The driver holds the session meanwhile, and runs the steps between `open` and `commit`. Until the
-commit nothing of the turn is written but the tool calls that it begins, so a turn that ends before
-it, however it does, leaves CCS_{t-1}.
+commit nothing of the turn is written but the name of a new session and the tool calls that it
+begins, so a turn that ends before it, however it does, leaves CCS_{t-1}.
 """
 
 import asyncio

@@ -38,27 +38,11 @@ class SessionDirectory(Protocol):
         """
         ...
 
-    async def idle(
-        self,
-        app: str,
-        *,
-        since: datetime,
-        limit: int = 50,
-        after: tuple[SessionKey, SessionRecord] | None = None,
-    ) -> Sequence[tuple[SessionKey, SessionRecord]]:
-        """Sessions not active since then, whose history has not been offloaded; oldest first.
+    async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
+        """Take the session idle for longest before `since` whose history is not offloaded yet.
 
-        `after` is the session that ended the previous page. One that cannot be read is passed
-        over with an error in the log.
-        """
-        ...
-
-    async def claim(
-        self, key: SessionKey, record: SessionRecord, *, now: datetime, lease_s: float
-    ) -> bool:
-        """Lease an idle session that is still as `record` says, to offload it; whether it is ours.
-
-        A lease ends by itself, or with the next change of the session.
+        It is due again when it has been idle for `retry_s` seconds more, so an offload that fails
+        is repeated, or when it changes. Two processes never take the same one.
         """
         ...
 

@@ -18,7 +18,6 @@ from acc_ace.rules_model.text_match import unique
         ("it raised a TimeoutError", "error:TimeoutError"),
         ("see https://wiki.example.com/x?y=1", "url:https://wiki.example.com/x?y=1"),
         ("mail ops@example.com", "email:ops@example.com"),
-        ("what time is it in Asia/Tokyo?", "timezone:Asia/Tokyo"),
         ("look into /var/log/app.log", "file:/var/log/app.log"),
         ("read runbook.md first", "file:runbook.md"),
         ("release v4.12 is live", "version:v4.12"),

@@ -9,12 +9,11 @@ from acc_ace.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.claim import claim_of
-from acc_ace.text.duplicates import unit_vector
+from acc_ace.text.duplicates import contrary, lesson_of
 from bench.playbook_pairs import ours, read_pairs, score
 
-TRAPS = ("negation", "number", "name", "antonym")
-"""Kinds of pairs that look alike and must never be merged."""
+CAUGHT = ("duplicate", "possible_duplicate")
+"""What the Curator's guard says of a lesson that is there in these or in other words."""
 
 
 def test_the_labelled_set_is_as_large_and_as_mixed_as_it_says() -> None:
@@ -28,26 +27,18 @@ def test_the_labelled_set_is_as_large_and_as_mixed_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("half", ["dev", "test"])
-def test_words_alone_merge_no_pair_that_is_distinct_and_most_that_are_not(half: str) -> None:
-    (whole,) = (item for item in score("words", ours(), read_pairs(half)) if item.lang == "all")
+def test_no_pair_that_is_distinct_is_merged_and_few_that_are_not_go_unseen(half: str) -> None:
+    pairs = read_pairs(half)
+    (merged,) = (item for item in score("merged", ours(), pairs) if item.lang == "all")
+    seen = sum(
+        _curated(pair["first"], pair["second"]) in CAUGHT
+        for pair in pairs
+        if pair["label"] == "duplicate"
+    )
 
-    assert whole.precision == 1.0
-    assert whole.recall >= 0.7
-
-
-@pytest.mark.parametrize("half", ["dev", "test"])
-@pytest.mark.parametrize("kind", TRAPS)
-def test_no_vector_leads_past_a_negation_a_number_a_name_or_an_antonym(
-    half: str, kind: str
-) -> None:
-    merged = [
-        (pair["first"], pair["second"])
-        for pair in read_pairs(half)
-        if pair["kind"] == kind
-        and ours(dict.fromkeys((pair["first"], pair["second"]), unit_vector([1.0, 2.0])))(pair)
-    ]
-
-    assert merged == []
+    assert merged.precision == 1.0
+    assert merged.recall >= 0.2
+    assert seen >= 0.45 * (merged.found + merged.missed)
 
 
 @pytest.mark.parametrize("half", ["dev", "test"])
@@ -102,7 +93,7 @@ def test_what_refinement_merges_is_no_second_bullet_to_begin_with(first: str, se
 @pytest.mark.parametrize("half", ["dev", "test"])
 def test_no_pair_is_both_duplicate_and_contrary(half: str) -> None:
     assert not any(
-        claim_of(pair["first"]).excludes(claim_of(pair["second"]))
+        contrary(lesson_of(pair["first"]), lesson_of(pair["second"]))
         for pair in read_pairs(half)
         if pair["label"] == "duplicate"
     )

@@ -1,7 +1,5 @@
 """What refining does to a playbook, and what it never does."""
 
-import math
-from array import array
 from datetime import timedelta
 
 import pytest
@@ -11,7 +9,6 @@ from acc_ace.playbook.refine.refine_plan import make_room, refine
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, bullet, context, playbook
 
@@ -165,35 +162,6 @@ def test_room_is_made_by_the_unproven_and_not_by_the_unjudged() -> None:
     assert len(room.playbook.bullets) == 18
     assert {step.reason for step in room.steps} == {"makes_room"}
     assert not none.steps
-
-
-def _vector(angle: float) -> Vector:
-    return unit_vector([math.cos(angle), math.sin(angle), *[0.0] * 22])
-
-
-def test_vectors_merge_lessons_in_other_words_but_never_past_a_guard() -> None:
-    before = playbook(
-        "Break large tasks into small steps.",
-        "Work goes best in manageable pieces.",
-        "Never break large tasks into small steps.",
-        "Answer in French.",
-    )
-    vectors = {item.id: _vector(0.01 * number) for number, item in enumerate(before.bullets)}
-    vectors["b-00004"] = _vector(2.0)
-
-    refined = refine(before, context(), vectors=vectors)
-
-    assert [(step.source_ids, step.reason) for step in refined.steps] == [
-        (["b-00002"], "same_meaning")
-    ]
-    assert not refine(before, context()).steps
-
-
-def test_vectors_of_another_dimension_are_not_compared() -> None:
-    before = playbook("Break large tasks down.", "Work goes best in pieces.")
-    vectors = {"b-00001": _vector(0.0), "b-00002": array("f", [1.0])}
-
-    assert refine(before, context(), vectors=vectors).playbook == before
 
 
 def test_refining_an_empty_playbook_does_nothing() -> None:

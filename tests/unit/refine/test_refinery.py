@@ -1,6 +1,5 @@
 """Refinement in a store: when it happens, and what happens when something fails."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,33 +10,32 @@ from acc_ace.playbook.curation.delta_guard import curate
 from acc_ace.playbook.refine.refinement import Refinery, room_maker, stale_time
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import Vector
+from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.turn.learning_step import apply_batch
 from tests.fakes.stores import InMemoryPlaybookStore
-from tests.fakes.word_embedder import TopicEmbedder
 from tests.unit.refine.values import context, playbook
 
 SCOPE = PlaybookScope("desk")
 DOUBLED = playbook("Drain the queue.", "Always drain the queue.", "Answer in French.")
-CATS = playbook("Feed the cat at dawn.", "Give the kitten food when morning comes.")
 
 
 async def _store(book: Playbook) -> InMemoryPlaybookStore:
     store = InMemoryPlaybookStore()
+    await _fill(store, book)
+    return store
+
+
+async def _fill(store: InMemoryPlaybookStore, book: Playbook) -> None:
     records = [
         record_of(DeltaKind.IMPORT, item.id, OK, context(), before=None, after=item)
         for item in book.bullets
     ]
     records[-1] = records[-1].model_copy(update={"next_id": book.next_id})
     await store.commit(SCOPE, book, records, expected_version=0)
-    return store
 
 
-def _refinery(
-    store: InMemoryPlaybookStore, *, interval: int = 3, embedder: TopicEmbedder | None = None
-) -> Refinery:
-    return Refinery(store, interval=interval, stale_days=0, embedder=embedder)
+def _refinery(store: InMemoryPlaybookStore, *, interval: int = 3) -> Refinery:
+    return Refinery(store, interval=interval, stale_days=0)
 
 
 async def test_every_interval_th_turn_refines_and_the_others_do_not() -> None:
@@ -87,51 +85,32 @@ async def test_a_refinement_that_changes_nothing_makes_no_version() -> None:
     assert (await store.load(SCOPE)).version == 1
 
 
-async def test_an_embedder_finds_duplicates_in_other_words_and_is_asked_once() -> None:
-    embedder = TopicEmbedder()
-    refinery = _refinery(await _store(CATS), embedder=embedder)
+class _Contested(InMemoryPlaybookStore):
+    """While somebody reads it, somebody else commits, `losses` times."""
 
-    await refinery.refine(SCOPE, context(), dry_run=True)
-    refinement = await refinery.refine(SCOPE, context())
+    losses = 0
 
-    assert [step.reason for step in refinement.refined.steps] == ["same_meaning"]
-    assert len(embedder.embedded) == 2
-
-
-async def test_a_dead_embedder_leaves_the_words_and_a_warning() -> None:
-    embedder = TopicEmbedder()
-    embedder.broken = "down"
-    store = await _store(DOUBLED)
-
-    refinement = await _refinery(store, embedder=embedder).refine(SCOPE, context())
-
-    assert [step.reason for step in refinement.refined.steps] == ["near_duplicate"]
-    (warning,) = refinement.warnings
-    assert "test/topics is down" in warning
-
-
-class _Rival(TopicEmbedder):
-    """While it embeds, somebody else commits, `losses` times."""
-
-    def __init__(self, store: InMemoryPlaybookStore, losses: int) -> None:
-        super().__init__()
-        self._store = store
-        self._losses = losses
-
-    async def passages(self, texts: Sequence[str]) -> list[Vector]:
-        if self._losses:
-            self._losses -= 1
+    async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
+        current = await super().load(scope, version=version)
+        if self.losses:
+            left, self.losses = self.losses - 1, 0
             operation = DeltaOperation(
-                type=DeltaType.ADD, section="s", content=f"Offer the dish {'x' * self._losses}."
+                type=DeltaType.ADD, section="s", content=f"Offer the dish {'x' * left}."
             )
-            await apply_batch(self._store, SCOPE, DeltaBatch(operations=[operation]), context())
-        return await super().passages(texts)
+            await apply_batch(self, SCOPE, DeltaBatch(operations=[operation]), context())
+            self.losses = left
+        return current
+
+
+async def _contested(losses: int) -> _Contested:
+    store = _Contested()
+    await _fill(store, DOUBLED)
+    store.losses = losses
+    return store
 
 
 async def test_a_lost_race_is_run_again_on_the_newer_version() -> None:
-    store = await _store(DOUBLED)
-
-    refinement = await _refinery(store, embedder=_Rival(store, losses=2)).refine(SCOPE, context())
+    refinement = await _refinery(await _contested(2)).refine(SCOPE, context())
 
     assert refinement.stored.version == 4
     assert [item.id for item in refinement.stored.playbook.bullets] == [
@@ -140,10 +119,10 @@ async def test_a_lost_race_is_run_again_on_the_newer_version() -> None:
 
 
 async def test_a_race_that_is_always_lost_is_given_up_with_nothing_changed() -> None:
-    store = await _store(DOUBLED)
+    store = await _contested(99)
 
     with pytest.raises(ConflictError):
-        await _refinery(store, embedder=_Rival(store, losses=99)).refine(SCOPE, context())
+        await _refinery(store).refine(SCOPE, context())
 
     assert [item.id for item in (await store.load(SCOPE)).playbook.bullets][:3] == [
         "b-00001", "b-00002", "b-00003",
@@ -151,8 +130,7 @@ async def test_a_race_that_is_always_lost_is_given_up_with_nothing_changed() -> 
 
 
 async def test_a_turn_that_loses_every_race_leaves_refining_to_the_next() -> None:
-    store = await _store(DOUBLED)
-    refinery = _refinery(store, interval=2, embedder=_Rival(store, losses=5))
+    refinery = _refinery(await _contested(5), interval=2)
 
     done = [await refinery.after_turn(SCOPE, context()) for _ in range(3)]
 

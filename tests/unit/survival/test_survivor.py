@@ -11,7 +11,6 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.lab.learning.scripted_student import ScriptedStudent
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet
@@ -27,6 +26,7 @@ from acc_ace.survival.world import Touch, World
 from acc_ace.survival.world_rules import KINDS, Nature, Rules, Sizes
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply, load_prompts
+from bench.scripted_student import ScriptedStudent
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 MOMENT = Moment(10, 20, 40, Sizes(), {(-2, 0): "cone"}, frozenset())

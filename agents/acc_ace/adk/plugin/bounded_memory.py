@@ -28,7 +28,7 @@ from acc_ace.adk.plugin.model_request import bound_results, find_cache, put_memo
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.session_lifecycle import Upkeep
+from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.tool_loop import (
     is_failure,
@@ -75,13 +75,13 @@ class BoundedMemoryPlugin(BasePlugin):
         self._container = container or _process_container()
         self._prompt = load_prompt(_PROMPT)
         self._memory = TurnMemory(self._container, models or {})
-        self._upkeep = Upkeep(self._container, self._memory.models)
+        self._maintenance = SessionMaintenance(self._container, models=self._memory.models)
         self._turns = Turns(
             self._container,
             self._memory,
             prompt_hashes={**self._memory.prompt_digests, "memory": self._prompt.digest},
             listener=listener,
-            upkeep=self._upkeep,
+            maintenance=self._maintenance,
         )
 
     async def on_user_message_callback(
@@ -230,7 +230,7 @@ class BoundedMemoryPlugin(BasePlugin):
     async def close(self) -> None:
         """Wait for turns that are being closed, end background work, close the models."""
         await self._turns.drain()
-        await self._upkeep.close()
+        await self._maintenance.close()
         if self._memory.learning is not None:
             await self._memory.learning.stop()
         for model in self._memory.models.values():

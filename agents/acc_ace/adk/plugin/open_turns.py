@@ -13,7 +13,7 @@ from acc_ace.adk.bounded_turn import learning_failed
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.session_lifecycle import Upkeep
+from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
 from acc_ace.adk.stages.history_loader import shown_bullets
@@ -39,9 +39,9 @@ class Turns:
         *,
         prompt_hashes: dict[str, str],
         listener: Listener | None,
-        upkeep: Upkeep,
+        maintenance: SessionMaintenance,
     ) -> None:
-        self._container, self._memory, self._upkeep = container, memory, upkeep
+        self._container, self._memory, self._maintenance = container, memory, maintenance
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self._lifecycle = TurnLifecycle(container)
         self._sessions = SessionTurns(self._lifecycle)
@@ -149,7 +149,7 @@ class Turns:
             await asyncio.wait(closing)
 
     def _closing_here(self) -> "set[asyncio.Task[None]]":
-        """The turns that are being ended in this event loop; one that is over ends none."""
+        """The turns that are being ended in this event loop; `Runner.run` has one in a thread."""
         loop = asyncio.get_running_loop()
         return {closing for closing in self._closing if closing.get_loop() is loop}
 
@@ -172,16 +172,8 @@ class Turns:
             self._leave(turn, name)
         turn.closing = asyncio.get_running_loop().create_task(self._settle(turn, failed=failed))
         self._closing.add(turn.closing)
-        turn.closing.add_done_callback(partial(self._closed, turn))
+        turn.closing.add_done_callback(self._closing.discard)
         return turn.closing
-
-    def _closed(self, turn: OpenTurn, closing: "asyncio.Task[None]") -> None:
-        self._closing.discard(closing)
-        if closing.cancelled():
-            # The event loop ends, maybe before the first step.
-            releasing = closing.get_loop().create_task(self._sessions.release(turn.ctx))
-            self._closing.add(releasing)
-            releasing.add_done_callback(self._closing.discard)
 
     async def _settle(self, turn: OpenTurn, *, failed: bool) -> None:
         try:
@@ -196,7 +188,7 @@ class Turns:
             finally:
                 await self._sessions.release(turn.ctx)
         if not failed:
-            self._upkeep.after_turn(turn.record.key.app)
+            self._maintenance.wake(turn.record.key.app)
 
     async def _seal(self, turn: OpenTurn) -> None:
         """Commit what the last answer has not: a pause, a result without words, late results."""

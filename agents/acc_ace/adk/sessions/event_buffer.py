@@ -1,7 +1,4 @@
-"""The events of a running turn, held back and then written with what they change.
-
-They change state, waiting calls, and what a rewind takes back.
-"""
+"""The events of a running turn, held back and then written with the state and calls they change."""
 
 import logging
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ from enum import Enum, auto
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
 
-from acc_ace.adk.sessions.event_retention import apply_rewind, rewound_state
+from acc_ace.adk.sessions.event_retention import apply_rewind
 from acc_ace.adk.sessions.event_rows import OPEN_CALLS, add_event, body_of
 from acc_ace.adk.sessions.json_safe import make_storable
 from acc_ace.adk.sessions.session_rows import touch_session, write_state
@@ -41,13 +38,9 @@ def write_events(rows: Rows, key: SessionKey, events: Sequence[Event]) -> None:
 
 def _write_event(rows: Rows, session: int, key: SessionKey, event: Event) -> int:
     """Write an event; how many older calls no longer wait."""
-    before = event.actions.rewind_before_invocation_id
-    state = rewound_state(rows, session, before) if before else None
-    if state is not None:
-        event.actions.state_delta = state
+    if event.actions.rewind_before_invocation_id:
+        apply_rewind(rows, session, event)
     forgotten = add_event(rows, session, event)
-    if state is not None:
-        forgotten += apply_rewind(rows, session, event)
     write_state(rows, session, key.tenant, event.actions.state_delta)
     return forgotten
 

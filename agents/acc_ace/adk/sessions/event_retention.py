@@ -1,4 +1,4 @@
-"""What becomes of the old events of a session: kept, deleted, offloaded and deleted, or rewound.
+"""What becomes of the old events of a session: kept, deleted, or offloaded and deleted.
 
 Done a little at a time, at the start of each turn, so that no turn pays for the whole past. The
 unit is an invocation, so a call is never cut from its result; one with a call that still waits for
@@ -6,21 +6,24 @@ a person stays, and so does one that may still be running: the words of the next
 before that turn can wait for it. Offloading comes before deleting and can be repeated: a crash in
 between makes it run again and changes nothing.
 
-A rewind takes back what was stored from the first event of the invocation that it names up to
-itself. Its event notes where that is, so it stays known when the invocation has left the window or
-is deleted; ADK's rule, which asks for both, would bring the rest back. What a rewind took back is
-not offloaded.
+A rewind deletes what was stored since the first event of the invocation that it names. ADK would
+keep it and leave it out of each request, for which it needs all of the session's events.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from google.adk.events import Event
 
-from acc_ace.adk.sessions.event_rows import call_traffic, note_all_calls, read_all
+from acc_ace.adk.sessions.event_rows import (
+    call_traffic,
+    delete_events,
+    note_all_calls,
+    read_all,
+)
 from acc_ace.adk.sessions.stored_state import own_changes, read_base
 from acc_ace.errors import AccAceError
 from acc_ace.schemas.base import SessionKey
@@ -61,10 +64,6 @@ class OldEvents(Protocol):
         """
         ...
 
-    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
-        """Those of some events, by id, that a rewind took back."""
-        ...
-
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""
         ...
@@ -95,8 +94,7 @@ async def cut(
         if not old:
             return
         if retention.offload is not None:
-            taken = await events.taken_back(key, [event.id for event in old])
-            await retention.offload(key, past_turns([e for e in old if e.id not in taken]))
+            await retention.offload(key, past_turns(old))
         await events.delete_events(key, [event.id for event in old])
     except AccAceError as error:
         # The turn goes on: nothing is lost, and the next one tries again.
@@ -149,53 +147,21 @@ def _utterances(event: Event) -> list[Utterance]:
     return said
 
 
-class _Span(NamedTuple):
-    """What a rewind takes back: from `first`, up to itself."""
+def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:
+    """Delete what a rewind takes back, and let the rewind bring back the state from before that.
 
-    first: int
-    rewind: int
-
-
-def rewound_state(rows: Rows, session: int, before: str) -> dict[str, Any] | None:
-    """The state that a rewind brings; None when nothing of the invocation it names is stored.
-
-    What the events that it takes back changed becomes what it was before them. ADK compares with
-    the events that the Runner has loaded; of ours those are the newest few, so it would delete
-    every key that was last written before them.
+    ADK works the state out from the events that the Runner has loaded. Of ours those are the
+    newest few, so it would delete each key that was last written before them. A rewind that names
+    an invocation of which nothing is stored stays as it is.
     """
     events = [Event.model_validate_json(row.body) for row in read_all(rows, session)]
     invocations = [event.invocation_id for event in events]
+    before = rewind.actions.rewind_before_invocation_id
     if before not in invocations:
-        return None
+        return
     begin = invocations.index(before)
     held = {**read_base(rows, session), **own_changes(events[:begin])}
-    return {name: held.get(name) for name in sorted(own_changes(events[begin:]))}
-
-
-def apply_rewind(rows: Rows, session: int, rewind: Event) -> int:
-    """Take back what a stored rewind names; how many waiting calls are no longer kept for that."""
-    rows.run(
-        "UPDATE adk_events SET rewinds_to = (SELECT min(seq) FROM adk_events AS named "
-        "WHERE named.session_id = ? AND named.invocation_id = ?) "
-        "WHERE session_id = ? AND event_id = ?",
-        (session, rewind.actions.rewind_before_invocation_id, session, rewind.id),
-    )
-    found = rows.all(
-        "SELECT rewinds_to, seq FROM adk_events WHERE session_id = ? AND rewinds_to < seq",
-        (session,),
-    )
-    rows.run("UPDATE adk_events SET undone = 0 WHERE session_id = ? AND undone = 1", (session,))
-    rows.many(
-        "UPDATE adk_events SET undone = 1 WHERE session_id = ? AND seq >= ? AND seq < ?",
-        [(session, *span) for span in _counting(_Span(*row) for row in found)],
-    )
-    return note_all_calls(rows, session)
-
-
-def _counting(spans: Iterable[_Span]) -> list[_Span]:
-    """The rewinds that count: the newest does, and one that is taken back takes nothing back."""
-    found: list[_Span] = []
-    for span in sorted(spans, key=lambda span: span.rewind, reverse=True):
-        if not found or span.rewind < found[-1].first:
-            found.append(span)
-    return found
+    taken_back = events[begin:]
+    rewind.actions.state_delta = {name: held.get(name) for name in sorted(own_changes(taken_back))}
+    delete_events(rows, session, [event.id for event in taken_back])
+    note_all_calls(rows, session, events[:begin])

@@ -6,7 +6,7 @@ and neither does ADK when it seals all calls of a run that was aborted: the pers
 answer.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from google.adk.events import Event
@@ -85,7 +85,7 @@ def body_of(event: Event) -> str:
 def read_all(
     rows: Rows, session: int, *, after: int = 0, limit: int | None = None
 ) -> list[EventRow]:
-    """Events in order, also those that were taken back; `after` ended the previous page."""
+    """Events in order; `after` ended the previous page."""
     found = rows.all(
         "SELECT seq, body FROM adk_events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (session, after, _limit(limit)),
@@ -94,9 +94,9 @@ def read_all(
 
 
 def read_newest(rows: Rows, session: int, *, limit: int | None, since: float | None) -> list[str]:
-    """The newest events that were not taken back, in order."""
+    """The newest events, in order."""
     found = rows.all(
-        "SELECT body FROM adk_events WHERE session_id = ? AND undone = 0 AND happened_at >= ? "
+        "SELECT body FROM adk_events WHERE session_id = ? AND happened_at >= ? "
         "ORDER BY seq DESC LIMIT ?",
         (session, since or _LONG_AGO, _limit(limit)),
     )
@@ -113,7 +113,7 @@ def read_window(rows: Rows, session: int, *, recent: int) -> list[str]:
     }
     invocations = {invocation for _, invocation in newest if invocation} | waiting
     unnamed = [seq for seq, invocation in newest if not invocation]
-    return _bodies(rows, session, invocations, unnamed, undone=False)
+    return _bodies(rows, session, invocations, unnamed)
 
 
 def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) -> list[str]:
@@ -137,21 +137,8 @@ def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) ->
     return _bodies(rows, session, invocations, unnamed)
 
 
-def read_undone(rows: Rows, session: int, events: Collection[str]) -> set[str]:
-    """Those of some events, by id, that a rewind took back."""
-    found = rows.all(
-        "SELECT event_id FROM adk_events "  # noqa: S608 - marks of values
-        f"WHERE session_id = ? AND undone = 1 AND event_id IN {marks(events)}",
-        (session, *events),
-    )
-    return {name for (name,) in found}
-
-
 def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
-    """Delete events, and what was noted of the calls that they answered.
-
-    A rewind stays for as long as there is an event that it may have taken back.
-    """
+    """Delete events, and what was noted of the calls that they answered."""
     named = (session, *events)
     chosen = f"session_id = ? AND event_id IN {marks(events)}"
     rows.run(
@@ -159,13 +146,7 @@ def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
         f"(SELECT invocation_id FROM adk_events WHERE {chosen})",
         (session, *named),
     )
-    rows.run(f"DELETE FROM adk_events WHERE rewinds_to IS NULL AND {chosen}", named)  # noqa: S608 - marks of values
-    rows.run(
-        f"DELETE FROM adk_events WHERE rewinds_to IS NOT NULL AND {chosen} "  # noqa: S608 - marks of values
-        "AND NOT EXISTS (SELECT 1 FROM adk_events AS older WHERE older.session_id = ? "
-        "AND older.undone = 1 AND older.seq < adk_events.seq)",
-        (*named, session),
-    )
+    rows.run(f"DELETE FROM adk_events WHERE {chosen}", named)  # noqa: S608 - marks of values
 
 
 def note_calls(rows: Rows, session: int, invocation: str, traffic: CallTraffic) -> int:
@@ -194,17 +175,11 @@ def note_calls(rows: Rows, session: int, invocation: str, traffic: CallTraffic) 
     return _forget_oldest_calls(rows, session) if traffic.opened else 0
 
 
-def note_all_calls(rows: Rows, session: int) -> int:
-    """Read from the events that were not taken back which calls wait, as after a rewind."""
+def note_all_calls(rows: Rows, session: int, events: Iterable[Event]) -> None:
+    """Read from all events that are left after a rewind which calls wait."""
     rows.run("DELETE FROM adk_open_calls WHERE session_id = ?", (session,))
-    live = rows.all(
-        "SELECT body FROM adk_events WHERE session_id = ? AND undone = 0 ORDER BY seq", (session,)
-    )
-    forgotten = 0
-    for (body,) in live:
-        event = Event.model_validate_json(body)
-        forgotten += note_calls(rows, session, event.invocation_id, call_traffic(event))
-    return forgotten
+    for event in events:
+        note_calls(rows, session, event.invocation_id, call_traffic(event))
 
 
 def _forget_oldest_calls(rows: Rows, session: int) -> int:
@@ -219,8 +194,7 @@ def _newest(rows: Rows, session: int, count: int) -> list[tuple[Any, ...]]:
     if not count:
         return []
     return rows.all(
-        "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? AND undone = 0 "
-        "ORDER BY seq DESC LIMIT ?",
+        "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? ORDER BY seq DESC LIMIT ?",
         (session, count),
     )
 
@@ -251,18 +225,13 @@ def _newest_invocations(rows: Rows, session: int, count: int) -> set[str]:
 
 
 def _bodies(
-    rows: Rows,
-    session: int,
-    invocations: Collection[str],
-    seqs: Collection[int],
-    *,
-    undone: bool = True,
+    rows: Rows, session: int, invocations: Collection[str], seqs: Collection[int]
 ) -> list[str]:
     if not invocations and not seqs:
         return []
     found = rows.all(
         "SELECT body FROM adk_events "  # noqa: S608 - marks of values
-        f"WHERE session_id = ? {'' if undone else 'AND undone = 0 '}AND seq IN ("
+        "WHERE session_id = ? AND seq IN ("
         f"SELECT seq FROM adk_events WHERE session_id = ? "
         f"AND invocation_id IN {marks(invocations)} "
         f"UNION SELECT seq FROM adk_events WHERE session_id = ? AND seq IN {marks(seqs)}) "

@@ -4,7 +4,6 @@ SQLite's JSON functions refuse NaN and infinity, UTF-8 holds no lone surrogate, 
 values nested without bound: an event with one of these would be written once and never be read.
 """
 
-import reprlib
 from typing import Any, Final
 
 from google.adk.events import Event, EventActions
@@ -16,35 +15,27 @@ from acc_ace.text.normalize import encodable
 MOST_DEEP: Final = 100
 """Levels of lists and objects in a value: half of what Pydantic reads; an event adds its own."""
 
-_MOST_REPEATED: Final = 100_000
-"""Items of lists and dictionaries that stand in several places: ten YAML aliases make billions."""
-
-_MOST_CHARS: Final = 1_000
-"""Characters of the text that stands for a value without a JSON form."""
-
 _OPEN, _CLOSE = b"[" * MOST_DEEP, b"]" * MOST_DEEP
-_LITERALS: Final = (float, bool, bytes, type(None))
 
 
 def json_form(value: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
     """The value as JSON: null for NaN and infinity, base64 for bytes, text for unknown classes.
 
-    Pydantic writes its models, so what they exclude stays out. A value that cannot be written and
-    read again (circular, too deep, raising) becomes a clipped text, in a dictionary item by item.
+    Pydantic writes its models, so what they exclude stays out. Of a value that cannot be written
+    and read again (circular, too deep, raising) the class is named; of a dictionary, item by item.
     """
     try:
         return _readable(value)
     except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
         if type(value) is dict:
-            return {_name(key): _readable_or_text(item) for key, item in value.items()}
-        return _text(value)
+            return {_name(key): _readable_or_class(item) for key, item in value.items()}
+        return _class(value)
 
 
 def json_safe(value: Any) -> Any:  # noqa: ANN401
     """The value itself when Pydantic writes it as its JSON form, the form otherwise."""
     form = json_form(value)
     try:
-        _check_repeats(value)
         return value if to_json(value) == to_json(form) else form
     except Exception:  # noqa: BLE001 - as above
         return form
@@ -93,53 +84,23 @@ def _make_actions_storable(actions: EventActions) -> None:
 
 def _readable(value: Any) -> Any:  # noqa: ANN401
     """The JSON form; raises what writing or reading it raises."""
-    _check_repeats(value)
-    form = to_jsonable_python(
-        value, serialize_unknown=True, inf_nan_mode="null", bytes_mode="base64"
+    form = encodable(
+        to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="null", bytes_mode="base64")
     )
-    form = encodable(form)
     from_json(_OPEN + to_json(form) + _CLOSE)
     return form
 
 
-def _readable_or_text(value: Any) -> Any:  # noqa: ANN401
+def _readable_or_class(value: Any) -> Any:  # noqa: ANN401
     try:
         return _readable(value)
     except Exception:  # noqa: BLE001 - as above
-        return _text(value)
+        return _class(value)
 
 
-def _check_repeats(value: Any) -> None:  # noqa: ANN401
-    left, seen, repeated = [value], set(), 0
-    while left:
-        part = left.pop()
-        if type(part) not in (dict, list, tuple):
-            continue
-        if id(part) in seen:
-            repeated += len(part)
-            if repeated > _MOST_REPEATED:
-                raise ValueError("the same lists and dictionaries repeated too often")
-        seen.add(id(part))
-        left += part.values() if type(part) is dict else part
+def _name(key: object) -> str:
+    return encodable(key) if isinstance(key, str) else str(_readable_or_class(key))
 
 
-class _Clipped(reprlib.Repr):
-    """Bounded in depth and length; of an object only its class, for `repr` tells hidden fields."""
-
-    def repr_instance(self, x: Any, level: int) -> str:  # noqa: ANN401
-        """The name of the class."""
-        return repr(x) if type(x) in _LITERALS else f"(a {type(x).__name__})"
-
-
-_CLIPPED: Final = _Clipped()
-
-
-def _text(value: Any) -> str:  # noqa: ANN401
-    try:
-        return encodable(_CLIPPED.repr(value)[:_MOST_CHARS])
-    except Exception:  # noqa: BLE001 - as above, or a number of too many digits
-        return encodable(f"(a {type(value).__name__})")
-
-
-def _name(key: Any) -> str:  # noqa: ANN401
-    return encodable(key) if isinstance(key, str) else _text(key)
+def _class(value: object) -> str:
+    return f"(a {type(value).__name__})"

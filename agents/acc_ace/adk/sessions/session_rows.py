@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from google.adk.platform import uuid as adk_ids
 from google.adk.sessions import State
 
-from acc_ace.adk.sessions.stored_state import encoded
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import ensure_tenant
@@ -52,7 +51,7 @@ def add_session(
     rows.run(
         "INSERT INTO adk_sessions (app, user_id, session, created_at, updated_at, base_state) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (*key, at, at, encoded(base_state)),
+        (*key, at, at, json.dumps(base_state)),
     )
     # If the answer to an earlier COMMIT was lost, the time tells that it was ours.
     row = rows.one(
@@ -131,7 +130,7 @@ def write_state(rows: Rows, session: int, tenant: Tenant, delta: Mapping[str, An
     """Write each key of a change where it belongs: to its session, its user or its app."""
     # In one order for every writer, so that no two wait for each other.
     for name in sorted(delta):
-        value = encoded(delta[name])
+        value = json.dumps(delta[name])
         if name.startswith(State.APP_PREFIX):
             rows.run(
                 "INSERT INTO adk_app_state (app, key, value) VALUES (?, ?, ?) "

@@ -4,8 +4,8 @@ What a turn loads and stores does not grow with the history. The differences to 
 (google-adk 2.13):
 
 - The Runner asks with `config=None` and gets the newest few events and, whole, the invocations that
-  wait for a person, however long ago; the web UI leaves `config` out and gets all. What a rewind
-  took back is loaded for no turn.
+  wait for a person, however long ago; the web UI leaves `config` out and gets all.
+- A rewind deletes the events that it takes back.
 - Old events may be deleted, or offloaded to long-term memory and then deleted.
 - Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
   lose the protected keys, with a warning in the log.
@@ -50,7 +50,6 @@ from acc_ace.adk.sessions.event_rows import (
     read_all,
     read_newest,
     read_old,
-    read_undone,
     read_window,
 )
 from acc_ace.adk.sessions.json_safe import hold_live, json_form, make_storable
@@ -163,10 +162,7 @@ class SqlSessionService(BaseSessionService):
         session_id: str,
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
-        """The session: its recent events for `config=None`, all where `config` is left out.
-
-        What rewinds took back is there only where it is left out.
-        """
+        """The session: its recent events for `config=None`, all where `config` is left out."""
         use_time_ordered_ids()
         key = SessionKey(app_name, user_id, session_id.strip())
 
@@ -242,15 +238,6 @@ class SqlSessionService(BaseSessionService):
             return read_old(rows, row, turns=turns, limit=limit, spare=spare)
 
         return [Event.model_validate_json(body) for body in await self.database.read(work)]
-
-    async def taken_back(self, key: SessionKey, events: Sequence[str]) -> set[str]:
-        """Those of some events, by id, that a rewind took back."""
-
-        def work(rows: Rows) -> set[str]:
-            row = session_id(rows, key)
-            return set() if row is None else read_undone(rows, row, events)
-
-        return await self.database.read(work)
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; those that are gone are no error."""

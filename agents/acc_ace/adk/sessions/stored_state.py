@@ -14,7 +14,6 @@ from typing import Any
 from google.adk.events import Event, EventActions
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
-from pydantic_core import to_jsonable_python
 
 from acc_ace.errors import StoreError
 from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
@@ -75,14 +74,6 @@ async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
     except StoreError as error:
         _log.warning("playbook_not_shown app=%s: %s", app, error)
         return {}
-
-
-def encoded(value: Any) -> str:  # noqa: ANN401 - whatever an agent puts into a state
-    """A value of a state as it is stored, in the form that Pydantic gives it."""
-    form = to_jsonable_python(
-        value, serialize_unknown=True, inf_nan_mode="null", bytes_mode="base64"
-    )
-    return json.dumps(form)
 
 
 def lasting(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +174,7 @@ def _around(rows: Rows, session: int, events: Collection[str]) -> list[tuple[Any
 
 
 def _write_base(rows: Rows, session: int, state: Mapping[str, Any]) -> None:
-    rows.run("UPDATE adk_sessions SET base_state = ? WHERE id = ?", (encoded(state), session))
+    rows.run("UPDATE adk_sessions SET base_state = ? WHERE id = ?", (json.dumps(state), session))
 
 
 def _add_changes(rows: Rows, seq: int, changes: Mapping[str, Any]) -> None:

@@ -5,7 +5,6 @@ streamed out of the reply. One that does not start like JSON is an answer in pla
 passed on as it is.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -30,10 +29,6 @@ _OFTEN = 8_000
 _SHARE = 32
 """Of a longer one, this part must be new before it is read again: the work stays linear."""
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*', re.DOTALL)
-_LOOSE = re.compile(
-    r'[\x00-\x1f]|\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4}|u[0-9a-fA-F]{0,3}\Z|\Z)|\\.', re.DOTALL
-)
 _FENCE = "```"
 
 
@@ -41,73 +36,44 @@ class AnswerStream:
     """Feed chunks of a reply, get chunks of the answer."""
 
     def __init__(self) -> None:
-        self._text = self._unread = self._reported = ""
-        self._is_plain: bool | None = None
-        self._is_broken = False
+        self._text = self._reported = ""
+        self._read = 0
 
     def feed(self, chunk: str) -> str:
         """The characters of the answer that can be read now; '' if there are none yet."""
-        if self._is_plain:
-            return chunk
-        self._unread += chunk
-        if self._is_broken or len(self._unread) * _SHARE < len(self._text) - _OFTEN:
+        self._text += chunk
+        if (len(self._text) - self._read) * _SHARE < self._read - _OFTEN:
             return ""
-        self._text, self._unread = self._text + self._unread, ""
-        if self._is_plain is None:
-            self._is_plain = _is_plain(self._text)
-        return self._text if self._is_plain else self._fresh()
-
-    def _fresh(self) -> str:
-        reply = self._text[self._text.find("{") :] if "{" in self._text else "{"
-        value = _read(reply)
-        if value is None:
-            reply = _mended(reply)
-            value = _read(reply)
-        if value is None:
-            self._is_broken = True
-            value = _read_beginning(reply)
-        answer = value.get("final_answer")
-        if not isinstance(answer, str) or not answer.startswith(self._reported):
+        self._read = len(self._text)
+        answer = _answer(self._text)
+        if answer is None or not answer.startswith(self._reported):
             return ""
         fresh = answer[len(self._reported) :]
         self._reported = answer
         return fresh
 
 
-def _is_plain(text: str) -> bool | None:
-    """Whether a reply is no JSON; None when too little of it has arrived to tell."""
-    head = text.lstrip()
-    if not head or (_FENCE.startswith(head) and head != _FENCE):
-        return None
-    return not head.startswith(("{", _FENCE))
-
-
-def _read(reply: str) -> dict[str, object] | None:
-    """What has arrived of an object; None when it is no JSON so far."""
+def _answer(reply: str) -> str | None:
+    """What has arrived of the answer in a reply; None when the reply is broken JSON."""
+    head = reply.lstrip()
+    if _FENCE.startswith(head):
+        return ""
+    if not head.startswith(("{", _FENCE)):
+        return reply
+    _, brace, rest = head.partition("{")
     try:
-        value: dict[str, object] = from_json(reply, allow_partial="trailing-strings")
+        value = from_json(brace + rest or "{", allow_partial="trailing-strings")
     except ValueError:
         return None
-    return value
+    answer = value.get("final_answer")
+    return answer if isinstance(answer, str) else ""
 
 
-def _read_beginning(reply: str) -> dict[str, object]:
-    """What can be read of a reply before the place where it stops being JSON."""
+def _readable_answer(reply: str) -> str:
+    """The answer up to the place where a reply stops being JSON."""
     ends = range(1, len(reply) + 1)
-    broken = bisect_left(ends, True, key=lambda end: _read(reply[:end]) is None)
-    return _read(reply[:broken]) or {}
-
-
-def _mended(reply: str) -> str:
-    """With line breaks and unknown escapes in strings, as small models write them, escaped."""
-    return _STRING.sub(lambda string: _LOOSE.sub(_escaped, string.group()), reply)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    found = match.group()
-    if found < " ":
-        return f"\\u{ord(found):04x}"
-    return "" if found == "\\" else found
+    broken = bisect_left(ends, True, key=lambda end: _answer(reply[:end]) is None)
+    return _answer(reply[:broken]) or ""
 
 
 _parse = parser(GeneratorOutput)
@@ -186,7 +152,7 @@ class Answering:
 
     def _salvage(self, text: str) -> GeneratorOutput | None:
         """Plain text is an answer; of broken JSON, as much of the answer as can be read."""
-        answer = AnswerStream().feed(text)
+        answer = _readable_answer(text)
         if not answer.strip():
             return None
         if answer.strip() != text.strip():

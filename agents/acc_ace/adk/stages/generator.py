@@ -118,8 +118,8 @@ class Generator(BaseAgent):
                 return
             if answering.output is None and _is_taken(ctx, record):
                 raise ConflictError(
-                    "the answer to this call was taken before, in a run that ended without an "
-                    "answer of its own, and is not taken again; say something to go on"
+                    "this call was already answered, in a run that failed, and is not repeated; "
+                    "send a message to continue"
                 )
             output = _with_notes(_known_bullets(_require(answering), record), record)
             record.decision = output

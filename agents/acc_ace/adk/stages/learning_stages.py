@@ -88,7 +88,6 @@ def refinery(container: Container) -> Refinery:
         container.playbooks,
         interval=container.settings.refine_interval,
         stale_days=container.settings.stale_days,
-        embedder=container.embedder,
     )
 
 
@@ -211,7 +210,6 @@ class PlaybookUpdater(ContentlessStage):
             refinement = await self._refinery.after_turn(taught_scope(record), context)
         if refinement is None:
             return state
-        record.warn(*refinement.warnings)
         if not refinement.refined.steps:
             return state
         record.playbook = refinement.stored

@@ -1,35 +1,41 @@
-"""Commands that change the playbook: apply, pin, edit, roll back, refine, import, branch."""
+"""Commands that change the playbook: apply, pin, edit, restore, roll back, refine, import."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
-from acc_ace.cli.output import json_line, line_console, stdout_console
-from acc_ace.cli.playbook.playbook_tables import branches_view, governed_view, steps_view
-from acc_ace.cli.playbook.read_commands import Place, govern
+import typer
+
+from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
+from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
+from acc_ace.cli.playbook.playbook_tables import governed_view, steps_view
 from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError
-from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.playbook.formats.file_form import MOST_CHARACTERS, Form
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
 from acc_ace.playbook.manual_edit import read_batch
 from acc_ace.playbook.playbook_service import Governed, PlaybookGovernor
 from acc_ace.playbook.refine.refinement import Refinement, Refinery
-from acc_ace.schemas.playbook import StoredPlaybook
+
+app = typer.Typer(rich_markup_mode=None)
 
 STDIN = "-"
 MOST_LINE = MOST_BATCH_CHARACTERS + 2
 
 
-def apply(place: Place, source: str) -> bool:
-    """Apply a DeltaBatch a line; one JSON result a line. Whether all lines could be read.
-
-    A line that is none, or that the store refuses, gives a line with an error; the next ones
-    are applied all the same. Raises InputError when the file cannot be read.
-    """
+@app.command()
+def apply(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE.jsonl|-", help="One DeltaBatch per line; - for stdin.")
+    ],
+    *,
+    user: User = None,
+    branch: Branch = None,
+) -> None:
+    """Apply delta batches from a file. Each passes the Curator's checks."""
 
     async def work(governor: PlaybookGovernor) -> bool:
         well = True
@@ -38,71 +44,119 @@ def apply(place: Place, source: str) -> bool:
                 try:
                     done = (await governor.apply(read_batch(line))).to_line()
                 except AccAceError as error:
+                    # The next lines are applied all the same.
                     well = False
                     done = _failed(number, error)
                 print(json_line(done), flush=True)
         return well
 
-    return govern(place, work)
+    well = govern(Place(user, branch), work)
+    raise typer.Exit(ExitCode.OK if well else ExitCode.BAD_INPUT)
 
 
-def pin(place: Place, bullet_id: str, *, pinned: bool, as_json: bool) -> None:
-    """Pin or unpin a bullet."""
-    done = govern(place, lambda governor: governor.pin(bullet_id, pinned=pinned))
-    state = "pinned: protected from automatic changes" if pinned else "not pinned"
-    tell(done, as_json=as_json, said=f"{bullet_id} is {state}")
-
-
-def edit(
-    place: Place, bullet_id: str, *, content: str | None, section: str | None, as_json: bool
+@app.command()
+def pin(
+    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
-    """Reword or move a bullet. Raises InputError when nothing is to change."""
+    """Protect a bullet from automatic changes."""
+    done = govern(Place(user, branch), lambda governor: governor.pin(bullet, pinned=True))
+    tell(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
+
+
+@app.command()
+def unpin(
+    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+) -> None:
+    """Allow automatic changes to a bullet again."""
+    done = govern(Place(user, branch), lambda governor: governor.pin(bullet, pinned=False))
+    tell(done, as_json=as_json, said=f"{bullet} is not pinned")
+
+
+@app.command()
+def edit(
+    bullet: BulletId,
+    *,
+    content: Annotated[str | None, typer.Option(help="New text, on one line.")] = None,
+    section: Annotated[str | None, typer.Option(help="New section.")] = None,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Reword a bullet or move it to another section."""
     if content is None and section is None:
         raise InputError("give --content TEXT, --section NAME, or both")
     done = govern(
-        place, lambda governor: governor.edit(bullet_id, content=content, section=section)
+        Place(user, branch),
+        lambda governor: governor.edit(bullet, content=content, section=section),
     )
-    after = done.stored.playbook.get(bullet_id)
+    after = done.stored.playbook.get(bullet)
     said = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
     tell(done, as_json=as_json, said=said)
 
 
-def restore(place: Place, bullet_id: str, *, as_json: bool) -> None:
-    """Bring back a bullet that left."""
-    done = govern(place, lambda governor: governor.restore(bullet_id))
-    tell(done, as_json=as_json, said=f"{bullet_id} was restored")
+@app.command()
+def restore(
+    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+) -> None:
+    """Restore an archived, removed or merged bullet."""
+    done = govern(Place(user, branch), lambda governor: governor.restore(bullet))
+    tell(done, as_json=as_json, said=f"{bullet} was restored")
 
 
-def rollback(place: Place, version: int, *, as_json: bool) -> None:
-    """Go back to the content of a version."""
-    done = govern(place, lambda governor: governor.rollback(version))
+@app.command()
+def rollback(
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="Version to restore.")],
+    *,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Restore the content of an earlier version, as a new version."""
+    done = govern(Place(user, branch), lambda governor: governor.rollback(version))
     tell(done, as_json=as_json, said=f"restored the content of version {version}")
 
 
-def import_file(place: Place, source: str, *, form: str | None, as_json: bool) -> None:
-    """Take in the lessons of a file; nothing is changed when it cannot be read whole."""
-    incoming = read(_text(source), _form(form))
-    done = govern(place, lambda governor: governor.take_in(incoming))
-    tell(done, as_json=as_json)
-
-
-def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
-    """Merge duplicates, archive what is stale or harmful, keep the budgets."""
-
+@app.command()
+def refine(
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change without changing it.")
+    ] = False,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Merge duplicates, archive stale and harmful bullets, and enforce budgets."""
     settings = load_settings()
 
     async def work(governor: PlaybookGovernor) -> Refinement:
-        embedder = build_embedder(settings)
-        refinery = Refinery(
-            governor.store, interval=0, stale_days=settings.stale_days, embedder=embedder
-        )
-        try:
-            return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
-        finally:
-            if embedder is not None:
-                await embedder.close()
+        refinery = Refinery(governor.store, interval=0, stale_days=settings.stale_days)
+        return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
 
-    done = govern(place, work)
+    _tell_refined(govern(Place(user, branch), work), dry_run=dry_run, as_json=as_json)
+
+
+@app.command("import")
+def import_file(
+    source: Annotated[str, typer.Argument(metavar="FILE|-", help="Playbook file; - for stdin.")],
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="markdown, json, jsonl, ace or skillbook (default: detect).",
+        ),
+    ] = None,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Import lessons from a file; each passes the Curator's checks."""
+    incoming = read(_text(source), _form(form))
+    tell(govern(Place(user, branch), lambda governor: governor.take_in(incoming)), as_json=as_json)
+
+
+def _tell_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         steps = [step.model_dump(mode="json") for step in done.refined.steps]
         print(
@@ -112,15 +166,14 @@ def refine(place: Place, *, dry_run: bool, as_json: bool) -> None:
                     "dry_run": dry_run,
                     "steps": steps,
                     "unmet": list(done.refined.unmet),
-                    "warnings": list(done.warnings),
                 }
             )
         )
         return
     console = line_console()
     console.print(steps_view(done.refined.steps))
-    for note in (*done.warnings, *(f"over budget, pinned: {name}" for name in done.refined.unmet)):
-        console.print(note, style="yellow")
+    for name in done.refined.unmet:
+        console.print(f"over budget, pinned: {name}", style="yellow")
     if not done.refined.steps:
         console.print("nothing to refine")
     elif dry_run:
@@ -184,62 +237,3 @@ def _text(source: str) -> str:
         raise InputError(f"{source} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{source} is not UTF-8 text: byte {error.start}") from error
-
-
-def list_branches(place: Place, *, as_json: bool) -> None:
-    """Print the branches besides the main one."""
-    branches = govern(place, lambda governor: governor.store.branches(governor.scope))
-    if as_json:
-        for branch in branches:
-            print(json_line(branch.model_dump(mode="json")))
-    else:
-        stdout_console().print(branches_view(branches))
-
-
-def create(place: Place, name: str, *, version: int | None, as_json: bool) -> None:
-    """Begin a branch with a version of the playbook of `place`."""
-
-    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
-        return await governor.store.fork(governor.scope, name, by=governor.author, version=version)
-
-    _tell(govern(place, work), f"branch {name} begins", as_json=as_json)
-
-
-def promote(place: Place, *, expected_version: int | None, as_json: bool) -> None:
-    """Make the bullets of the branch of `place` those of the main playbook."""
-    _required(place)
-
-    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
-        return await governor.store.promote(
-            governor.scope, by=governor.author, expected_version=expected_version
-        )
-
-    _tell(govern(place, work), f"branch {place.branch} is now the main playbook", as_json=as_json)
-
-
-def drop(place: Place, *, as_json: bool) -> None:
-    """Delete the branch of `place` with its log."""
-    _required(place)
-
-    async def work(governor: PlaybookGovernor) -> None:
-        await governor.store.load(governor.scope)
-        await governor.store.drop(governor.scope)
-
-    govern(place, work)
-    if as_json:
-        print(json_line({"dropped": place.branch}))
-    else:
-        stdout_console().print(f"branch {place.branch} was deleted")
-
-
-def _tell(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
-    count = len(stored.playbook.bullets)
-    if as_json:
-        print(json_line({"version": stored.version, "digest": stored.digest, "bullets": count}))
-    else:
-        stdout_console().print(f"{said}: version {stored.version}, {count} bullets")
-
-
-def _required(place: Place) -> None:
-    if not place.branch:
-        raise InputError("give a branch name")

@@ -1,6 +1,6 @@
 """How playbooks, records, versions and diffs look on a terminal. Stored text is data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -102,13 +102,15 @@ def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
             record.kind.value,
             record.bullet_id or "-",
             Text(record.status.value, _STATUS[record.status]),
-            Lines((_change(record), "")),
+            Lines((_change(record), ""), *_why(record)),
         )
     return table
 
 
 def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> RenderableType:
-    """A held operation, whole enough to decide on; `against` are bullets that it contradicts."""
+    """A held operation, whole enough to decide on; `against` are the bullets that it may
+    contradict or repeat.
+    """
     title = f"#{record.seq}  {record.kind.value} {record.bullet_id or ''}".rstrip()
     parts: list[RenderableType] = [
         Text(f"{title}  held: {record.reason}", "yellow"),
@@ -119,6 +121,7 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
     operation = record.operation
     if operation is not None and operation.content:
         parts.append(Lines((f"+ {operation.content}", "green")))
+    parts += [Lines(line) for line in _why(record)]
     if operation is not None and operation.source_ids:
         parts.append(Text(f"takes in: {', '.join(operation.source_ids)}"))
     parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
@@ -144,14 +147,6 @@ def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
             parts.append(Lines((f"- [{step.bullet_id}] {step.content}", "red")))
         parts.append(Text(f"    {step.kind.value.lower()}: {step.reason}", "dim"))
     return Group(*parts)
-
-
-def stats_view(stats: Iterable[tuple[str, str]]) -> RenderableType:
-    """Names and numbers."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for name, value in stats:
-        table.add_row(Text(name, "bold"), Text(printable(value)))
-    return table
 
 
 def when(at: datetime) -> str:
@@ -188,6 +183,13 @@ def _origin(bullet: Bullet) -> Text:
         return Text("origin: not recorded", "dim")
     where = f"session {origin.session}, turn {origin.turn}" if origin.session else "entered by hand"
     return Text(printable(f"origin: {origin.user}, {where}"), "dim")
+
+
+def _why(record: DeltaRecord) -> list[tuple[str, str]]:
+    """What the proposal said for itself, as lines."""
+    priority = "" if record.priority == "normal" else f"{record.priority} priority"
+    said = ": ".join(filter(None, (priority, record.rationale)))
+    return [(f"because {said}", "dim")] if said else []
 
 
 def _change(record: DeltaRecord) -> str:

@@ -1,106 +1,86 @@
 """Commands that only read a playbook: show, search, diff, history, why, stats, export."""
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Annotated
 
-from acc_ace.cli.chat import DEFAULT_USER
-from acc_ace.cli.chat_command import APP_NAME, checked_name
-from acc_ace.cli.output import json_line, line_console, stdout_console, writing
+import typer
+from rich.text import Text
+
+from acc_ace.cli.output import (
+    json_line,
+    line_console,
+    named_values,
+    print_items,
+    stdout_console,
+    writing,
+)
+from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import (
     diff_view,
     hits_view,
     records_view,
-    stats_view,
     story_view,
     versions_view,
 )
 from acc_ace.cli.slash_commands import playbook_view
-from acc_ace.clock import SystemClock
-from acc_ace.config import Settings, load_settings
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import WRITABLE, write
-from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
-from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.storage.create_stores import open_stores
 from acc_ace.text.tokens import estimate_tokens
 
+app = typer.Typer(rich_markup_mode=None)
 
-class Place(NamedTuple):
-    """A user's own playbook or, without a user, the one that chats use; and its branch."""
-
-    user: str | None = None
-    branch: str | None = None
+_Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum results.")]
 
 
-T = TypeVar("T")
-
-
-def scope_of(place: Place, settings: Settings) -> PlaybookScope:
-    """The scope of a place. Raises InputError for names that are none."""
-    user = place.user
-    if user is None and settings.playbook_scope == "user":
-        user = DEFAULT_USER
-    branch = place.branch or ""
-    if branch == MAIN:
-        branch = ""
-    if branch:
-        check_branch_name(branch)
-    return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
-
-
-def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
-    """Do something with a playbook. Only the stores are opened, so it is quick.
-
-    Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
-    """
-    settings = load_settings()
-    scope = scope_of(place, settings)
-    clock = SystemClock()
-
-    async def run() -> T:
-        stores = open_stores(settings, clock)
-        governor = PlaybookGovernor(
-            stores.playbooks,
-            scope,
-            person=scope.user or DEFAULT_USER,
-            limits=settings.limits,
-            clock=clock,
-        )
-        try:
-            return await work(governor)
-        finally:
-            await stores.close()
-
-    return asyncio.run(run())
-
-
-def show(place: Place, *, version: int | None, as_json: bool) -> None:
-    """Print a version of the playbook, the current one by default."""
-    stored = govern(place, lambda governor: governor.store.load(governor.scope, version=version))
+@app.command()
+def show(
+    *,
+    version: Annotated[int | None, typer.Option(min=0, help="Show an earlier version.")] = None,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Show the playbook."""
+    stored = govern(
+        Place(user, branch), lambda governor: governor.store.load(governor.scope, version=version)
+    )
     if as_json:
         print(json_line(stored.model_dump(mode="json")))
     else:
         stdout_console().print(playbook_view(stored))
 
 
-def search(place: Place, text: str, *, limit: int, as_json: bool) -> None:
-    """Print the bullets that fit a text best."""
-    hits = govern(place, lambda governor: governor.search(text, limit=limit))
-    if as_json:
-        for hit in hits:
-            print(json_line(hit.model_dump(mode="json")))
-    else:
-        stdout_console().print(hits_view(hits))
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words or a bullet id.")],
+    *,
+    limit: _Limit = 10,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Search the bullets."""
+    hits = govern(Place(user, branch), lambda governor: governor.search(text, limit=limit))
+    print_items(hits, hits_view, as_json=as_json)
 
 
-def diff(place: Place, first: int, second: int | None, *, as_json: bool) -> None:
-    """Print what changed between two versions; the current one stands for a missing second."""
+@app.command()
+def diff(
+    first: Annotated[int, typer.Argument(metavar="A", min=0, help="The earlier version.")],
+    second: Annotated[
+        int | None,
+        typer.Argument(metavar="[B]", min=0, help="The later version (default: current)."),
+    ] = None,
+    *,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Show what changed between two versions."""
 
     async def work(governor: PlaybookGovernor) -> tuple[int, list[str], str]:
         last = second
@@ -110,34 +90,41 @@ def diff(place: Place, first: int, second: int | None, *, as_json: bool) -> None
         document = {"from": first, "to": last, **found.model_dump(mode="json")}
         return last, found.lines(), json_line(document)
 
-    last, lines, line = govern(place, work)
+    last, lines, line = govern(Place(user, branch), work)
     if as_json:
         print(line)
     else:
         line_console().print(diff_view(lines, first, last))
 
 
-def history(place: Place, *, limit: int, operations: bool, as_json: bool) -> None:
-    """Print the versions, or every operation of the log, newest first."""
+@app.command()
+def history(
+    *,
+    limit: _Limit = 20,
+    operations: Annotated[
+        bool,
+        typer.Option("--operations", help="List every operation, including those not applied."),
+    ] = False,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """List the versions, newest first."""
+    place = Place(user, branch)
     if operations:
         records = govern(place, lambda governor: governor.store.deltas(governor.scope, limit=limit))
-        if as_json:
-            for record in records:
-                print(json_line(record.model_dump(mode="json")))
-        else:
-            stdout_console().print(records_view(records))
-        return
-    versions = govern(place, lambda governor: governor.store.versions(governor.scope, limit=limit))
-    if as_json:
-        for version in versions:
-            print(json_line(version.model_dump(mode="json")))
+        print_items(records, records_view, as_json=as_json)
     else:
-        stdout_console().print(versions_view(versions))
+        found = govern(place, lambda governor: governor.store.versions(governor.scope, limit=limit))
+        print_items(found, versions_view, as_json=as_json)
 
 
-def why(place: Place, bullet_id: str, *, as_json: bool) -> None:
-    """Print where a bullet comes from and what became of it."""
-    story = govern(place, lambda governor: governor.story(bullet_id))
+@app.command()
+def why(
+    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+) -> None:
+    """Show a bullet's origin and history."""
+    story = govern(Place(user, branch), lambda governor: governor.story(bullet))
     if not as_json:
         stdout_console().print(story_view(story))
         return
@@ -154,8 +141,9 @@ def why(place: Place, bullet_id: str, *, as_json: bool) -> None:
     )
 
 
-def stats(place: Place, *, as_json: bool) -> None:
-    """Print how large the playbook is and how its bullets do."""
+@app.command()
+def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) -> None:
+    """Show counts of bullets, tags and pending changes."""
 
     async def work(governor: PlaybookGovernor) -> tuple[StoredPlaybook, int, int]:
         stored = await governor.store.load(governor.scope)
@@ -163,7 +151,7 @@ def stats(place: Place, *, as_json: bool) -> None:
         archived = await governor.store.archived(governor.scope, limit=PAGE)
         return stored, len(held), len(archived)
 
-    stored, held, archived = govern(place, work)
+    stored, held, archived = govern(Place(user, branch), work)
     playbook = stored.playbook
     found = {
         "version": stored.version,
@@ -182,21 +170,27 @@ def stats(place: Place, *, as_json: bool) -> None:
         return
     full = {"held": held, "archived": archived}
     stdout_console().print(
-        stats_view(
-            (name.replace("_", " "), f"{value}{'+' if full.get(name, 0) >= PAGE else ''}")
+        named_values(
+            (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))
             for name, value in found.items()
         )
     )
 
 
-def export(place: Place, form: str, out: Path | None) -> None:
-    """Write the playbook as a file, or to stdout. An existing file is not overwritten.
-
-    Raises InputError for an unknown form or a file that cannot be written.
-    """
+@app.command()
+def export(
+    *,
+    form: Annotated[
+        str, typer.Option("--format", help="File format: markdown, json, jsonl or ace.")
+    ] = "markdown",
+    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
+    user: User = None,
+    branch: Branch = None,
+) -> None:
+    """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
     if form not in WRITABLE:
         raise InputError(f"--format is one of {', '.join(WRITABLE)}, not {form[:40]!r}")
-    stored = govern(place, lambda governor: governor.store.load(governor.scope))
+    stored = govern(Place(user, branch), lambda governor: governor.store.load(governor.scope))
     text = write(stored.playbook, Form(form))
     if out is None:
         sys.stdout.write(text)

@@ -3,13 +3,16 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
-from rich.console import Console
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
-from acc_ace.cli.output import json_line, stdout_console
+from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import tell
+from acc_ace.cli.playbook.place import Branch, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import governed_view, held_view
-from acc_ace.cli.playbook.read_commands import Place, govern
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.playbook.lesson_index import contradicted
 from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
@@ -18,46 +21,54 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook
 _KEYS = "[a]pply, [d]ismiss, [s]kip, [q]uit? "
 
 
-def list_held(place: Place, *, as_json: bool) -> None:
-    """Print what waits for a decision, newest first."""
-
-    async def work(governor: PlaybookGovernor) -> tuple[Sequence[DeltaRecord], Playbook]:
-        return await governor.held(), (await governor.store.load(governor.scope)).playbook
-
-    records, playbook = govern(place, work)
-    if as_json:
-        for record in records:
-            print(json_line(record.model_dump(mode="json")))
-        return
-    console = stdout_console()
-    against = contradicted(playbook, records)
-    for record in records:
-        console.print(held_view(record, against.get(record.seq, ())))
-        console.print()
-    console.print(_counted(records))
+app = typer.Typer(rich_markup_mode=None)
 
 
-def approve(place: Place, seq: int, *, as_json: bool) -> None:
-    """Apply a held operation."""
-    tell(govern(place, lambda governor: governor.approve(seq)), as_json=as_json)
-
-
-def dismiss(place: Place, seq: int, *, as_json: bool) -> None:
-    """Turn a held operation down."""
-    done = govern(place, lambda governor: governor.dismiss(seq))
-    tell(done, as_json=as_json, said=f"#{seq} was dismissed")
-
-
-def review(place: Place) -> None:
-    """Walk through what is held, oldest first, and ask for each.
-
-    Raises InputError when there is nobody to ask.
-    """
-    if not sys.stdin.isatty():
+@app.command()
+def review(
+    *,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List pending changes and exit.")
+    ] = False,
+    apply_one: Annotated[
+        int | None, typer.Option("--apply", metavar="NUMBER", min=1, help="Apply this change.")
+    ] = None,
+    dismiss_one: Annotated[
+        int | None, typer.Option("--dismiss", metavar="NUMBER", min=1, help="Dismiss this change.")
+    ] = None,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
+) -> None:
+    """Review pending changes interactively."""
+    place = Place(user, branch)
+    if apply_one is not None:
+        done = govern(place, lambda governor: governor.approve(apply_one))
+        tell(done, as_json=as_json)
+    elif dismiss_one is not None:
+        done = govern(place, lambda governor: governor.dismiss(dismiss_one))
+        tell(done, as_json=as_json, said=f"#{dismiss_one} was dismissed")
+    elif list_only or as_json:
+        _list_held(place, as_json=as_json)
+    elif sys.stdin.isatty():
+        govern(place, _walk)
+    else:
         raise InputError(
             "a review needs a terminal; without one, use --list, --apply NUMBER or --dismiss NUMBER"
         )
-    govern(place, _walk)
+
+
+def _list_held(place: Place, *, as_json: bool) -> None:
+    async def work(governor: PlaybookGovernor) -> tuple[Sequence[DeltaRecord], Playbook]:
+        return await governor.held(), (await governor.store.load(governor.scope)).playbook
+
+    def view(records: Sequence[DeltaRecord]) -> RenderableType:
+        against = contradicted(playbook, records)
+        shown = (held_view(record, against.get(record.seq, ())) for record in records)
+        return Group(*(part for held in shown for part in (held, Text())), _counted(records))
+
+    records, playbook = govern(place, work)
+    print_items(records, view, as_json=as_json)
 
 
 async def _walk(governor: PlaybookGovernor) -> None:

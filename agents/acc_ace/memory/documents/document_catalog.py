@@ -16,7 +16,7 @@ async def list_documents(
 ) -> tuple[Sequence[StoredDocument], str | None]:
     """A page of the user's documents, and `after` of the next page (None on the last).
 
-    A document whose import was cut short stands there beside its last whole version.
+    A document whose import was interrupted is listed in addition to its last complete version.
     Raises StoreError.
     """
     page: list[StoredDocument] = []

@@ -166,7 +166,7 @@ _FORMATS = (
 )
 _HEAD = 16
 _SAMPLE = 4_096
-"""Bytes of the beginning that tell whether a document is binary."""
+"""Leading bytes that decide whether a document is binary."""
 
 _BINARY_SHARE = 0.05
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")

@@ -2,7 +2,7 @@
 
 A document is read twice: once to see that all of it is text and how many parts it has, once to
 store the parts, in batches. The parts of an older version go when the new ones are all there. So
-an import that is cut short leaves the last whole version, and the next one goes on where it ended.
+an interrupted import keeps the last complete version, and the next one resumes it.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _MAX_NAME = 1_024
 
 
 def no_progress(_stored: int, _parts: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 async def import_document(

@@ -53,7 +53,7 @@ def records(blocks: Iterable[str], *, name: str) -> Iterator[Line]:
 
 
 def _lines(blocks: Iterable[str], name: str) -> Iterator[str]:
-    """Lines end at a line feed alone: JSON lets other separators stand inside a text."""
+    """Lines end at a line feed alone: JSON allows other separators inside a text."""
     started: list[str] = []
     size = count = 0
     for block in blocks:
@@ -87,21 +87,21 @@ def _record(text: str, where: str) -> DocumentRecord:
 
 
 ANY_DOCUMENT = "part:"
-"""What the ids of all parts begin with."""
+"""Prefix of the ids of all parts."""
 
 _AFTER_COLON = ";"
-"""The character after ':', so that it stands behind all ids with a prefix."""
+"""The character after ':', so that it sorts after all ids with a prefix."""
 
 
 class Version(NamedTuple):
-    """One version of one document, as it stands in ids."""
+    """One version of one document, as encoded in ids."""
 
     document: str
     version: str
 
     @property
     def prefix(self) -> str:
-        """What the ids of its parts begin with."""
+        """Prefix of the ids of its parts."""
         return f"{ANY_DOCUMENT}{self.document}:{self.version}:"
 
     @property
@@ -128,7 +128,7 @@ class Part(NamedTuple):
 
 
 def document_key(name: str) -> str:
-    """What stands for the name in ids."""
+    """The name as encoded in ids."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
 
 

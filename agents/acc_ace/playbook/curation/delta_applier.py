@@ -66,7 +66,7 @@ class Ledger:
         )
         self._restate((), bullet)
         self._note(operation, bullet.id, verdict)
-        self._log(DeltaKind.ADD, bullet.id, verdict, after=bullet)
+        self._log(operation, DeltaKind.ADD, bullet.id, verdict, after=bullet)
 
     def update(
         self, operation: DeltaOperation, before: Bullet, text: str, section: str, verdict: Verdict
@@ -77,14 +77,14 @@ class Ledger:
         )
         self._restate((before,), after)
         self._note(operation, after.id, verdict)
-        self._log(DeltaKind.UPDATE, after.id, verdict, before=before, after=after)
+        self._log(operation, DeltaKind.UPDATE, after.id, verdict, before=before, after=after)
 
     def remove(self, operation: DeltaOperation, before: Bullet) -> None:
         """Remove a bullet."""
         self._draft.remove(before.id)
         self._restate((before,), None)
         self._note(operation, before.id, OK)
-        self._log(DeltaKind.REMOVE, before.id, OK, before=before)
+        self._log(operation, DeltaKind.REMOVE, before.id, OK, before=before)
 
     def merge(
         self,
@@ -107,15 +107,25 @@ class Ledger:
         )
         self._restate((survivor, *sources), after)
         self._note(operation, after.id, verdict)
-        self._log(DeltaKind.MERGE, after.id, verdict, before=survivor, after=after)
+        self._log(operation, DeltaKind.MERGE, after.id, verdict, before=survivor, after=after)
         for bullet in sources:
-            self._log(DeltaKind.MERGE, bullet.id, verdict, before=bullet, merged_into=after.id)
+            self._log(
+                operation, DeltaKind.MERGE, bullet.id, verdict, before=bullet, merged_into=after.id
+            )
 
     def confirm(self, operation: DeltaOperation, bullet: Bullet, tag: Tag, reason: Verdict) -> None:
         """Count a tag on the bullet that says already what an operation would add."""
         after = self._draft.tag(bullet.id, tag, increment=1, at=self._context.at)
         self._note(operation, bullet.id, reason)
-        self._log(DeltaKind.TAG, bullet.id, reason, before=bullet, after=after)
+        self._log(
+            operation,
+            DeltaKind.TAG,
+            bullet.id,
+            reason,
+            before=bullet,
+            after=after,
+            proposed=self._shown(operation.content),
+        )
 
     def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
         """Write down an operation that is not applied; a held one so that it still can be."""
@@ -125,6 +135,7 @@ class Ledger:
         known = self.bullet(operation.bullet_id)
         self._note(operation, named, verdict)
         self._log(
+            operation,
             DeltaKind(operation.type),
             named,
             verdict,
@@ -139,7 +150,7 @@ class Ledger:
     def refuse_unreadable(self, text: str, verdict: Verdict) -> None:
         """Write down what is no operation."""
         self._results.append(result_of(UNREADABLE, None, verdict))
-        self._log(DeltaKind.UNREADABLE, None, verdict, proposed=self._shown(text))
+        self._log(None, DeltaKind.UNREADABLE, None, verdict, proposed=self._shown(text))
 
     def refuse_rest(self, operations: Sequence[DeltaOperation], verdict: Verdict) -> None:
         """End many operations with one row, so that a reply of any length leaves a short log."""
@@ -147,7 +158,7 @@ class Ledger:
             self._note(operation, None, verdict)
         if operations:
             shown = f"{len(operations)} more operations"
-            self._log(DeltaKind.UNREADABLE, None, verdict, proposed=shown)
+            self._log(None, DeltaKind.UNREADABLE, None, verdict, proposed=shown)
 
     def refine(self) -> bool:
         """Let the refiner make room; whether it changed anything."""
@@ -175,6 +186,7 @@ class Ledger:
 
     def _log(
         self,
+        by: DeltaOperation | None,
         kind: DeltaKind,
         bullet_id: str | None,
         verdict: Verdict,
@@ -185,19 +197,21 @@ class Ledger:
         proposed: str | None = None,
         operation: DeltaOperation | None = None,
     ) -> None:
-        self._records.append(
-            record_of(
-                kind,
-                bullet_id,
-                verdict,
-                self._context,
-                before=before,
-                after=after,
-                merged_into=merged_into,
-                proposed=proposed,
-                operation=operation,
-            )
+        record = record_of(
+            kind,
+            bullet_id,
+            verdict,
+            self._context,
+            before=before,
+            after=after,
+            merged_into=merged_into,
+            proposed=proposed,
+            operation=operation,
         )
+        if by is not None:
+            why = {"rationale": self._shown(by.rationale), "priority": by.priority}
+            record = record.model_copy(update=why)
+        self._records.append(record)
 
     def _kept(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
         """A held operation, fit for the log."""
@@ -208,6 +222,8 @@ class Ledger:
             content=self._shown(operation.content),
             bullet_id=named,
             source_ids=[source for source in source_ids if is_bullet_id(source)],
+            rationale=self._shown(operation.rationale) or "",
+            priority=operation.priority,
         )
 
     def _shown(self, text: str | None) -> str | None:

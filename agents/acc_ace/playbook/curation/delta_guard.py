@@ -14,6 +14,8 @@ with it. The records that come out are the delta log; replayed from empty they g
     ungrounded            the lesson rests on tool or retrieved text alone     held
     contradiction         it says the contrary of a live bullet                held
     contradiction_pinned  it says the contrary of a pinned bullet              held
+    possible_duplicate    it may say what a live bullet says in other words    held
+    differs               MERGE would lose something that a bullet says        held
     pinned                it would change or remove a pinned bullet            held
     personal              what is personal cannot be told apart from the rest  held
     removes_too_much      the batch removes over half of four or more bullets  held

@@ -21,6 +21,7 @@ from acc_ace.playbook.curation.delta_applier import Ledger
 from acc_ace.playbook.sharing_gate import Generalised, generalise
 from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
 from acc_ace.schemas.delta import MOST_SOURCES, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.text.duplicates import lesson_of, same
 from acc_ace.text.normalize import visible
 
 HEADING_CHARACTERS = 1_024
@@ -167,14 +168,14 @@ class Judge:
         text = self._text(operation, required=operation.content is not None)
         section = text.section or survivor.section
         verdict = text.verdict
-        if _stands(verdict):
-            verdict = self._group_verdict(group) or verdict
         if _stands(verdict) and text.content:
             ids = [bullet.id for bullet in group]
             if self._same(text.content, *ids) is not None:
                 verdict = rejected("duplicate")
             else:
                 verdict = self._clash(text.content, *ids) or verdict
+        if _stands(verdict):
+            verdict = self._group_verdict(group, text.content) or verdict
         if _stands(verdict) and not self._ledger.lessons.has_room(
             section, text.content or survivor.content, self._context.limits, leaving=group
         ):
@@ -185,16 +186,17 @@ class Judge:
         else:
             self._ledger.refuse(operation, verdict)
 
-    def _group_verdict(self, group: Sequence[Bullet]) -> Verdict | None:
-        """Whether bullets must not become one: pinned, too many, or of contrary claims."""
+    def _group_verdict(self, group: Sequence[Bullet], text: str) -> Verdict | None:
+        """Whether bullets must not become one: pinned, too many, or something would be lost."""
         leaving = next(filter(None, map(self._departure, group)), None)
-        if leaving is not None:
+        if leaving is not None or self._context.by_person:
             return leaving
         ids = {bullet.id for bullet in group}
-        contrary = any(
-            ids.intersection(self._ledger.lessons.contrary(bullet.content)) for bullet in group
-        )
-        return held("contradiction") if contrary and not self._context.by_person else None
+        if any(ids.intersection(self._ledger.lessons.contrary(b.content)) for b in group):
+            return held("contradiction")
+        kept = lesson_of(text or group[0].content)
+        lost = not all(same(kept, lesson_of(bullet.content)) for bullet in group)
+        return held("differs") if lost else None
 
     def _departure(self, bullet: Bullet) -> Verdict | None:
         """Why a bullet must not leave, or None."""
@@ -209,12 +211,13 @@ class Judge:
         return self._ledger.bullet(self._ledger.lessons.same(text, apart_from=apart_from))
 
     def _clash(self, text: str, *apart_from: str) -> Verdict | None:
-        """Whether a text says the contrary of another bullet."""
+        """Whether a text says the contrary of another bullet, or may repeat one."""
         if self._context.by_person:
             return None
         contrary = self._ledger.lessons.contrary(text, apart_from=apart_from)
         if not contrary:
-            return None
+            alike = self._ledger.lessons.alike(text, apart_from=apart_from)
+            return held("possible_duplicate") if alike else None
         bullets = [self._ledger.bullet(bullet_id) for bullet_id in contrary]
         pinned = any(bullet is not None and bullet.pinned for bullet in bullets)
         return held("contradiction_pinned" if pinned else "contradiction")

@@ -54,7 +54,7 @@ def gathered(bullets: list[tuple[int, Bullet]], next_id: int = 1) -> Playbook:
     for line, bullet in bullets:
         first = seen.setdefault(bullet.id, line)
         if first != line:
-            raise broken(line, f"bullet {bullet.id} stands already in line {first}")
+            raise broken(line, f"bullet {bullet.id} is already in line {first}")
         if len(seen) > MOST_BULLETS:
             raise broken(line, f"more than {MOST_BULLETS:,} bullets")
     lowest = 1 + max((id_number(bullet_id) for bullet_id in seen), default=0)

@@ -1,6 +1,6 @@
 """Refine a playbook: merge what says the same, archive what has had its time, keep the budgets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -14,11 +14,10 @@ from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.schemas.playbook_draft import PlaybookDraft
 from acc_ace.schemas.playbook_version import RefineStep
-from acc_ace.text.duplicates import Vector
 
 OVER_BUDGET: Final = "over_budget"
 MAKES_ROOM: Final = "makes_room"
-NO_VECTORS: Final[Mapping[str, Vector]] = {}
+NEAR_DUPLICATE: Final = "near_duplicate"
 
 
 @dataclass(frozen=True)
@@ -37,16 +36,14 @@ def refine(
     context: CurationContext,
     *,
     stale_after: timedelta | None = None,
-    vectors: Mapping[str, Vector] = NO_VECTORS,
 ) -> Refined:
     """Merge, archive and keep `context.limits`. Never raises; the same arguments give the same.
 
     Refining what was refined changes nothing. No budget is exceeded afterwards, unless pinned
-    bullets alone exceed it. `vectors` are by bullet id, for duplicates in other words; without
-    them only words are compared. The caller makes them, since that leaves the process.
+    bullets alone exceed it.
     """
-    work = _Work(playbook, context, vectors, stale_after)
-    # What leaves may free a candidate or move the mean of the vectors, so until nothing changes.
+    work = _Work(playbook, context, stale_after)
+    # What leaves may free a candidate, so until nothing changes.
     # Every round but the last takes a bullet out, so there is a last one.
     while work.merge() + work.retire() + work.fit():
         pass
@@ -61,7 +58,7 @@ def make_room(
     Beyond what `refine` does, bullets that were judged and are not proven leave until there is
     room for `limits.delta_operations` bullets. Proven ones and those never judged stay for it.
     """
-    work = _Work(playbook, context, NO_VECTORS, stale_after)
+    work = _Work(playbook, context, stale_after)
     while work.merge() + work.retire() + work.fit():
         pass
     work.free()
@@ -75,20 +72,18 @@ class _Work:
         self,
         playbook: Playbook,
         context: CurationContext,
-        vectors: Mapping[str, Vector],
         stale_after: timedelta | None,
     ) -> None:
         self._playbook = playbook
         self._draft: PlaybookDraft = playbook.draft()
         self._context = context
-        self._vectors = vectors
         self._stale_after = stale_after
         self._steps: list[RefineStep] = []
         self._records: list[DeltaRecord] = []
 
     def merge(self) -> int:
         """Merge what says the same; the number of bullets that left."""
-        found = clusters(self._draft.bullets, self._vectors)
+        found = clusters(self._draft.bullets)
         for cluster in found:
             self._take_in(cluster)
         return sum(len(cluster.sources) for cluster in found)
@@ -135,11 +130,11 @@ class _Work:
             # The last use of any of them: merging is no use.
             at=max(bullet.updated_at for bullet in (before, *sources)),
         )
-        verdict = Verdict(DeltaStatus.APPLIED, cluster.reason)
+        verdict = Verdict(DeltaStatus.APPLIED, NEAR_DUPLICATE)
         self._note(DeltaKind.MERGE, before, verdict, after=after)
         for source in sources:
             self._note(DeltaKind.MERGE, source, verdict, merged_into=before.id)
-        self._steps.append(_step(DeltaKind.MERGE, before, cluster.reason, sources))
+        self._steps.append(_step(DeltaKind.MERGE, before, NEAR_DUPLICATE, sources))
 
     def _archive(self, bullet: Bullet, reason: str) -> None:
         self._draft.remove(bullet.id)

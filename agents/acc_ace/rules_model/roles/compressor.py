@@ -5,6 +5,7 @@ that changed replaces the old one. Rules and goal are copied word for word or no
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict
 from acc_ace.rules_model.entities import find_entities
@@ -20,6 +21,7 @@ from acc_ace.rules_model.gist import (
     within,
     without_list,
 )
+from acc_ace.rules_model.phrases import Language
 from acc_ace.rules_model.relations import find_claim, find_relations, latest
 from acc_ace.rules_model.speech_acts import (
     is_correction,
@@ -38,10 +40,9 @@ from acc_ace.rules_model.views import (
     turn_input_of,
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.interaction import TurnInput
 from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.goal_detection import detect_goal
-from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes
+from acc_ace.text.rules.rule_changes import ChangeKind, RuleChange, detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_clauses, split_sentences
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
@@ -60,23 +61,43 @@ _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """x_t with what it changes of the rules, the state before it, and the evidence."""
+
+    text: str
+    may_rule: bool
+    changes: Sequence[RuleChange]
+    previous: StateView
+    artifacts: Sequence[Evidence]
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.text)
+
+
 def compress(inputs: Mapping[str, object]) -> CompressedCognitiveState:
     """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
-    turn_input = turn_input_of(inputs.get("current_input"))
+    current = turn_input_of(inputs.get("current_input"))
     previous = state_of(inputs.get("previous_state"))
-    artifacts = evidence_of(inputs.get("artifacts"))
+    may_rule = current.authority.may_rule
+    turn = _Turn(
+        text=current.text,
+        may_rule=may_rule,
+        changes=detect_changes(current.text, previous.pins) if may_rule else (),
+        previous=previous,
+        artifacts=evidence_of(inputs.get("artifacts")),
+    )
     return CompressedCognitiveState(
-        episodic_trace=_trace(turn_input, previous, artifacts),
-        semantic_gist=_gist(turn_input, previous),
-        focal_entities=_entities(turn_input, previous, artifacts),
-        relational_map=_relations(turn_input, previous, artifacts),
-        goal_orientation=_goal(turn_input, previous),
-        constraints=_constraints(turn_input, previous),
-        predictive_cue=_cue(turn_input, previous, artifacts),
-        uncertainty_signal=_uncertainty(turn_input, previous),
-        retrieved_artifacts=references(
-            turn_input.text, previous.ccs.retrieved_artifacts, artifacts
-        ),
+        episodic_trace=_trace(turn),
+        semantic_gist=_gist(turn),
+        focal_entities=_entities(turn),
+        relational_map=_relations(turn),
+        goal_orientation=_goal(turn),
+        constraints=_constraints(turn),
+        predictive_cue=_cue(turn),
+        uncertainty_signal=_uncertainty(turn),
+        retrieved_artifacts=references(turn.text, previous.ccs.retrieved_artifacts, turn.artifacts),
     )
 
 
@@ -100,49 +121,43 @@ def amended_in(trace: str) -> bool:
     return any(mark in lead for mark in _AMENDED.values())
 
 
-def _constraints(turn_input: TurnInput, previous: StateView) -> list[str]:
-    kept = list(previous.ccs.constraints)
-    if not turn_input.authority.may_rule:
+def _constraints(turn: _Turn) -> list[str]:
+    kept = turn.previous.ccs.constraints
+    if not turn.may_rule:
         return kept
-    changes = detect_changes(turn_input.text, previous.pins)
-    gone = {change.constraint_id for change in changes}
-    released = {pin.text for pin in previous.pins if pin.id in gone}
-    amended = [change.new_text for change in changes if change.new_text]
-    added = [rule.text for rule in detect_rules(turn_input.text)]
+    gone = {change.constraint_id for change in turn.changes}
+    released = {pin.text for pin in turn.previous.pins if pin.id in gone}
+    amended = [change.new_text for change in turn.changes if change.new_text]
+    added = [rule.text for rule in detect_rules(turn.text)]
     return unique([*(text for text in kept if text not in released), *amended, *added])
 
 
-def _goal(turn_input: TurnInput, previous: StateView) -> str:
-    current = previous.ccs.goal_orientation
-    span = detect_goal(turn_input.text) if turn_input.authority.may_rule else None
+def _goal(turn: _Turn) -> str:
+    current = turn.previous.ccs.goal_orientation
+    span = detect_goal(turn.text) if turn.may_rule else None
     if span is None or (current and not span.explicit):
         return current
     return span.text
 
 
-def _trace(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str:
-    language = language_of(turn_input.text)
-    lead = _changes_lead(turn_input, previous)
-    tail = _options_tail(_options(turn_input, previous, artifacts), language)
+def _trace(turn: _Turn) -> str:
+    lead = _changes_lead(turn)
+    tail = _options_tail(_options(turn), turn.language)
     budget = max(20, _TRACE_TOKENS - estimate_tokens(lead + tail) - 6)
-    said = _SAID[language] + clip_tokens(" ".join(turn_input.text.split()), budget)
+    said = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
     return " ".join(part for part in (lead, said, tail) if part)
 
 
-def _changes_lead(turn_input: TurnInput, previous: StateView) -> str:
+def _changes_lead(turn: _Turn) -> str:
     """Which rules x_t released and amended: the next state no longer tells."""
-    if not turn_input.authority.may_rule:
-        return ""
-    language = language_of(turn_input.text)
-    changes = detect_changes(turn_input.text, previous.pins)
     leads = []
     for kind, mark in ((ChangeKind.RELEASE, _RELEASED), (ChangeKind.AMEND, _AMENDED)):
-        gone = [change.constraint_id for change in changes if change.kind is kind]
-        leads += [mark[language] + ", ".join(gone[:8]) + ";"] if gone else []
+        gone = [change.constraint_id for change in turn.changes if change.kind is kind]
+        leads += [mark[turn.language] + ", ".join(gone[:8]) + ";"] if gone else []
     return " ".join(leads)
 
 
-def _options_tail(options: Sequence[str], language: str) -> str:
+def _options_tail(options: Sequence[str], language: Language) -> str:
     if not options:
         return ""
     each = min(_OPTION_TOKENS, _ALL_OPTIONS_TOKENS // len(options) - 3)
@@ -152,28 +167,26 @@ def _options_tail(options: Sequence[str], language: str) -> str:
     return _OPTIONS[language] + "; ".join(numbered)
 
 
-def _options(
-    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
-) -> list[str]:
+def _options(turn: _Turn) -> list[str]:
     """The latest list on offer: in x_t, else in the previous answer, else carried until chosen."""
-    reported = listed_options(turn_input.text)
+    reported = listed_options(turn.text)
     if reported:
         return reported
-    for artifact in artifacts:
+    for artifact in turn.artifacts:
         _, answer = said_and_answered(artifact.content)
         if artifact.kind == "turn" and (offered := listed_options(answer)):
             return offered
         if artifact.kind == "turn":
             break
-    carried = offered_options(previous.ccs.episodic_trace)
-    was_chosen = referred_option(previous.ccs.episodic_trace) is not None
-    return [] if was_chosen and referred_option(turn_input.text) is None else carried
+    trace = turn.previous.ccs.episodic_trace
+    was_chosen = referred_option(trace) is not None
+    return [] if was_chosen and referred_option(turn.text) is None else offered_options(trace)
 
 
-def _gist(turn_input: TurnInput, previous: StateView) -> str:
-    known = split_sentences(previous.ccs.semantic_gist)
-    reported = [item for item in facts_of(turn_input.text) if not is_hedged(item)]
-    if is_correction(turn_input.text):
+def _gist(turn: _Turn) -> str:
+    known = split_sentences(turn.previous.ccs.semantic_gist)
+    reported = [item for item in facts_of(turn.text) if not is_hedged(item)]
+    if is_correction(turn.text):
         known = corrected(reported, known)
     facts = latest_facts([*reversed(reported), *known])
     lasting = _lasting(facts)
@@ -190,43 +203,39 @@ def _lasting(facts: Sequence[str]) -> list[str]:
     return [item for item in facts if item in named or any(of_one_matter(item, n) for n in named)]
 
 
-def _entities(
-    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
-) -> list[str]:
-    reported = [str(entity) for entity in find_entities(turn_input.text)]
-    wanted = terms_of(turn_input.text)
+def _entities(turn: _Turn) -> list[str]:
+    reported = [str(entity) for entity in find_entities(turn.text)]
+    wanted = terms_of(turn.text)
     recalled = [
         str(entity)
-        for artifact in artifacts
+        for artifact in turn.artifacts
         if terms_of(artifact.content) & wanted
-        for entity in find_entities(gist_of(artifact.content, turn_input.text, tokens=60))
+        for entity in find_entities(gist_of(artifact.content, turn.text, tokens=60))
     ]
-    return within(unique([*reported, *previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
+    return within(unique([*reported, *turn.previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
 
 
-def _relations(
-    turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]
-) -> list[str]:
-    reported = reversed(find_relations(turn_input.text))
+def _relations(turn: _Turn) -> list[str]:
+    reported = reversed(find_relations(turn.text))
     seen = (
         item
-        for artifact in artifacts
+        for artifact in turn.artifacts
         if artifact.kind == "tool_result"
         for item in find_relations(artifact.content)[:2]
     )
-    return within(latest([*reported, *previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
+    return within(latest([*reported, *turn.previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
 
 
-def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidence]) -> str | None:
+def _cue(turn: _Turn) -> str | None:
     """What x_t announces, orders or asks, the first of it that no active constraint forbids."""
-    text = turn_input.text
-    constraints = _constraints(turn_input, previous)
-    number = referred_option(text)
-    chosen = pick(_options(turn_input, previous, artifacts), number) if number else None
+    constraints = _constraints(turn)
+    number = referred_option(turn.text)
+    chosen = pick(_options(turn), number) if number else None
     if chosen and find_conflict(chosen, constraints):
         return None  # "Do the second option" does not show what it would do.
-    announced, spoken = next_step(text), without_list(text)
-    done = _changed_rules(turn_input, previous)
+    announced, spoken = next_step(turn.text), without_list(turn.text)
+    # The words that release or amend a rule: the state that is written does so.
+    done = [change.quote for change in turn.changes]
     for said in (*([announced] if announced else []), *orders(spoken)):
         step = _still_to_do(said, done)
         if step and find_conflict(step, constraints) is None:
@@ -235,13 +244,6 @@ def _cue(turn_input: TurnInput, previous: StateView, artifacts: Sequence[Evidenc
         if not (asks_permission(question) and find_conflict(question, constraints)):
             return clip_tokens(question, _CUE_TOKENS)
     return None
-
-
-def _changed_rules(turn_input: TurnInput, previous: StateView) -> list[str]:
-    """The words of x_t that release or amend a rule: the state that is written does so."""
-    if not turn_input.authority.may_rule:
-        return []
-    return [change.quote for change in detect_changes(turn_input.text, previous.pins)]
 
 
 def _still_to_do(step: str, done: Sequence[str]) -> str:
@@ -253,9 +255,9 @@ def _still_to_do(step: str, done: Sequence[str]) -> str:
     return next(left, "")
 
 
-def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
+def _uncertainty(turn: _Turn) -> str:
     """What x_t leaves open, then what was open before and x_t does not answer."""
-    text = turn_input.text
+    text = turn.text
     claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
     hedged = [item for item in split_sentences(text) if is_hedged(item)]
     # A question of x_t is answered by this very turn; it stays open only as the newest item.
@@ -263,7 +265,7 @@ def _uncertainty(turn_input: TurnInput, previous: StateView) -> str:
     answered = terms_of(" ".join(facts_of(text)))
     before = [
         item
-        for item in split_sentences(previous.ccs.uncertainty_signal)
+        for item in split_sentences(turn.previous.ccs.uncertainty_signal)
         if not item.endswith(("?", "？")) and not _answers(answered, item)
     ]
     return joined(within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))

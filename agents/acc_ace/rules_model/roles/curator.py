@@ -1,9 +1,7 @@
 """Play the Curator: at most a few small changes, and none when nothing was learned."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from acc_ace.rules_model.text_match import terms_of
 from acc_ace.rules_model.views import (
     BulletView,
     bullets_of,
@@ -12,24 +10,16 @@ from acc_ace.rules_model.views import (
     text_of,
 )
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.text.polarity import negated
+from acc_ace.text.duplicates import lesson_of, near, same
 
 PITFALLS = "pitfalls"
 STRATEGIES = "strategies"
 TOOLS = "tools"
 
-_SAME = 0.8
-_NEAR = 0.55
 _HARM = 3
 """Harmful tags from which a bullet is removed, if they are more than twice the helpful ones."""
 
 _MOST_REMOVED = 2
-
-
-@dataclass(frozen=True)
-class _Nearest:
-    bullet: BulletView
-    likeness: float
 
 
 def curate(inputs: Mapping[str, object]) -> DeltaBatch:
@@ -52,11 +42,13 @@ def _learned(
     if not insight:
         return None
     error = bool(text_of(reflection.get("error_identification")).strip())
-    nearest = _nearest(insight, bullets)
-    if nearest is not None and nearest.likeness >= _SAME:
+    learned = lesson_of(insight)
+    known = [(bullet, lesson_of(bullet.content)) for bullet in bullets]
+    if any(same(lesson, learned) for _, lesson in known):
         return None
-    if nearest is not None and error and nearest.likeness >= _NEAR:
-        return _update(nearest.bullet, insight)
+    refined = next((bullet for bullet, lesson in known if near(lesson, learned)), None)
+    if refined is not None and error:
+        return _update(refined, insight)
     section = TOOLS if failed else PITFALLS if error else STRATEGIES
     return DeltaOperation(type=DeltaType.ADD, section=section, content=insight)
 
@@ -78,22 +70,6 @@ def _removals(bullets: Sequence[BulletView]) -> list[DeltaOperation]:
         DeltaOperation(type=DeltaType.REMOVE, section=bullet.section, bullet_id=bullet.id)
         for bullet in worst
     ]
-
-
-def _nearest(insight: str, bullets: Sequence[BulletView]) -> _Nearest | None:
-    """The bullet of the same polarity that says most nearly the same."""
-    found = [
-        _Nearest(bullet, _likeness(insight, bullet.content))
-        for bullet in bullets
-        if negated(bullet.content) == negated(insight)
-    ]
-    return max(found, key=lambda item: item.likeness, default=None)
-
-
-def _likeness(one: str, other: str) -> float:
-    """Shared terms as a part of all terms of both (Jaccard)."""
-    a, b = terms_of(one), terms_of(other)
-    return len(a & b) / len(a | b) if a | b else 0.0
 
 
 def _any_failed(results: object) -> bool:

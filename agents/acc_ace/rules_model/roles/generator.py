@@ -11,6 +11,7 @@ from acc_ace.rules_model.extractive_qa import (
     answer_by_goal,
     answer_question,
     bearing_on,
+    bullets_in,
     is_sure,
     lessons_for,
     quoted_lines,
@@ -155,8 +156,7 @@ def answer_order(situation: Situation) -> Said | None:
     lines = [say("cannot_act", situation.language), situation.tell_rule("allowed")]
     if known:
         lines += [say("known", situation.language), *quoted_lines(known)]
-    used = tuple(fact.cite for fact in known if fact.cite.startswith("b-"))
-    return Said(tuple(lines), "no tool does this; quoted what bears on it", used)
+    return Said(tuple(lines), "no tool does this; quoted what bears on it", bullets_in(known))
 
 
 def take_praise(situation: Situation) -> Said | None:

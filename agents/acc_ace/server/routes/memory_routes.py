@@ -51,7 +51,7 @@ async def erase_user(
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
     app: _App = None,
 ) -> Erased:
-    """Delete everything kept about a user, in every app. This cannot be undone."""
+    """Delete everything stored about a user, in every app. This cannot be undone."""
     # With tokens, the guard has made sure that the user of the path is the token's.
     erased = await context.conversation.erase_user(user, app=app)
     return Erased(deleted=total(erased), apps=erased)
@@ -74,7 +74,7 @@ async def export_user(
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
     app: _App = None,
 ) -> StreamingResponse:
-    """Everything kept about a user, in every app. Without a last record `end` it is incomplete."""
+    """Export all data about a user, in every app. Incomplete without a last record `end`."""
     records = context.conversation.export_user(user, app=app)
     return StreamingResponse(
         (f"{json.dumps(record, ensure_ascii=True)}\n" async for record in records),
@@ -134,7 +134,7 @@ class DocumentPage(BaseModel):
 
 
 class PartView(BaseModel):
-    """A part of a document, as recall gives it."""
+    """A chunk of a document, as recall returns it."""
 
     artifact_id: str
     part: int
@@ -144,7 +144,7 @@ class PartView(BaseModel):
 
 
 class PartPage(BaseModel):
-    """A page of a document's parts."""
+    """A page of a document's chunks."""
 
     items: list[PartView]
     parts: int = Field(description="Chunks of the whole document.")
@@ -171,7 +171,7 @@ async def put_document(
     *,
     lenient: Annotated[bool, Query(description="Replace undecodable bytes with U+FFFD.")] = False,
 ) -> ImportedDocument:
-    """Keep a document of yours in parts that every session of yours may recall.
+    """Import a document in chunks that all your sessions can recall.
 
     The same document again changes nothing; another one under its name replaces it.
     """
@@ -189,7 +189,7 @@ async def get_documents(
     limit: Limit = 50,
     after: Annotated[str | None, Query(max_length=256)] = None,
 ) -> DocumentPage:
-    """Your documents; one whose import was cut short is not complete."""
+    """List your documents, including those whose import was interrupted."""
     items, behind = await list_documents(context.container, tenant, limit=limit, after=after)
     return DocumentPage(items=list(items), next_after=behind)
 
@@ -202,7 +202,7 @@ async def get_parts(
     limit: Limit = 50,
     after: Annotated[int, Query(ge=0, le=10_000_000, description="Only later chunks.")] = 0,
 ) -> PartPage:
-    """The parts of a document in order."""
+    """Show a document, chunk by chunk."""
     with _told_where_to_look():
         found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
     places = [(part, part.document) for part in found]
@@ -226,7 +226,7 @@ async def get_parts(
     "", summary="Delete a document", responses=documented(401, 403, 404, 409, 503)
 )
 async def delete_document(context: Context, tenant: CurrentTenant, name: Name) -> DocumentRemoved:
-    """Delete a document with all its parts. This cannot be undone."""
+    """Delete a document with all its chunks. This cannot be undone."""
     with _told_where_to_look():
         return DocumentRemoved(removed=await remove_document(context.container, tenant, name))
 

@@ -14,7 +14,7 @@ from acc_ace.playbook.refine.refinement import Refinery
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView
-from acc_ace.server.server_context import Context, Editor, Expected, required_branch, tell_version
+from acc_ace.server.server_context import Context, Editor, Expected, required_branch, set_etag
 
 __all__ = ["router"]
 
@@ -124,16 +124,14 @@ async def refine(
         governor.store,
         interval=0,
         stale_days=container.settings.stale_days,
-        embedder=container.embedder,
     )
     done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
-    tell_version(response, done.stored)
+    set_etag(response, done.stored)
     return RefineView(
         version=done.stored.version,
         dry_run=dry_run,
         steps=done.refined.steps,
         unmet=list(done.refined.unmet),
-        warnings=list(done.warnings),
     )
 
 
@@ -177,20 +175,10 @@ async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
 
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
 async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
-    """Begin a branch with a version of the playbook that `branch` names."""
-    stored = await governor.store.fork(
-        governor.scope, body.name, by=governor.author, version=body.version
-    )
+    """Create a branch from a version (default: the current one) of the playbook or of `branch`."""
+    await governor.store.fork(governor.scope, body.name, by=governor.author, version=body.version)
     found = await governor.store.branches(governor.scope._replace(branch=""))
-    parent = next(item for item in found if item.scope.branch == body.name)
-    return BranchView(
-        name=body.name,
-        version=stored.version,
-        digest=stored.digest,
-        bullets=len(stored.playbook.bullets),
-        parent=parent.parent,
-        parent_version=parent.parent_version,
-    )
+    return BranchView.of(next(item for item in found if item.scope.branch == body.name))
 
 
 @router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)
@@ -212,7 +200,7 @@ async def drop_branch(governor: Editor) -> None:
 
 
 def _reported(done: Governed, response: Response) -> ChangeView:
-    tell_version(response, done.stored)
+    set_etag(response, done.stored)
     return ChangeView(version=done.stored.version, digest=done.stored.digest, results=done.results)
 
 

@@ -12,17 +12,17 @@ from acc_ace.server.routes.playbook_views import (
     Delta,
     DeltaPage,
     DiffView,
+    HeldDelta,
     HeldPage,
     HitView,
     PlaybookView,
     StoryView,
     VersionPage,
-    held_of,
     playbook_seen_by,
     seen_by,
 )
 from acc_ace.server.routes.session_routes import Limit
-from acc_ace.server.server_context import Editor, Reader, User, tell_version
+from acc_ace.server.server_context import Editor, Reader, User, set_etag
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
 
@@ -47,7 +47,7 @@ async def read_playbook(
 ) -> PlaybookView:
     """The lessons with their counters, now or in an earlier version."""
     stored = await governor.store.load(governor.scope, version=version)
-    tell_version(response, stored)
+    set_etag(response, stored)
     return PlaybookView.of(stored, user=user)
 
 
@@ -118,7 +118,7 @@ async def read_held(
 ) -> HeldPage:
     """The operations that wait for a person to decide, newest first; for those who may decide."""
     records = await governor.held(limit=limit, before=before)
-    items = [held_of(record, user=user) for record in records]
+    items = [HeldDelta.of(record, user=user) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 
@@ -126,14 +126,7 @@ async def read_held(
 async def read_branches(governor: Reader) -> list[BranchView]:
     """The branches besides the main one."""
     return [
-        BranchView(
-            name=branch.scope.branch,
-            version=branch.version,
-            digest=branch.digest,
-            bullets=branch.bullets,
-            parent=branch.parent,
-            parent_version=branch.parent_version,
-        )
+        BranchView.of(branch)
         for branch in await governor.store.branches(governor.scope._replace(branch=""))
     ]
 
@@ -159,5 +152,5 @@ async def export(
         media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="playbook.{form}"'},
     )
-    tell_version(response, stored)
+    set_etag(response, stored)
     return response

@@ -1,14 +1,14 @@
 """How playbooks, records and versions look over HTTP. Others than the one who asks stay unnamed."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, Field
 
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaOperation, DeltaResult, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import PlaybookVersion, RefineStep
+from acc_ace.schemas.playbook_version import Branch, PlaybookVersion, RefineStep
 
 
 class PlaybookView(BaseModel):
@@ -31,7 +31,7 @@ class PlaybookView(BaseModel):
 
 
 class Delta(BaseModel):
-    """One operation on the playbook, and how it ended."""
+    """One operation on the playbook, and its result."""
 
     seq: int
     version: int
@@ -50,7 +50,16 @@ class Delta(BaseModel):
     @classmethod
     def of(cls, record: DeltaRecord, *, user: str) -> Self:
         """The view of one user."""
-        return cls.model_validate(_seen(record, user))
+        own = record.user == user
+        return cls.model_validate(
+            {
+                **{name: getattr(record, name) for name in cls.model_fields},
+                "before": record.before and seen_by(user, record.before),
+                "after": record.after and seen_by(user, record.after),
+                "session": record.session if own else None,
+                "turn": record.turn if own else None,
+            }
+        )
 
 
 class HeldDelta(Delta):
@@ -81,7 +90,7 @@ class VersionPage(BaseModel):
 
 
 class StoryView(BaseModel):
-    """Where a bullet comes from and what became of it, newest first."""
+    """A bullet's origin and history, newest first."""
 
     bullet_id: str
     live: Bullet | None = Field(description="The bullet, or the survivor of its merge.")
@@ -99,14 +108,14 @@ class DiffView(BaseModel):
 
 
 class HitView(BaseModel):
-    """A bullet that fits."""
+    """A matching bullet."""
 
     score: float
     bullet: Bullet
 
 
 class ChangeView(BaseModel):
-    """The version now, and how each operation ended."""
+    """The current version, and the result of each operation."""
 
     version: int
     digest: str
@@ -114,13 +123,12 @@ class ChangeView(BaseModel):
 
 
 class RefineView(BaseModel):
-    """What refining did, or would do."""
+    """What refine did, or would do."""
 
     version: int
     dry_run: bool
     steps: list[RefineStep]
     unmet: list[str] = Field(description="Budgets that pinned bullets alone exceed.")
-    warnings: list[str]
 
 
 class BranchView(BaseModel):
@@ -132,6 +140,11 @@ class BranchView(BaseModel):
     bullets: int
     parent: str | None = Field(description="'' is main; null if it was deleted.")
     parent_version: int
+
+    @classmethod
+    def of(cls, branch: Branch) -> Self:
+        """The view of a branch."""
+        return cls.model_validate({**dict(branch), "name": branch.scope.branch})
 
 
 def seen_by(user: str, bullet: Bullet) -> Bullet:
@@ -145,19 +158,3 @@ def playbook_seen_by(user: str, playbook: Playbook) -> Playbook:
     """The playbook without where its lessons come from, the user's own apart."""
     bullets = tuple(seen_by(user, bullet) for bullet in playbook.bullets)
     return playbook.model_copy(update={"bullets": bullets})
-
-
-def held_of(record: DeltaRecord, *, user: str) -> HeldDelta:
-    """A held operation as one user sees it."""
-    return HeldDelta.model_validate({**_seen(record, user), "operation": record.operation})
-
-
-def _seen(record: DeltaRecord, user: str) -> dict[str, Any]:
-    own = record.user == user
-    return {
-        **{name: getattr(record, name) for name in Delta.model_fields},
-        "before": record.before and seen_by(user, record.before),
-        "after": record.after and seen_by(user, record.after),
-        "session": record.session if own else None,
-        "turn": record.turn if own else None,
-    }

@@ -109,7 +109,7 @@ class SessionPage(BaseModel):
 
 
 class RollbackRequest(BaseModel):
-    """The version to go back to."""
+    """The version to restore."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 3}]})
 
@@ -124,7 +124,7 @@ async def list_sessions(
     limit: Limit = 50,
     before: Annotated[str | None, Query(max_length=NAME_LENGTH)] = None,
 ) -> SessionPage:
-    """Your sessions that have a state, most recently changed first."""
+    """List your sessions that have a state, most recently changed first."""
     rows = await context.conversation.sessions(tenant, limit=limit, before=before)
     items = [
         SessionSummary(
@@ -184,7 +184,7 @@ async def read_version(
     "/{session}/rollback", summary="Roll back", responses=documented(401, 403, 404, 409, 503)
 )
 async def roll_back(context: Context, key: Key, body: RollbackRequest) -> State:
-    """Go back to a version. It becomes a new version; nothing of the history is lost."""
+    """Restore a version, as a new version; the history is kept."""
     return State.of(key.session, await context.conversation.rollback(key, body.version))
 
 
@@ -204,7 +204,7 @@ async def undo(
         ),
     ] = None,
 ) -> State:
-    """Take the last turn back. Name it to send the request again safely when its answer was lost.
+    """Undo the last turn. Name it in `turn` to make a retry safe.
 
     `409` when `turn` is not the last one.
     """
@@ -219,7 +219,7 @@ async def undo(
     responses=documented(401, 403, 404, 409, 503),
 )
 async def reset(context: Context, key: Key) -> None:
-    """Empty the state, constraints included. History and evidence stay."""
+    """Clear the state, constraints included. History and evidence are kept."""
     await _head(context, key)
     await context.conversation.reset(key)
 
@@ -256,4 +256,4 @@ async def _head(context: ServerContext, key: SessionKey) -> CommittedState:
 
 
 def _no_session(key: SessionKey) -> NotFoundError:
-    return NotFoundError(f"no session '{key.session}' of this user; a first turn begins it")
+    return NotFoundError(f"no session '{key.session}' of this user; its first turn creates it")

@@ -164,7 +164,7 @@ async def get_job(context: Context, tenant: CurrentTenant, job: JobId) -> Job:
     responses=documented(401, 403, 404, 422, 503),
 )
 async def retry_job(context: Context, tenant: CurrentTenant, job: JobId) -> Job:
-    """Let one of your dead or shed jobs be done again."""
+    """Retry one of your dead or shed jobs."""
     async with _jobs(context) as queue:
         own, before = await _own(queue, tenant, job)
         return _view(await own.retry(job)) or before
@@ -205,17 +205,4 @@ def _view(job: QueuedLearning) -> Job | None:
     """A job as its user sees it; None when what is stored cannot be read."""
     if job.job is None:
         return None
-    return Job(
-        id=job.id,
-        state=job.state,
-        kind=job.job.kind,
-        session=job.job.session,
-        turn=job.job.turn,
-        base_version=job.job.base_version,
-        outcome=job.outcome,
-        error=job.error,
-        tokens=job.tokens,
-        attempts=job.attempts,
-        created_at=job.created_at,
-        updated_at=job.updated_at,
-    )
+    return Job.model_validate({**dict(job.job), **dict(job), "tokens": job.tokens})

@@ -45,9 +45,9 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     },
     202: {
         "model": TurnPaused,
-        "description": "The turn waits for a person. It goes on when each of its `calls` is "
+        "description": "The turn waits for a person. It continues when each of its `calls` is "
         "answered with a function response of the call's id and name, by `POST /run` or in the "
-        "web UI. Sent again, its words would begin a second turn.",
+        "web UI. Sending the input again would start a second turn.",
     },
     **documented(400, 401, 403, 409, 413, 422, 502, 503),
 }
@@ -74,7 +74,7 @@ class TurnRequest(BaseModel):
 
 
 class ChatRequest(TurnRequest):
-    """A turn that may begin a new session."""
+    """A turn that may create its session."""
 
     session: str | None = Field(
         default=None,
@@ -113,12 +113,12 @@ async def take_turn(
     stream: Stream = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Run one turn of a session, which begins when it is new.
+    """Run one turn of a session; the first one creates it.
 
-    A session takes one turn at a time; a second one waits, then gets 409. When the client
-    goes away before the answer, nothing of the turn stays; after it, the turn stands and is
-    learned from. A client that got neither sends the turn again under the same
-    `Idempotency-Key`: a turn that was committed is reported again and nothing is run.
+    A session takes one turn at a time; a second one waits, then gets 409. If the client
+    disconnects before the answer, the turn is discarded; after it, the turn is kept and learned
+    from. A client that is not sure retries under the same `Idempotency-Key`: a committed turn
+    is returned again and nothing is run.
     """
     return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
 
@@ -133,7 +133,7 @@ async def chat(
     stream: Stream = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Take a turn without naming a session first; the report says which one it was."""
+    """Run a turn without naming a session; the report names it."""
     session = body.session or f"s-{uuid.uuid4()}"
     key = SessionKey(tenant.app, tenant.user, session)
     return await _answer(request, context, key, body, stream=stream, name=idempotency_key or "")
@@ -200,7 +200,7 @@ class FeedbackRequest(Judgement):
         min_length=1,
         max_length=NAME_LENGTH,
         pattern=NAME_PATTERN,
-        description="Your id of this feedback. The same id again is learnt from once; absent, the "
+        description="Your id of this feedback. The same id again is learned from once; absent, the "
         "same words count as the same feedback.",
     )
 
@@ -216,7 +216,7 @@ async def give_feedback(
     turn: Annotated[int, Path(ge=1, le=MAX_TURN, description="Number of an answered turn.")],
     body: FeedbackRequest,
 ) -> FeedbackReport:
-    """Keep feedback with the turn, and learn from it as the settings say.
+    """Store feedback with the turn, and learn from it as the settings say.
 
     The bullets that the answer used are tagged, and the Curator may add a lesson. Sending the
     same feedback again changes nothing; if learning had failed, it is tried again.

@@ -1,7 +1,7 @@
 """A running turn as server-sent events.
 
-When nobody listens any more, a turn without its answer is ended and undone; one that has answered
-stands, so it is left to learn from its answer.
+When the client disconnects, an unanswered turn is cancelled and so discarded; one that has answered
+is committed, so it is left to learn from its answer.
 """
 
 import asyncio
@@ -108,14 +108,14 @@ class EventStream:
         self._producer.cancel()
 
     async def aclose(self) -> None:
-        """End the turn if it still runs: wait until it is undone, or has learned."""
+        """End the turn if it still runs: wait until it is discarded, or has learned."""
         await _end(self._producer, self._turn)
 
     async def _produce(self) -> None:
         try:
             async for event in self._turn:
                 self._queue.put_nowait(event)
-        except Exception as error:  # noqa: BLE001 - handed to whoever reads the queue
+        except Exception as error:  # noqa: BLE001 - handed to the reader of the queue
             self._queue.put_nowait(error)
         finally:
             self._queue.put_nowait(None)
@@ -157,7 +157,7 @@ _SILENCE: Final = TimeoutError("no event yet")
 
 
 async def _end(task: "asyncio.Future[Any]", turn: Answering) -> None:
-    """Wait for the end of a turn that has answered; cancel any other, and whoever cancels us."""
+    """Wait for the end of a turn that has answered; cancel any other, also when cancelled."""
     try:
         if turn.answered:
             await asyncio.wait({task})

@@ -26,7 +26,6 @@ from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaKind
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.storage.loop_lock import LoopLock
 from acc_ace.storage.playbooks.export_folders import (
     LOCK,
     exclusive,
@@ -45,9 +44,6 @@ MOST_RECORDS = 50_000
 
 DELAY_S = 1.0
 """The longest that files are behind the playbook, in a process that goes on."""
-
-_WAIT_S = 10.0
-"""The longest wait for others of this process, which take some 50 ms each."""
 
 _PAGES = (64, 1_000)
 """Records asked for at first, which is mostly enough, and then."""
@@ -88,8 +84,6 @@ class PlaybookFiles:
         self._due: dict[PlaybookScope, PlaybookReader] = {}
         self._writing: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
-        # Threads that wait for the lock file would be those that its holder needs to go on.
-        self._ours = LoopLock(str(directory), wait_s=_WAIT_S)
 
     def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         """Catch up soon, the first time that this process sees the playbook."""
@@ -111,8 +105,7 @@ class PlaybookFiles:
         self._seen.pop(scope, None)
         self._due.pop(scope, None)
         try:
-            async with self._ours.hold():
-                await asyncio.to_thread(remove_files, self._root, [name_of(scope)])
+            await asyncio.to_thread(self._remove, scope)
         except (AccAceError, OSError) as error:
             _log.warning(
                 "playbook_files_left directory=%s playbook=%s: %s",
@@ -127,7 +120,7 @@ class PlaybookFiles:
         await self._write_due()
 
     def _is_writing(self) -> bool:
-        """Whether a task of this event loop is going to write; that of a closed loop never will."""
+        """Whether a task of this event loop is going to write; others run in other threads."""
         task = self._writing
         return (
             task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
@@ -149,11 +142,14 @@ class PlaybookFiles:
                     *(self._root, name_of(scope), error),
                 )
 
-    async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        async with self._ours.hold():
-            await self._follow_alone(reader, scope)
+    def _remove(self, scope: PlaybookScope) -> None:
+        lock = exclusive(self._root / LOCK)
+        try:
+            remove_files(self._root, [name_of(scope)])
+        finally:
+            lock.release()
 
-    async def _follow_alone(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
+    async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         lock = await asyncio.to_thread(exclusive, self._root / LOCK)
         try:
             # Read with the lock held, so that whoever writes last writes the newest.

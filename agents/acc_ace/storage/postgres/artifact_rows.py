@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acc_ace.memory.priors import Place
+from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
@@ -271,7 +271,7 @@ def _blocks(scope: Scope, frequency: int) -> int:
 
 def _document(row: Sequence[Any]) -> Document:
     artifact_id, created_at, terms, session, turn, speaker, asks = row
-    return Document(artifact_id, created_at, terms, Place(session, turn, speaker, asks))
+    return Document(artifact_id, created_at, terms, TurnPosition(session, turn, speaker, asks))
 
 
 def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:

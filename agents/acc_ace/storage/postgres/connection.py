@@ -98,7 +98,7 @@ def server_name(url: str) -> str:
     if _is_cut_wrongly(url):
         raise ConfigError(
             "ACC_ACE_DATABASE_URL has an @ or a query where the host or the database should be; "
-            f"{_ENCODE}; begin a query with /? behind the host"
+            f"{_ENCODE}; start the query with /? after the host"
         )
     try:
         parts = conninfo_to_dict(url)

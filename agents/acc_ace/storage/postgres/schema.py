@@ -28,10 +28,13 @@ SESSION = f"""
     SET idle_in_transaction_session_timeout = '60s';
     SET tcp_keepalives_idle = 10;
     SET tcp_keepalives_interval = 5;
-    SET tcp_keepalives_count = 3
+    SET tcp_keepalives_count = 3;
+    SELECT set_config('synchronous_commit', 'on', false)
+     WHERE current_setting('synchronous_commit') = 'off'
 """
 """Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s.
 
+A commit is on disk before its answer is shown, also where the server's default would not wait.
 How long a statement may take is set on each connection."""
 
 _PATIENT = "SET lock_timeout = 0"

@@ -89,16 +89,16 @@ CREATE TABLE session_directory (
     user_id        text NOT NULL,
     session        text NOT NULL,
     active_at      double precision NOT NULL,
-    to_offload     boolean NOT NULL,
-    -- An idle session is left to whoever offloads it until then; each change of it ends that.
-    leased_until   double precision NOT NULL DEFAULT 0,
+    -- Since when its offload has been waiting; NULL: nothing to offload. An offload that starts
+    -- moves it on, so that it is due again should that fail.
+    idle_since     double precision,
     body           text NOT NULL,
     PRIMARY KEY (app, user_id, session),
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
 CREATE INDEX session_directory_by_activity ON session_directory (app, user_id, active_at, session);
-CREATE INDEX session_directory_idle ON session_directory (app, active_at, user_id, session)
-    WHERE to_offload;
+CREATE INDEX session_directory_idle ON session_directory (app, idle_since, user_id, session)
+    WHERE idle_since IS NOT NULL;
 
 -- Playbooks: one row per bullet, the log that leads to it, and a snapshot now and then. `branch` is
 -- '' for the main one; `parent` is what another one was forked from, at which version. `tenant` is

@@ -43,10 +43,6 @@ CREATE TABLE adk_events (
     event_id      text NOT NULL,
     invocation_id text NOT NULL,
     happened_at   double precision NOT NULL,
-    -- Of a rewind: the first event that it takes back.
-    rewinds_to    bigint,
-    -- 1: a rewind that counts took the event back.
-    undone        integer NOT NULL DEFAULT 0,
     body          text NOT NULL,
     UNIQUE (session_id, event_id)
 );

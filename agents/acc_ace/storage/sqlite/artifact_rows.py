@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acc_ace.memory.priors import Place
+from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
@@ -262,4 +262,4 @@ class SqliteArtifactRows:
 def _document(prefix: str, row: Sequence[Any]) -> Document:
     _, artifact_id, created_at, terms, session, turn, speaker, asks = row
     own = terms.removeprefix(prefix).replace(f" {prefix}", " ")
-    return Document(artifact_id, created_at, own, Place(session, turn, speaker, bool(asks)))
+    return Document(artifact_id, created_at, own, TurnPosition(session, turn, speaker, bool(asks)))

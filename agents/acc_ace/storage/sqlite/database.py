@@ -46,7 +46,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _CORRUPT:
         return CorruptStoreError(
-            f"database {path} is damaged ({error}); move it away to start anew, or restore a copy"
+            f"database {path} is damaged ({error}); move it away to start over, or restore a copy"
         )
     if "no such module: fts5" in str(error):
         return StoreError("this Python's SQLite has no FTS5; use a build that has it")

@@ -19,10 +19,10 @@ from acc_ace.memory.sign_index import (
     SignIndex,
     bytes_per_vector,
     centred_cosines,
+    decode_float16,
     drawn_mean,
+    encode_float16,
     floats,
-    packed,
-    unpacked,
 )
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.storage.sql_dense import ranges_without
@@ -102,7 +102,9 @@ class SqliteVectors:
 
     async def keep(self, model: str, dimension: int, embedded: Sequence[Embedded]) -> None:
         """Store vectors in place of all older ones of these artifacts."""
-        rows = [(item.row, [packed(vector) for vector in item.vectors]) for item in embedded]
+        rows = [
+            (item.row, [encode_float16(vector) for vector in item.vectors]) for item in embedded
+        ]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -199,7 +201,7 @@ class SqliteVectors:
             "ORDER BY id DESC LIMIT ?",
             (tenant, model, _SAMPLE),
         ).fetchall()
-        sample = unpacked([blob for (blob,) in newest], dimension)
+        sample = decode_float16([blob for (blob,) in newest], dimension)
         centre = drawn_mean(sample.sum(axis=0, dtype=np.float64), len(sample))
         oldest = connection.execute(
             "SELECT id FROM artifact_vectors WHERE tenant = ? AND model = ? "
@@ -219,7 +221,7 @@ class SqliteVectors:
         )
         while batch := rows.fetchmany(_READ_AT_ONCE):
             owners = np.array([artifact for _, artifact, _ in batch], dtype=np.int64)
-            vectors = unpacked([blob for _, _, blob in batch], loaded.signs.dimension)
+            vectors = decode_float16([blob for _, _, blob in batch], loaded.signs.dimension)
             loaded.signs.add(owners, vectors)
             loaded = loaded._replace(last=batch[-1][0])
         return loaded
@@ -277,7 +279,7 @@ def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> d
     """The best cosine of each artifact, over its parts; the best first, of equals the first."""
     if not found:
         return {}
-    vectors = unpacked([blob for _, blob in found], len(query))
+    vectors = decode_float16([blob for _, blob in found], len(query))
     cosines = centred_cosines(floats(query), vectors, mean)
     best: dict[_Key, float] = {}
     # Equal vectors differ in the last digits, by where they stand in the matrix.

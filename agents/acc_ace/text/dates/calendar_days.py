@@ -176,7 +176,7 @@ _CONTEXT = 16
 
 
 class _Link(NamedTuple):
-    """What stands before, between and after two mentions."""
+    """The text before, between and after two mentions."""
 
     before: str
     between: str

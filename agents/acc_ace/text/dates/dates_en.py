@@ -1,6 +1,6 @@
 """How English texts name dates: '7 May 2023', 'May 3-7', 'in May', 'in 2023', '2023-05-07'.
 
-'May', 'March' and bare numbers are mostly no dates, so they need a word beside them that says so.
+'May', 'March' and bare numbers are mostly no dates, so an adjacent word must mark them.
 """
 
 import re
@@ -12,7 +12,7 @@ from acc_ace.text.dates.calendar_days import CalendarDate, Named, Rule, Stretch
 from acc_ace.text.patterns import lazy_pattern
 
 OPEN = r"(?<![\w.:/#@])(?<!\d[,\-])"
-"""Where a number may begin: not inside of a version, a path, a time, a tag or a longer number."""
+"""Where a number may start: not inside of a version, a path, a time, a tag or a longer number."""
 CLOSE = r"(?!\w|[.,:/]\d|%)"
 """Where it may end, for the same reasons."""
 WEEKDAY = r"(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -59,7 +59,7 @@ _AFTER_YEAR = lazy_pattern(
     r"|about|was|were|is|are|did|do|does|had|has|have|because|if|so|than|then|before|after|during"
     r"|again|too|not|only)\b"
 )
-"""What goes on after a year; any other small word may be what a number counts."""
+"""What may follow a year; any other small word may be what a number counts."""
 _ISO_MONTH_CUE = lazy_pattern(r"\b(?:in|since|during|of|from|until) $", re.IGNORECASE)
 _SAID_OUT = lazy_pattern(r" ?(?:[?!,;)\]]|\.(?!\w)|$)")
 _VERB_AFTER = lazy_pattern(r" (?:be|not|have|also|only|need|take|still|never|well|help|cause)\b")
@@ -154,7 +154,7 @@ def _month(match: re.Match[str], today: int) -> Named | None:
 
 
 def _bare_month(match: re.Match[str]) -> bool:
-    """Whether nothing beside a month's name says that it is one."""
+    """Whether no adjacent word marks a month's name as one."""
     cue = _MONTH_CUE.search(before(match))
     if cue is None:
         return True
@@ -181,7 +181,7 @@ def _years(match: re.Match[str], today: int) -> Named | None:
 
 
 def _bare_year(match: re.Match[str]) -> bool:
-    """Whether nothing beside four digits says that they are a year."""
+    """Whether no adjacent word marks four digits as a year."""
     owner = match.string.startswith("'s ", match.end())
     return not owner and not _YEAR_CUE.search(before(match))
 

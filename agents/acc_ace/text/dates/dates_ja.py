@@ -73,7 +73,7 @@ def rule(
     *,
     weak: Callable[[re.Match[str]], bool] | None = None,
 ) -> Rule:
-    """A rule whose classes mean ASCII, so that a kanji beside a number is a boundary."""
+    """A rule whose classes mean ASCII, so that a kanji next to a number is a boundary."""
     return Rule(lazy_pattern(pattern, re.ASCII), read, weak)
 
 
@@ -126,7 +126,7 @@ def _slashed(match: re.Match[str], _today: int) -> Named | None:
 
 
 def _in_year(match: re.Match[str], today: int, said: CalendarDate) -> CalendarDate | None:
-    """The date with the year that stands before it; open without, None for another's year."""
+    """The date with the year that precedes it; open without, None for another's year."""
     parts = match.groupdict()
     if not (parts["year"] or parts["era"] or parts["that"] or parts.get("ago")):
         return said

@@ -29,7 +29,7 @@ _CUE = lazy_pattern(
 """What some part of every named time looks like; without it no rule is tried."""
 
 _JAPANESE = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
-"""Kana and kanji; the wordings of Japanese are tried only beside them."""
+"""Kana and kanji; Japanese wordings are tried only if one occurs."""
 
 _ITEM = lazy_pattern(r"[\r\n][ \t]*[-*•–][ \t]")
 """The head of a list's item, which must not read as the dash between two dates."""
@@ -45,7 +45,7 @@ class Period(NamedTuple):
 def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     """The periods of the past that a text names, in its order, at most MAX_PERIODS.
 
-    `now` (aware) says when it was said, and in whose zone a day begins. A period that has started
+    `now` (aware) says when it was said, and in whose zone a day starts. A period that has started
     keeps its calendar end; one that lies wholly in the future is left out. Never raises.
     """
     seen = normalise_cased(_ITEM.sub("; ", text[:MAX_CHARS]))[:MAX_CHARS]

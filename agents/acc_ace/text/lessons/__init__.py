@@ -1,1 +1,1 @@
-"""Take a lesson apart for comparison: terms, numbers, names, denials, order."""
+"""Read a lesson as terms: two lessons of the same terms ask for the same."""

@@ -1,175 +1,181 @@
-"""Read the Japanese of a lesson: kanji and katakana words, counted numbers, denials.
+"""A Japanese sentence as terms: its last verb by its stem, phrases of one verb in one order.
 
-The lexicon says which endings carry nothing and which words mean the same.
+Particles are terms, so that from and to, actor and object tell apart. What is not known for an
+ending stays as it is.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-from acc_ace.text.lessons.lesson_words import Reading, Word
+from acc_ace.text.lessons.lesson_en import NOT, OPTIONAL, Piece, english_term
+from acc_ace.text.lessons.measures import MARK
+from acc_ace.text.lexicon_ja import (
+    CASE,
+    COUNTER,
+    COUNTERS,
+    DIGITS,
+    HARMLESS,
+    HIRAGANA,
+    KANJI,
+    KATAKANA,
+    SYNONYMS,
+)
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.polarity import OPPOSITES_JA, opposites_by_class
 
-KANJI: Final = "\u3400-\u4dbf\u4e00-\u9fff々〆"
-KATAKANA: Final = "\u30a1-\u30faー"
-HIRAGANA: Final = "\u3041-\u309f"
+MAY: Final = MARK + "may"
 
-_LIGHT: Final = """
-事 物 時 方 様 等 際 場合 必 常 行 行う 実施 対応 実行 処理 使 使用 利用 用 付 的 上 中 内 下
-毎 全 各 可 能 得 受 最初 先 初 後 前 以 其 此 何 私 今 度 個 件 とき こと もの する なる
-ある いる その この それ これ まず 必要 要 必ず 常に ため よう ので から まで として について
-によって により とも ともに たら なら
-"""
-LIGHT: Final = frozenset(_LIGHT.split())
-"""Runs in which two lessons may differ and say the same; order is compared on its own."""
-
-_SYNONYMS: Final = """
-確認 見 チェック 点検 検査 検証
-削除 消去 消 除去
-書 記述 記載 記入 述
-作 作成 建 構築 設置 追加
-尋 聞 質問 問
-ユーザー 利用者 ユーザ
-顧客 客 お客様 カスタマー
-知 連絡 通知 報告
-比較 比
-食事 食
-空腹 腹
-夜 日没 暮
-出力 印字
-送 送信 送付
-分割 分
-選 選択
-始 開始
-終 終了 完了
-直 修正 修理
-集 収集
-計算 算出
-示 明示 表示 提示 明記
-引 引継
-異 違
-残 記録
-説明 解説
-避 回避
-変更 変
-増 増加
-減 減少
-調 調査
-依頼 頼
-禁止 厳禁
-添付 添
-サーバー サーバ
-最新 新
-"""
-
-COUNTER: Final = (
-    "回|件|日間|日|時間|分間|分|秒間|秒|円|倍|割|個|名|人|台|点|ヶ月|か月|カ月|月|年間|年|週間|週|行"
-    "|万|千|億|度|つ|位|番|頁|段|種|文字|桁"
+_DENIES = lazy_pattern(r"ない|ません|なく|ずに|せず|禁止|不要|不可|な$")
+_WHEN = lazy_pattern(
+    rf"(?:(?<=[たるいのうくぐすつぬぶむ])(?:場合|とき|時|際)|(?<=[{KANJI}])の?場合)(?:に?は|に)?、?"
 )
-"""What a number counts; 'X間' stands before 'X', so that the longer one is taken."""
-DIGITS: Final = str.maketrans("〇一二三四五六七八九", "0123456789")
+_ONCE = lazy_pattern(r"(?<=[\u3041-\u3096\u4e00-\u9fff])([ただ])ら(?=[^\u3041-\u3096])")
+_AFTER = lazy_pattern(r"(?<=[\u3041-\u3096])([ただ])(?:後|あと)[にで]?")
+_ALTERNATIVES = (("最初に", "まず"), ("はじめに", "まず"), ("お客様", "客"), ("顧客", "客"))
+_DO_BEFORE = lazy_pattern(r"する(?=前)")
+_NUMBER = lazy_pattern(rf"(?<!第)(?P<number>[〇一二三四五六七八九]|\d+)(?P<counter>{COUNTER})")
 
-NEGATION: Final = lazy_pattern(
-    r"(?:(?:し|を|は|も|が)?(?:ては|では)(?:いけない|いけません|ならない|なりません|だめ|駄目)"
-    r"|(?:を|は|も)?(?:厳禁|禁止|不要|不可)(?:する|とする|です|である|だ)?"
-    r"|ないで(?:ください|下さい)?|ないこと|ません|ない|なく|ずに|せず|(?<![必ま])ず(?=、|$)|(?<=[るすむくぐうつぶ])な(?=$|。))"
+_RUN = lazy_pattern(rf"(?P<kanji>[{KANJI}]+)|(?P<katakana>[{KATAKANA}]+)|(?P<kana>[{HIRAGANA}]+)")
+_BAN = lazy_pattern(r"(?P<what>.*?)(?:禁止|厳禁|不可)")
+
+_I, _E = "いきぎしちじにびみり", "えけげせてねべめれ"
+_TE = rf"(?:い[てで]|って|んで|して|(?P<te>[{_E}]?)て)"
+_DICT = rf"(?:する|[うくぐすつぬぶむ]|(?P<dict>[いきぎちじびみり{_E}]?)る)"
+_MASU = rf"(?:[{_I}]|(?P<masu>[{_E}]?))"
+_NAI = rf"(?:[わかがさたなばまらし]|(?P<nai>[きみ{_E}]?))"
+_PLEASE = r"(?:ください|下さい|おく(?:こと)?|おきましょう|おいてください|もらう)"
+_BE = r"(?:だ|である|です)?"
+_SO = rf"(?:こと|べき{_BE}|ようにする|ようにしてください)?"
+
+_ASKED = lazy_pattern(
+    rf"{_TE}{_PLEASE}?|{_DICT}{_SO}|{_MASU}(?:ます|ましょう|なさい)|せよ|しろ|です|である|だ"
 )
-"""What denies or forbids the word before it."""
-
-ENDING: Final = lazy_pattern(
-    r"(?:(?:終わっ|終了し|完了し)たら|て(?:ください|下さい|おくこと|おく|おり|いる|いた)|ましょう|すること|しなさい"
-    r"|べき(?:だ|である)?|ます|した(?:うえ|上)で|する|せよ|しろ|です|である|こと|とする|される|された|ている)"
+_DENIED = lazy_pattern(
+    rf"{_NAI}(?:ない(?:こと|ようにする|ように|で(?:ください|下さい)?)?|ません)"
+    rf"|{_TE}は(?:いけない|いけません|ならない|なりません|だめ{_BE})"
+    rf"|{_DICT}(?:な|べきで(?:は)?ない)"
 )
+_ALLOWED = lazy_pattern(rf"{_TE}も?(?:よい|良い|いい|かまわない|構わない){_BE}")
+_LEFT_OPEN = lazy_pattern(rf"{_NAI}なくて?も?(?:よい|いい|かまわない){_BE}")
+_JOINING = frozenset("のと")
+"""What makes one phrase of two nouns."""
+
+_CLAUSE = lazy_pattern(r".*(?:場合|[前後時中際])")
+"""Nouns that make a clause of what stands before them."""
+
+_DOING = frozenset(("行", "実施", "行な"))
+_SHUNNED = frozenset(("避け", "控え"))
 
 
-def _table(lines: str) -> dict[str, str]:
-    table: dict[str, str] = {}
-    for line in lines.strip().splitlines():
-        words = line.split()
-        for word in words:
-            table.setdefault(word, words[0])
-    return table
+class _Term(NamedTuple):
+    """A term; what is nominal may stand in a phrase that moves."""
+
+    text: str
+    nominal: bool
 
 
-SYNONYMS: Final[Mapping[str, str]] = _table(_SYNONYMS)
-
-_OPPOSITES: Final = opposites_by_class(OPPOSITES_JA, lambda word: SYNONYMS.get(word, word))
-
-
-def opposites_of(meaning: str) -> frozenset[str]:
-    """The classes of words that are the opposite of one class."""
-    return _OPPOSITES.get(meaning, frozenset())
-
-
-_PIECE = lazy_pattern(
-    rf"(?P<no>{NEGATION.pattern})|(?P<end>{ENDING.pattern})"
-    rf"|第?(?P<number>[〇一二三四五六七八九十百千万億]+)(?P<counter>{COUNTER})"
-    rf"|(?P<kanji>(?:(?!(?:禁止|厳禁|不要|不可)(?![{KANJI}]))[{KANJI}])+)|(?P<katakana>[{KATAKANA}]+)"
-    rf"|(?P<kana>(?:(?!{NEGATION.pattern}|{ENDING.pattern})[{HIRAGANA}])+)"
-)
-_FUNCTION = lazy_pattern(
-    "について|によって|により|として|という|かどうか|そして|それでも|ください|から|まで|ので|には|では"
-    "|とは|への|との|ても|でも|だけ|など|れば|られ|たら|なら|とき|ため|よう|また|この|その|これ|それ"
-    "|どちら|して|した|する|ある|いる|なる|もの|および|かつ|[はがをにでともへやのかなりし]"
-)
-_EDGE = lazy_pattern(r"^(?P<head>[最各全毎]?)(?P<body>.+?)(?P<tail>[前後時中内外用者]?)$")
+def plain_japanese(text: str) -> str:
+    """The text with counted numbers, conditions and emphasis written in one way."""
+    if not _DENIES.search(text):
+        text = HARMLESS.sub("", text)
+    for word, plain in _ALTERNATIVES:
+        text = text.replace(word, plain)
+    text = _AFTER.sub(lambda match: "てから" if match[1] == "た" else "でから", text)
+    text = _ONCE.sub(r"\1場合", text)
+    text = _DO_BEFORE.sub("", _WHEN.sub("場合に、", text))
+    return _NUMBER.sub(_counted, text)
 
 
-def read_run(run: str, at: int, reading: Reading) -> None:
-    """Note a run of Japanese characters."""
-    before = ""
-    for match in _PIECE.finditer(run):
-        piece, start = match.group(), at + match.start()
-        match match.lastgroup:
-            case "no":
-                reading.deny_last(start)
-            case "counter":
-                reading.number(match["number"].translate(DIGITS), match["counter"])
-            case "kanji":
-                _kanji(piece, start, reading)
-            case "katakana":
-                _add(piece.rstrip("ー") or piece, start, reading)
-            case "kana":
-                _kana(piece, start, reading, after_kanji=before == "kanji")
-        before = match.lastgroup or ""
-    reading.begins = False
+def _counted(match: re.Match[str]) -> str:
+    counter = match["counter"]
+    # '37度' is a temperature, '一度' is once.
+    if not (counter == "度" and match["number"].isdigit() and match["number"].isascii()):
+        counter = COUNTERS.get(counter, counter)
+    return f"{match['number'].translate(DIGITS)}{counter}"
 
 
-def _kanji(run: str, at: int, reading: Reading) -> None:
-    for part in _parts(run):
-        _add(part, at, reading)
+def japanese_terms(sentence: Sequence[Piece]) -> list[str]:
+    """The terms of a sentence that has Japanese in it."""
+    terms = [term for piece in sentence for term in _cut(piece)]
+    return list(_in_one_order(_with_synonyms(_with_plain_end(terms))))
 
 
-def _parts(run: str) -> list[str]:
-    """A run cut into words of two characters; three stay together, affixes stand alone."""
-    if run in SYNONYMS or opposites_of(run) or len(run) <= 2:
-        return [run]
-    if len(run) == 3:
-        edge = _EDGE.fullmatch(run)
-        if edge is None or not (edge["head"] or edge["tail"]):
-            return [run]
-        return [part for part in edge.groups() if part]
-    if run[-1] in "前後時中内外":
-        return [*_parts(run[:-1]), run[-1]]
-    return [run[at : at + 2] for at in range(0, len(run), 2)]
+def _cut(piece: Piece) -> Iterator[_Term]:
+    if piece.literal or not _RUN.match(piece.text):
+        yield _Term(english_term(piece), nominal=True)
+        return
+    for match in _RUN.finditer(piece.text):
+        yield _Term(match.group(), match.lastgroup != "kana" or match.group() in _JOINING)
 
 
-def _add(word: str, at: int, reading: Reading) -> None:
-    meaning = SYNONYMS.get(word, word)
-    if opposites_of(meaning):
-        reading.poles.add(meaning)
-    if word not in LIGHT:
-        reading.add(Word(meaning, at))
+def _with_plain_end(terms: list[_Term]) -> list[_Term]:
+    """The last verb by its stem, with NOT, MAY or OPTIONAL behind it."""
+    if not terms:
+        return terms
+    *before, last = terms
+    said: list[str] = []
+    if not last.nominal and before and before[-1].nominal:
+        for pattern, mark in (
+            (_LEFT_OPEN, OPTIONAL), (_ALLOWED, MAY), (_DENIED, NOT), (_ASKED, ""),
+        ):  # fmt: skip
+            match = pattern.fullmatch(last.text)
+            if match is not None:
+                stem = before[-1].text + next(filter(None, match.groups()), "")
+                before[-1:] = [_Term(stem, nominal=True)]
+                said = [mark] if mark else []
+                break
+        else:
+            return terms
+    else:
+        before = terms
+    return [*_without_support(before, said), *(_Term(mark, nominal=False) for mark in said)]
 
 
-def _kana(run: str, at: int, reading: Reading, *, after_kanji: bool) -> None:
-    """Particles say what goes where; what is left of three characters or more is a word."""
-    if reading.words and reading.words[-1].at < at:
-        if run.startswith("を") or run.startswith("から"):
-            reading.sources.add(reading.words[-1].term)
-        elif run.startswith("へ") or (run.startswith("に") and not run.startswith("には")):
-            reading.targets.add(reading.words[-1].term)
-    for position, piece in enumerate(_FUNCTION.split(run)):
-        is_inflection = after_kanji and position == 0
-        if len(piece) >= 3 and not is_inflection and piece not in LIGHT:
-            _add(piece[:3], at, reading)
+def _without_support(terms: list[_Term], said: list[str]) -> list[_Term]:
+    """'確認を行う' as '確認', '再起動は禁止' as '再起動' and NOT."""
+    last = terms[-1].text
+    ban = _BAN.fullmatch(last)
+    supported = len(terms) > 2 and terms[-2].text in CASE
+    if supported and last in _DOING and terms[-2].text == "を":
+        return terms[:-2]
+    if said:
+        # What is not forbidden need not be done.
+        return terms
+    if supported and (last in _SHUNNED or (ban is not None and not ban["what"])):
+        said.append(NOT)
+        return terms[:-2]
+    if ban is not None and ban["what"]:
+        said.append(NOT)
+        return [*terms[:-1], _Term(ban["what"], nominal=True)]
+    return terms
+
+
+def _with_synonyms(terms: list[_Term]) -> list[_Term]:
+    return [term._replace(text=SYNONYMS.get(term.text, term.text)) for term in terms]
+
+
+def _in_one_order(terms: Sequence[_Term]) -> Iterator[str]:
+    """Phrases of one verb sorted: nouns with a particle behind them, up to what is none."""
+    phrases: list[tuple[str, ...]] = []
+    phrase: list[str] = []
+    for term in terms:
+        phrase.append(term.text)
+        if term.nominal:
+            continue
+        if term.text in CASE and len(phrase) > 1 and not _CLAUSE.fullmatch(phrase[-2]):
+            phrases.append(tuple(phrase))
+        else:
+            yield from _sorted(phrases)
+            yield from phrase
+            phrases = []
+        phrase = []
+    yield from _sorted(phrases)
+    yield from phrase
+
+
+def _sorted(phrases: list[tuple[str, ...]]) -> Iterator[str]:
+    particles = [phrase[-1] for phrase in phrases]
+    # A particle that is there twice belongs to two verbs, whose phrases must not mix.
+    alike = len(set(particles)) < len(particles)
+    for phrase in phrases if alike else sorted(phrases):
+        yield from phrase

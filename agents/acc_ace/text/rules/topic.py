@@ -5,6 +5,7 @@ A permission for a moment outside a rule's condition is not the end of the rule.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.normalize import normalise
@@ -20,18 +21,18 @@ _ACTION = lazy_pattern(
 _MARGIN = 0.7
 """The runner-up may share at most this part of what the best pin shares."""
 
-_CUE_WORDS = content_words(
-    """rule ban freeze restriction constraint limit cap embargo requirement prohibition policy hold
+_CUES = """
+    rule ban freeze restriction constraint limit cap embargo requirement prohibition policy hold
     lift drop remove cancel revoke rescind waive scrap release forget abolish withdraw end suspend
     allow permit authorize free fine feel longer anymore apply over gone book raise increase lower
     reduce change extend move update set instead hereby today forward directly onward ahead well
     adjust bump cut shorten switch waiver void thanks good please team decide agree pass ship
     finally forbidden prohibit banned thing actually officially lifting welcome valid force effect
-    off obsolete rid"""
-)
+    off obsolete rid
+"""
 """Words that make the change and do not say of what, unless the rule itself has them."""
 
-_NAMING_CUES = content_words("freeze cap embargo moratorium limit quota ceiling lockdown")
+_NAMING_CUES = "freeze cap embargo moratorium limit quota ceiling lockdown"
 
 _CUE_PHRASES = lazy_pattern(
     r"ルール|オーケー|制約|規則|制限|解除|撤廃|撤回|廃止|取り?消し?|許可|解禁|不要|必要|適用"
@@ -43,6 +44,12 @@ _CUE_PHRASES = lazy_pattern(
 
 _IDENTIFIER = lazy_pattern(r"^(?=.*\d)(?=.*[a-z])[\w./:-]+$|^[a-z]+(?:[-_.][a-z0-9]+)+$")
 """A name such as 'db-01': a change of one never touches a rule about another."""
+
+
+@cache
+def _words(table: str) -> frozenset[str]:
+    """The content words of a table, read at the first use so that importing stays quick."""
+    return content_words(table)
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,9 @@ class Topic:
     def of_change(cls, sentence: str) -> "Topic":
         """The topic of a sentence that changes a rule."""
         words = content_words(_CUE_PHRASES.sub(" ", normalise(sentence)))
-        cues = words & _CUE_WORDS
+        cues = words & _words(_CUES)
         # "The freeze is over" speaks of nothing but the freeze.
-        return cls(words - cues, cues) if words - cues else cls(cues & _NAMING_CUES, cues)
+        return cls(words - cues, cues) if words - cues else cls(cues & _words(_NAMING_CUES), cues)
 
     def shared_with(self, rule: "Topic") -> int:
         """How many topic words the rule has too."""

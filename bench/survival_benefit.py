@@ -14,7 +14,6 @@ from pydantic import Field
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.learning.playbook_benefit import Interval, interval
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope, Value
 from acc_ace.schemas.playbook import Playbook
@@ -23,6 +22,7 @@ from acc_ace.survival.life import Life, live
 from acc_ace.survival.touch_learning import Teacher
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import Rules, Sizes
+from bench.playbook_benefit import Interval, interval
 
 APP = "playbook-survivor"
 POLICIES = ("reader", "model")
@@ -68,8 +68,10 @@ class Survival(Value):
     trials: list[SurvivalTrial]
     without: Interval
     learnt: Interval
-    difference: Interval = Field(description="Ticks learnt less without, seed by seed.")
-    harms_difference: Interval = Field(description="Harms learnt less without, seed by seed.")
+    difference: Interval = Field(description="Ticks with lessons minus ticks without, per seed.")
+    harms_difference: Interval = Field(
+        description="Harms with lessons minus harms without, per seed."
+    )
     foreign_difference: Interval | None = Field(
         description="Ticks foreign less without: lessons that are wrong here must not help."
     )

@@ -5,7 +5,7 @@ import pytest
 from acc_ace.config import ROLES, Settings
 from acc_ace.models.factory import describe
 from acc_ace.server.http_guards import TrustedHosts
-from acc_ace.server.process import greeting
+from acc_ace.server.process import startup_banner
 from tests.server.asgi import Echo, client
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound
@@ -13,7 +13,7 @@ LOCAL = "http://127.0.0.1:8041"
 
 
 def lines(settings: Settings, url: str = LOCAL) -> list[str]:
-    return greeting(url, settings, [describe(role, settings) for role in ROLES]).splitlines()
+    return startup_banner(url, settings, [describe(role, settings) for role in ROLES]).splitlines()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class RunFile:
             return RunState.model_validate_json(text)
         except ValidationError as error:
             raise CorruptStoreError(
-                f"{self.path} is no state of a run; delete it to begin anew: {error}"
+                f"{self.path} is not a valid run state; delete it to start over: {error}"
             ) from error
 
     def save(self, state: RunState) -> None:
@@ -141,7 +141,7 @@ async def _begin(
     if not resume:
         raise InputError(
             f"this run has started already ({position_text(state)}); "
-            "use --resume to go on, or --restart to begin anew"
+            "use --resume to continue, or --restart to start over"
         )
     return Begun(state, parts, file)
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.memory.priors import Place
-from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, readings
+from acc_ace.memory.priors import TurnPosition
+from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, term_matches
 from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.search_terms import index_terms, query_terms
 
@@ -18,7 +18,7 @@ def documents(draw: st.DrawFn) -> list[Document]:
     """Up to a dozen texts of two sessions; some say the same."""
     texts = draw(st.lists(_TEXTS, min_size=1, max_size=12))
     return [
-        Document(f"a{at}", float(at), index_terms(text), Place(f"s{at % 2}", at // 2))
+        Document(f"a{at}", float(at), index_terms(text), TurnPosition(f"s{at % 2}", at // 2))
         for at, text in enumerate(texts)
     ]
 
@@ -50,7 +50,7 @@ def test_ranking_in_two_steps_gives_the_same_as_in_one(
     statistics = CorpusStatistics(90, 6.0, counts)
     weights = RecallWeights(letters=letters)
     near = {f"a{at}": cosine for at, cosine in enumerate(cosines) if cosine is not None}
-    early = readings(texts[:first], query, statistics, weights=weights)
+    early = term_matches(texts[:first], query, statistics, weights=weights)
     in_two = rank(texts, query, statistics, weights=weights, cosines=near, early=early)
     assert in_two == rank(texts, query, statistics, weights=weights, cosines=near)
 
@@ -60,15 +60,15 @@ def test_what_a_text_holds_does_not_depend_on_the_others(
     texts: list[Document], query: SearchQuery
 ) -> None:
     statistics = CorpusStatistics(90, 6.0, dict.fromkeys(query.terms, 3))
-    together = readings(texts, query, statistics)
+    together = term_matches(texts, query, statistics)
     for document in texts:
-        alone = readings([document], query, statistics)
+        alone = term_matches([document], query, statistics)
         assert alone == {document.terms: together[document.terms]}
 
 
 def test_a_text_without_a_word_of_the_question_has_no_letters() -> None:
     query = SearchQuery(query_terms("adoption"), {"cat": "goal"})
     texts = [Document(name, 0.0, index_terms(name)) for name in ("adopted", "adoption", "cat")]
-    found = readings(texts, query, CorpusStatistics(90, 6.0, {}))
+    found = term_matches(texts, query, CorpusStatistics(90, 6.0, {}))
     held = {name: found[index_terms(name)].letters is not None for name in ("adoption", "cat")}
     assert held == {"adoption": True, "cat": False}

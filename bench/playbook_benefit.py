@@ -16,7 +16,7 @@ from pydantic import Field
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.learning.offline_run import carry_on, started
+from acc_ace.lab.offline_run import carry_on, started
 from acc_ace.playbook.learning_plan import predict, score_answer, split
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope, Value

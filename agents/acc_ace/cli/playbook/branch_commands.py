@@ -1,0 +1,92 @@
+"""`acc-ace playbook branch`: list, create, promote and drop branches."""
+
+from typing import Annotated
+
+import typer
+
+from acc_ace.cli.output import json_line, print_items, stdout_console
+from acc_ace.cli.playbook.place import Json, Place, User, govern
+from acc_ace.cli.playbook.playbook_tables import branches_view
+from acc_ace.errors import InputError
+from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.schemas.playbook import StoredPlaybook
+
+branches = typer.Typer(help="Manage playbook branches.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None)
+app.add_typer(branches, name="branch")
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]
+
+
+@branches.command("list")
+def list_branches(*, user: User = None, as_json: Json = False) -> None:
+    """List the branches."""
+    found = govern(Place(user), lambda governor: governor.store.branches(governor.scope))
+    print_items(found, branches_view, as_json=as_json)
+
+
+@branches.command()
+def create(
+    name: _Name,
+    *,
+    version: Annotated[int | None, typer.Option(min=0, help="Version to start from.")] = None,
+    user: User = None,
+    branch: Annotated[str | None, typer.Option("--from", help="Branch to start from.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Create a branch."""
+
+    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
+        return await governor.store.fork(governor.scope, name, by=governor.author, version=version)
+
+    _tell(govern(Place(user, branch), work), f"branch {name} begins", as_json=as_json)
+
+
+@branches.command()
+def promote(
+    name: _Name,
+    *,
+    onto: Annotated[
+        int | None, typer.Option(min=0, help="Version of main that the promotion must follow.")
+    ] = None,
+    user: User = None,
+    as_json: Json = False,
+) -> None:
+    """Replace the main playbook's bullets with a branch's."""
+
+    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
+        return await governor.store.promote(
+            governor.scope, by=governor.author, expected_version=onto
+        )
+
+    done = govern(_named(user, name), work)
+    _tell(done, f"branch {name} is now the main playbook", as_json=as_json)
+
+
+@branches.command()
+def drop(name: _Name, *, user: User = None, as_json: Json = False) -> None:
+    """Delete a branch and its log."""
+
+    async def work(governor: PlaybookGovernor) -> None:
+        await governor.store.load(governor.scope)
+        await governor.store.drop(governor.scope)
+
+    govern(_named(user, name), work)
+    if as_json:
+        print(json_line({"dropped": name}))
+    else:
+        stdout_console().print(f"branch {name} was deleted")
+
+
+def _tell(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
+    count = len(stored.playbook.bullets)
+    if as_json:
+        print(json_line({"version": stored.version, "digest": stored.digest, "bullets": count}))
+    else:
+        stdout_console().print(f"{said}: version {stored.version}, {count} bullets")
+
+
+def _named(user: str | None, name: str) -> Place:
+    if not name:
+        raise InputError("give a branch name")
+    return Place(user, name)

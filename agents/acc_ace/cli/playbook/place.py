@@ -1,0 +1,72 @@
+"""The playbook that a command works on, and the options that name it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, NamedTuple, TypeVar
+
+import typer
+
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
+from acc_ace.clock import SystemClock
+from acc_ace.config import Settings, load_settings
+from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
+from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.schemas.base import PlaybookScope
+from acc_ace.storage.create_stores import open_stores
+
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+User = Annotated[
+    str | None,
+    typer.Option("--user", help="Use this user's own playbook (default: the one chats use)."),
+]
+Branch = Annotated[str | None, typer.Option("--branch", help="Use this branch.")]
+BulletId = Annotated[str, typer.Argument(metavar="BULLET", help="Bullet id, e.g. b-00007.")]
+
+
+class Place(NamedTuple):
+    """A user's own playbook or, without a user, the one that chats use; and its branch."""
+
+    user: str | None = None
+    branch: str | None = None
+
+
+T = TypeVar("T")
+
+
+def scope_of(place: Place, settings: Settings) -> PlaybookScope:
+    """The scope of a place. Raises InputError for names that are none."""
+    user = place.user
+    if user is None and settings.playbook_scope == "user":
+        user = DEFAULT_USER
+    branch = place.branch or ""
+    if branch == MAIN:
+        branch = ""
+    if branch:
+        check_branch_name(branch)
+    return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
+
+
+def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
+    """Do something with a playbook. Only the stores are opened, so it is quick.
+
+    Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
+    """
+    settings = load_settings()
+    scope = scope_of(place, settings)
+    clock = SystemClock()
+
+    async def run() -> T:
+        stores = open_stores(settings, clock)
+        governor = PlaybookGovernor(
+            stores.playbooks,
+            scope,
+            person=scope.user or DEFAULT_USER,
+            limits=settings.limits,
+            clock=clock,
+        )
+        try:
+            return await work(governor)
+        finally:
+            await stores.close()
+
+    return asyncio.run(run())

@@ -1,1 +1,0 @@
-"""Learn offline from a data set, and say whether it helped."""
