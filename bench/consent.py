@@ -172,7 +172,10 @@ def _is_consented(turn: Turn) -> bool:
 
 
 def _pins_foreign(turn: Turn) -> bool:
-    return any(covers(turn.pinned, words) for words in turn.item["foreign"])
+    foreign = turn.item["foreign"]
+    return any(covers(turn.pinned, words) for words in foreign) or any(
+        covers(foreign, pinned) for pinned in turn.pinned
+    )
 
 
 def _line(what: str, found: list[Any], among: list[Any], misses: list[Turn] | None = None) -> None:

@@ -40,7 +40,8 @@ _AMEND_JA = lazy_pattern(
 )
 _RULE = lazy_pattern(r"/rule (?P<always>always )?(?P<text>.+)", re.IGNORECASE)
 _BY_ID = lazy_pattern(
-    rf"(?:(?P<first>\S+)[ ,:]+{_QUESTION}|(?P<question_first>q-\d{{4,}})[ ,:]+(?P<last>\S+))",
+    rf"(?:(?P<first>\S+?)[ ,:、。]+{_QUESTION}"
+    r"|(?P<question_first>q-\d{4,})[ ,:、。]+(?P<last>\S+))",
     re.IGNORECASE,
 )
 _DIGITS = lazy_pattern(r"\d+")
@@ -104,11 +105,12 @@ def parse_command(text: str) -> Command | None:
         return None
     line = one_line(unicodedata.normalize("NFKC", text))
     plain = line.strip(_ENDS)
-    if pin := _RULE.fullmatch(line):
+    if (pin := _RULE.fullmatch(one_line(text))) and pin["text"].strip().lower() != "always":
         return Pin(pin["text"].strip(), RuleScope.USER if pin["always"] else RuleScope.SESSION)
     if forget := _FORGET.fullmatch(plain) or _FORGET_JA.fullmatch(plain):
         return Forget(tuple(dict.fromkeys(map(_id, _FOUND_ID.findall(forget["ids"])))))
-    if amend := _AMEND.fullmatch(line) or _AMEND_JA.fullmatch(plain):
+    raw = one_line(text)
+    if amend := _AMEND.fullmatch(raw) or _AMEND_JA.fullmatch(raw.strip(_ENDS)):
         return Amend(_id(amend["ids"]), amend["text"].strip().strip('"“”'))
     return _answer(plain)
 

@@ -98,7 +98,7 @@ def commit(
         content.model_copy(update=pinned),
         rules.pins,
         added=rules.added,
-        shrinks=bool(rules.released) and not rules.added,
+        shrinks=rules.shrinks,
         limits=limits,
     )
     state = CommittedState(

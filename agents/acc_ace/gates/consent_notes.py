@@ -7,12 +7,14 @@ from acc_ace.gates.constraints import ConstraintSet
 from acc_ace.schemas.commit import CommittedState, ConstraintPin
 from acc_ace.schemas.consent import ChangeKind, OpenQuestion
 from acc_ace.text.normalize import language_of
+from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.tokens import clip_tokens
 
 Language = Literal["en", "ja"]
 
 _SHOWN_TOKENS = 60
 _MOST_LISTED = 8
+_ASKS = lazy_pattern(r"[?？؟]|(?:ます|です|でしょう|ません|ました|ください)か[。．\s」]|か[。．]?$")
 
 _ASK: Final[dict[Language, dict[ChangeKind, str]]] = {
     "en": {
@@ -49,9 +51,7 @@ _NOTHING = {
 def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], language: Language) -> str:
     """A question as the user reads it, with the rule's own words."""
     rule = next((pin.text for pin in pins if pin.id == question.rule_id), "")
-    quoted = [_quoted(text, language) for text in question.texts[:_MOST_LISTED]]
-    if len(question.texts) > _MOST_LISTED:
-        quoted.append("…")
+    quoted = [_quoted(text, language) for text in question.texts]
     return _ASK[language][question.kind].format(
         id=question.id,
         rule_id=question.rule_id,
@@ -99,7 +99,8 @@ def sole_question(state: CommittedState, answer: str) -> str | None:
     rest = answer
     for language in _ASK:
         rest = rest.replace(question_text(newest[0], state.pins, language), "")
-    return None if any(mark in rest for mark in "?？؟") else newest[0].id
+    was_shown = rest != answer
+    return newest[0].id if was_shown and not _ASKS.search(rest.strip()) else None
 
 
 def _nothing(rules: ConstraintSet, language: Language) -> str:

@@ -34,6 +34,9 @@ MOST_NEW = 3
 MOST_PROPOSALS = 64
 """Proposals of one reply that are looked at."""
 
+MOST_ASKED = 12
+"""Rules that one question lists."""
+
 MOST_QUESTIONS = 8
 QUESTION_TURNS = 3
 """Turns after which a question lapses."""
@@ -59,6 +62,8 @@ class ConstraintSet:
     warnings: list[str] = field(default_factory=list)
     unmatched: str = ""
     """Words with which x_t seems to lift a rule that is not there."""
+    is_command: bool = False
+    """Whether x_t as a whole is a command, and proposes nothing."""
     agreed_goal: OpenQuestion | None = None
     """The question about the goal that x_t says yes to."""
 
@@ -151,6 +156,12 @@ class ConstraintSet:
             for pin in self.pins
         ]
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether the turn leaves less of constraints than it found."""
+        gone = sum(estimate_tokens(release.text) for release in self.released)
+        return gone > 0 and sum(estimate_tokens(pin.text) for pin in self.added) <= gone
+
     def asked_now(self) -> list[OpenQuestion]:
         """The questions of this turn."""
         return [question for question in self.questions if question.asked_turn == self.turn]
@@ -194,6 +205,7 @@ def rule_2_constraints_survive(
         return rules
     rules.settle_tentative()
     command = parse_command(turn_input.text)
+    rules.is_command = command is not None
     match command:
         case Forget(rule_ids):
             forget_rules(rules, rule_ids, turn_input.text, turn_input.authority)
@@ -280,18 +292,25 @@ def _take_proposals(
     if len(changes) > MOST_PROPOSALS:
         rules.repairs.append(_repair(TOO_MANY_PROPOSALS, f"{len(changes)} proposals"))
     for change in changes[:MOST_PROPOSALS]:
-        quote = own.find(change.quote)
         if change.kind is ChangeKind.GOAL:
             continue
-        if quote is None:
+        quotes = own.find_all(change.quote)
+        if not quotes:
             rules.repairs.append(_repair(NOT_OWN_WORDS, change.quote))
         elif change.kind is not ChangeKind.ADD:
-            _ask_to_change(rules, change, quote, own)
-        elif not _is_said(rules, new, quote):
-            new.append(quote if change.sure else quote._replace(doubtful=True))
+            _ask_to_change(rules, change, quotes[0], own)
+        for quote in quotes if change.kind is ChangeKind.ADD else ():
+            if not _is_said(rules, new, quote):
+                new.append(quote if change.sure else quote._replace(doubtful=True))
     sure = [] if asks else [quote for quote in new if not quote.doubtful][:MOST_NEW]
     _pin_proposed(rules, sure, turn_input.authority, budget=budget)
     texts = [one_line(quote.text) for quote in new if quote not in sure]
+    if len(texts) > MOST_ASKED:
+        rules.warnings.append(
+            f"{len(texts) - MOST_ASKED} more sentences may be rules and were not kept; send each "
+            "as '/rule TEXT'"
+        )
+    texts = texts[:MOST_ASKED]
     if texts:
         rules.ask(ChangeKind.ADD, "; ".join(texts), texts=texts)
 

@@ -83,8 +83,8 @@ def _stated(
     """The words that become the goal now, or ''; asks about those that only the user can decide."""
     if not turn_input.authority.may_rule or not _may_change(previous, turn_input):
         return ""
-    if rules.agreed_goal is not None:
-        return next(iter(rules.agreed_goal.texts), "")
+    if rules.is_command:
+        return next(iter(rules.agreed_goal.texts), "") if rules.agreed_goal else ""
     own = own_words(turn_input.text)
     mixed = own.mixed or bool(turn_input.attachments)
     label = own.labelled_goal()

@@ -27,9 +27,10 @@ _NAMED = lazy_pattern(
 )
 """An id, a number, or a word with a capital."""
 
-_TYPED = lazy_pattern(r"^[A-Za-z_ -]{1,24}[:：]\s*")
+_TYPED = lazy_pattern(r"^[^\W\d][^\d:：]{0,23}[:：]\s*")
 _ARROW = lazy_pattern(r"\s*(?:->|→|=>|⇒)\s*")
 _WORD = lazy_pattern(r"[^\W_]+(?:[-_.][^\W_]+)*")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _ENDS_HELD = 0.5
 """Share of the words of a relation's end that its sources must hold."""
 
@@ -38,13 +39,16 @@ class Sources:
     """What a state may speak of: x_t, the state before, qualified artifacts, tool results."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._text = _folded(" ".join(texts)[:_SOURCE_CHARS])
-        self._dense = self._text.replace(" ", "").replace(",", "")
+        self._text = _plain(" ".join(texts)[:_SOURCE_CHARS])
+        self._dense = self._text.replace(" ", "")
 
     def holds(self, name: str) -> bool:
-        """Whether a name, id or number occurs, whatever its case, width and spaces."""
-        folded = _folded(name).strip(" .,:;")
-        return not folded or folded in self._text or folded.replace(" ", "") in self._dense
+        """Whether a name, id or number occurs, whatever its case, width, spaces and commas."""
+        plain = _plain(name).strip(" .,:;")
+        if not plain or _occurs(plain, self._text):
+            return True
+        # A number must not be found in a longer one.
+        return not any(map(str.isdigit, plain)) and plain.replace(" ", "") in self._dense
 
     def holds_entity(self, entity: str) -> bool:
         """Whether the name of 'type:name' occurs, or each of its words."""
@@ -137,3 +141,23 @@ def _repair(field: str, reason: str, text: str) -> Repair:
 
 def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", visible(text)).casefold().split())
+
+
+def _plain(text: str) -> str:
+    return _THOUSANDS.sub("", _folded(text))
+
+
+def _occurs(plain: str, text: str) -> bool:
+    """Whether a text holds another one that neither begins nor ends within a word or number."""
+    start = text.find(plain)
+    while start >= 0:
+        end = start + len(plain)
+        if not (_runs_on(text, start) or _runs_on(text, end)):
+            return True
+        start = text.find(plain, start + 1)
+    return False
+
+
+def _runs_on(text: str, at: int) -> bool:
+    around = text[max(0, at - 1) : at + 1]
+    return len(around) == 2 and all(char.isascii() and char.isalnum() for char in around)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from acc_ace.text.normalize import MAX_ANALYSED
 from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.quoted_spans import without_tagged
 from acc_ace.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 
 _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
@@ -46,17 +47,18 @@ _LABELLED = lazy_pattern(
     r"(?=\s|[^\s/\d\\])"
 )
 _LABEL_WORDS = 4
+_NAME_WORDS = 4
 _HEADER = lazy_pattern(r"[:：]\s*$")
 _GREETING = lazy_pattern(
-    r"^\s*(?:(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|greetings)\b"
-    r"[^.!?:]{0,40}[,!，]?"
+    r"^\s*(?:(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|greetings) "
+    r"[^.!?:]{1,40}[,!，]?"
     r"|\S{1,20}(?:様|さま|さん|殿|先生|各位)[、,，]?|各位|お疲れ(?:様|さま)です[。、!]?"
-    r"|(?:いつも)?お世話になって(?:おり|い)ます[。、!]?)\s*$",
+    r"|(?:いつも)?お世話になって(?:おり|い)ます.{0,40})\s*$",
     re.IGNORECASE,
 )
 _CLOSING = lazy_pattern(
     r"^\s*(?:-- ?|(?:(?:best|kind|warm) )?regards|best|cheers|sincerely|yours(?: \w+)?|thanks"
-    r"|thank you|many thanks|(?:以上[、,])?(?:どうぞ)?(?:よろしく|宜しく)"
+    r"|thank you|many thanks|(?:以上[、,])?(?:どうぞ|何卒)?(?:よろしく|宜しく)"
     r"(?:お願い(?:いた|致)?します|お願い(?:いた|致)し(?:ます|たく)?)?|敬具|草々|以上)\s*[,，、.。!]*\s*$",
     re.IGNORECASE,
 )
@@ -66,13 +68,15 @@ _MAIL_HEADER = lazy_pattern(
     r"|^\s*-{2,8} ?(?:begin )?(?:original|forwarded|転送|元のメッセージ)|\bwrote[:：]\s*$",
     re.IGNORECASE,
 )
-_TAGGED = lazy_pattern(
-    r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>.*?</(?P=name)\s*>", re.DOTALL
-)
 _QUOTATION = lazy_pattern(
-    r"\"[^\"]{1,4000}\"|“[^”]{1,4000}”|「[^」]{1,4000}」|『[^』]{1,4000}』|«[^»]{1,4000}»"
-    r"|„[^“”]{1,4000}[“”]|`[^`\n]{1,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)|(?<!\w)‘[^’\n]{3,400}’(?!\w)"
+    r"\"[^\"]{1,4000}\"|“[^“”]{1,4000}”|「[^「」]{1,4000}」|『[^『』]{1,4000}』|«[^«»]{1,4000}»"
+    r"|„[^„“”]{1,4000}[“”]|`[^`]{1,4000}`|(?<!\w)'[^'\n]{3,4000}'(?!\w)"
+    r"|(?<!\w)‘[^‘’\n]{3,4000}’(?!\w)"
 )
+_WITHIN = lazy_pattern(r"[.!?。！？]\s*\S|[\r\n]|[。！？]\S")
+_PASSAGE_CHARS = 200
+"""From here on a quotation is a passage of its own, as is one of several sentences or lines."""
+
 _BREAK = "\n"
 _MUCH_QUOTED = 0.3
 _INDENTED = lazy_pattern(r"^(?: {2,}|\t|\u3000)\s*(?![-*•・\d])\S")
@@ -105,6 +109,7 @@ class _Sentence(NamedTuple):
 class OwnWords(NamedTuple):
     """The own words of a message, sentence by sentence."""
 
+    lines: tuple[_Line, ...]
     sentences: tuple[_Sentence, ...]
     mixed: bool
     """Whether the message carries somebody else's words, or might."""
@@ -113,16 +118,25 @@ class OwnWords(NamedTuple):
         """The clause of the speaker's own that a quote points at, whole, or None.
 
         What is taken is the clause with its condition, never a fragment of it; doubtful if the
-        quote is less than half of the clause, or much of the clause is a quotation. Of several
-        sentences the first counts. Case, width, white space and end marks do not.
+        quote is less than half of the clause, or much of the clause is a quotation. Case, width,
+        white space and end marks do not count. Of several sentences this is the first.
         """
-        for said in (quote, *split_sentences(quote)):
-            wanted = _fold(said[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
-            if any(char.isalnum() for char in wanted):
-                found = (_clause_of(sentence, wanted) for sentence in self.sentences)
-                if (own := next(filter(None, found), None)) is not None:
-                    return own._replace(doubtful=own.doubtful or self.mixed)
-        return None
+        return next(iter(self.find_all(quote)), None)
+
+    def find_all(self, quote: str) -> list[OwnQuote]:
+        """As `find`, for each sentence of the quote."""
+        whole = self._find_one(quote)
+        if whole is not None:
+            return [whole]
+        return [own for said in split_sentences(quote) if (own := self._find_one(said))]
+
+    def _find_one(self, quote: str) -> OwnQuote | None:
+        wanted = _fold(quote[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
+        if not any(char.isalnum() for char in wanted):
+            return None
+        found = (_clause_of(sentence, wanted) for sentence in self.sentences)
+        own = next(filter(None, found), None)
+        return own._replace(doubtful=own.doubtful or self.mixed) if own else None
 
     def labelled_rules(self) -> tuple[OwnQuote, ...]:
         """What lines such as 'Rule: …' and 「制約：…」 say: the user's own, whoever reads them."""
@@ -133,46 +147,67 @@ class OwnWords(NamedTuple):
         return next(self._labelled(_GOAL_LABEL), None)
 
     def _labelled(self, label: re.Pattern[str]) -> Iterator[OwnQuote]:
-        for sentence in self.sentences:
-            match = label.match(sentence.text)
-            said = sentence.text[match.end() :].strip() if match else ""
+        for line in self.lines:
+            match = label.match(line.text)
+            said = line.text[match.end() :].strip() if match else ""
+            if _QUOTATION.search(said):
+                said = split_sentences(said)[0]
             if said:
-                yield OwnQuote(said, sentence.text, sentence.doubtful or self.mixed)
+                yield OwnQuote(said, line.text.strip(), line.doubtful or self.mixed)
 
 
 @remembered
 def own_words(text: str) -> OwnWords:
     """The own words of a message. Looks at the first MAX_ANALYSED characters."""
     analysed = text[:MAX_ANALYSED]
-    without_tags = _TAGGED.sub(_BREAK, analysed)
-    lines = without_tags.splitlines()
-    kept = list(_own_lines(lines))
+    own = _without_passages(without_tagged(analysed))
+    lines = own.splitlines()
     mail = _is_mail(lines)
+    kept = tuple(
+        _Line(line.text, line.doubtful or mail)
+        for line in _own_lines(lines)
+        if any(char.isalnum() for char in line.text)
+    )
     sentences = tuple(
-        _sentence(sentence, doubtful=line.doubtful or mail)
+        _sentence(sentence, doubtful=line.doubtful)
         for line in kept
         for sentence in split_sentences(line.text)
     )
-    dropped = len(kept) < sum(1 for line in lines if line.strip()) or without_tags != analysed
-    mixed = dropped or mail or any(line.doubtful for line in kept)
-    return OwnWords(sentences, mixed)
+    dropped = own != analysed or len(kept) < sum(any(map(str.isalnum, line)) for line in lines)
+    return OwnWords(kept, sentences, dropped or mail or any(line.doubtful for line in kept))
+
+
+def _without_passages(text: str) -> str:
+    """The text without quotations of several sentences or lines, or of some length."""
+    return _QUOTATION.sub(_unless_passage, text)
+
+
+def _unless_passage(match: re.Match[str]) -> str:
+    said = match.group()[1:-1]
+    is_passage = len(said) > _PASSAGE_CHARS or _WITHIN.search(said) is not None
+    return _BREAK if is_passage else match.group()
 
 
 def _own_lines(lines: list[str]) -> Iterator[_Line]:
     """The lines outside fences and quoted blocks; doubtful where somebody may be introduced."""
-    fenced = handed_over = False
+    fence = ""
+    handed_over = begun = False
     for line in lines:
-        if _FENCE.match(line):
-            fenced = not fenced
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            # As in Markdown, only the same mark, as long, closes.
+            fence = "" if fence else mark[1]
             continue
         if not line.strip():
-            handed_over = False
+            # A blank line right below the announcement does not end what it announces.
+            handed_over = handed_over and not begun
             continue
-        if fenced or _QUOTED.match(line):
+        if fence or _QUOTED.match(line):
             continue
         yield _Line(line, handed_over or _is_labelled(line) or bool(_INDENTED.match(line)))
+        begun = handed_over
         if _HEADER.search(line):
-            handed_over = not _OWN_HEADER.search(line)
+            handed_over, begun = not _OWN_HEADER.search(line), False
 
 
 def _is_labelled(line: str) -> bool:
@@ -186,20 +221,26 @@ def _is_labelled(line: str) -> bool:
 
 
 def _is_mail(lines: list[str]) -> bool:
-    """Whether a greeting and a signature stand around several lines, or a mail's headers do."""
+    """Whether a greeting and a closing stand around lines, or a signature or headers are there."""
     said = [line for line in lines if line.strip()]
     if any(_MAIL_HEADER.search(line) for line in said):
         return True
     if len(said) < 3:
         return False
-    signed = any(_CLOSING.match(line) for line in said[-3:]) or _is_signed(said)
+    closed = any(_CLOSING.match(line) for line in said[-3:])
     greeted = any(_GREETING.match(line) for line in said[:-1])
-    return signed or (greeted and len(said) > 3)
+    return _is_signed(said) or (greeted and (closed or len(said) > 3))
 
 
 def _is_signed(said: list[str]) -> bool:
-    """Whether the last line is a name behind a dash, and no item of a list."""
-    return bool(_SIGNATURE.match(said[-1])) and not _SIGNATURE.match(said[-2])
+    """Whether names stand below a closing, or a name behind a dash that begins no list."""
+    ends = [at for at, line in enumerate(said) if _CLOSING.match(line)]
+    names = said[ends[-1] + 1 :] if ends else []
+    if names and all(len(line.split()) <= _NAME_WORDS and len(line) <= 40 for line in names):
+        return True
+    last, before = said[-1], said[-2]
+    listed = _SIGNATURE.match(before) or _HEADER.search(before)
+    return bool(_SIGNATURE.match(last)) and not listed and not last.rstrip().endswith((".", "。"))
 
 
 def _sentence(text: str, *, doubtful: bool) -> _Sentence:
@@ -236,9 +277,17 @@ def _clause_of(sentence: _Sentence, wanted: str) -> OwnQuote | None:
     if _is_quoted(sentence.text, first, last):
         return None
     begin, end = _enclosing(sentence.text, first, last)
-    clause = sentence.text[begin:end].strip()
+    clause = _unlabelled(sentence.text[begin:end].strip())
     doubtful = sentence.doubtful or 2 * (last - first) < len(clause) or _quotes(clause)
     return OwnQuote(clause, sentence.text, doubtful)
+
+
+def _unlabelled(clause: str) -> str:
+    """The clause without a label such as 'Rule:'."""
+    for label in (_RULE_LABEL, _GOAL_LABEL):
+        if (match := label.match(clause)) and clause[match.end() :].strip():
+            return clause[match.end() :].strip()
+    return clause
 
 
 def _quotes(clause: str) -> bool:
