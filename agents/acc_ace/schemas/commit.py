@@ -118,16 +118,16 @@ class CcsDiff(Value):
         )
 
 
-_MAX_REPAIRS: Final = 64
+MAX_REPAIRS: Final = 64
 """Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
 
 
 def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
-    if len(repairs) <= _MAX_REPAIRS:
+    if len(repairs) <= MAX_REPAIRS:
         return list(repairs)
-    more = len(repairs) - _MAX_REPAIRS + 1
+    more = len(repairs) - MAX_REPAIRS + 1
     tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
-    return [*repairs[: _MAX_REPAIRS - 1], tail]
+    return [*repairs[: MAX_REPAIRS - 1], tail]
 
 
 class CommittedState(StoredValue):
