@@ -6,15 +6,28 @@ The judging model is scripted: it answers as the labels of the set do, so that w
 what the guard makes of a right answer, not a model. `held` prints counts alone.
 """
 
+import asyncio
 import json
 import sys
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import Field
+
+from acc_ace.adk.guard import ToolGuard
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
 from acc_ace.gates.guard import ActCall, conflicts
-from acc_ace.schemas.base import Authority
+from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.interaction import ActVerdict
+from acc_ace.turn.turn_record import TurnRecord
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"
 NOW: Final = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
@@ -60,14 +73,54 @@ def pins_of(item: Item) -> list[ConstraintPin]:
 
 def found_rules(item: Item) -> list[str]:
     """The ids of the rules that the deterministic check reports."""
-    at = datetime.fromisoformat(item["time"]) if "time" in item else NOW
-    call = ActCall(item["tool"], item["description"], item["arguments"])
-    return [conflict.rule_id for conflict in conflicts(call, pins_of(item), at)]
+    found = conflicts(call_of(item), pins_of(item), time_of(item))
+    return [conflict.rule_id for conflict in found]
 
 
-def score(calls: list[Item]) -> Score:
-    """What the deterministic check makes of the calls."""
-    found = {item["id"]: found_rules(item) for item in calls}
+def call_of(item: Item) -> ActCall:
+    """The call of an item."""
+    return ActCall(item["tool"], item["description"], item["arguments"])
+
+
+def time_of(item: Item) -> datetime:
+    """When it is made."""
+    return datetime.fromisoformat(item["time"]) if "time" in item else NOW
+
+
+class Judge(BaseLlm):
+    """Answers what the labels of the set say about the call that is asked next."""
+
+    model: str = "scripted/judge"
+    item: Item = Field(default_factory=dict)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """One verdict."""
+        rule = f"c-{self.item['rule']:04}" if self.item["conflict"] else None
+        verdict = ActVerdict(conflict=self.item["conflict"], rule_id=rule)
+        part = types.Part(text=verdict.model_dump_json())
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+async def judged(calls: list[Item]) -> dict[str, list[str]]:
+    """The rules that the guard reports for each call when a right model judges beside it."""
+    judge = Judge()
+    container = build_container(Settings(store="memory", learning="off"))
+    guard = ToolGuard(container, judge)
+    found: dict[str, list[str]] = {}
+    for item in calls:
+        judge.item = item
+        record = TurnRecord(SessionKey("bench", "user", item["id"]), item["id"])
+        finding = await guard.find(call_of(item), pins_of(item), record, at=time_of(item))
+        found[item["id"]] = [finding.conflict.rule_id] if finding else []
+    await container.close()
+    return found
+
+
+def score(calls: list[Item], found: dict[str, list[str]] | None = None) -> Score:
+    """What the guard makes of the calls: `found` by call, else the deterministic check alone."""
+    found = found or {item["id"]: found_rules(item) for item in calls}
     bad = [item for item in calls if item["conflict"]]
     good = [item for item in calls if not item["conflict"]]
     return Score(
@@ -83,8 +136,10 @@ def score(calls: list[Item]) -> Score:
 
 def main(name: str, *, ids: bool) -> None:
     """Print the counts; of `dev` the ids that miss too."""
-    result = score(items(name))
+    calls = items(name)
+    result = score(calls)
     print(f"{name}: rule check alone: {result}")
+    print(f"{name}: with a judging model: {score(calls, asyncio.run(judged(calls)))}")
     if ids and name == "dev":
         print("missed", *result.missed_ids)
         print("held up", *result.held_up_ids)

@@ -105,7 +105,7 @@ def build_pipeline(
         Compressor(
             container, records, structured("compressor"), prompts.compressor, history=history
         ),
-        _generator(container, records, chosen["generator"], prompts),
+        _generator(container, records, chosen["generator"], prompts, (models or {}).get("guard")),
     ]
     stages: list[BaseAgent] = [*turn]
     after: tuple[ContentlessStage, ...] = ()
@@ -135,7 +135,11 @@ def sequence(name: str, *agents: BaseAgent, description: str = "") -> Sequential
 
 
 def _generator(
-    container: Container, records: TurnRecords, model: BaseLlm, prompts: Prompts
+    container: Container,
+    records: TurnRecords,
+    model: BaseLlm,
+    prompts: Prompts,
+    judge: BaseLlm | None,
 ) -> Generator:
     return Generator(
         container,
@@ -144,6 +148,7 @@ def _generator(
         prompt=prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
+        judge=judge,
     )
 
 

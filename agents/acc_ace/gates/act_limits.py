@@ -11,38 +11,51 @@ from acc_ace.text.normalize import normalise
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
 
-_NUMBER: Final = r"(?P<sign>[$€£¥])?\s*(?P<number>\d+(?:[,.]\d+)*)\s*(?P<scale>万|千|億|割|k\b|m\b)?\s*(?P<unit>[a-z%°]+|[\u3400-\u9fff\u30a1-\u30faー]+)?"
+_NUMBER: Final = (
+    r"(?P<sign>[$€£¥])?\s*(?P<number>\d+(?:[,.]\d+)*)\s*(?P<scale>万|千|億|割|k\b|m\b)?"
+    r"\s*(?P<unit>[a-z%°]+|[\u3400-\u9fff\u30a1-\u30faー]+)?"
+)
+_JA_NUMBER: Final = _NUMBER.replace("P<", "P<j_")
+_MORE: Final = "more|greater|larger|higher|longer|bigger"
+_LESS: Final = "less|fewer|smaller|lower|younger"
 _CAP: Final = lazy_pattern(
-    rf"(?:\bup to|\bat most|\bno (?:more|greater|larger|higher) than|\bnot more than|\bmax(?:imum)?(?: of)?|\blimit(?:ed)? (?:is|of|to)|\bbudget (?:is|of)|\bcap(?:ped)? (?:is|of|at)|上限は?)\s+(?:the )?{_NUMBER}"
-    rf"|{_NUMBER.replace('P<', 'P<j_')}(?:まで|以内|以下|が上限)"
+    rf"(?:\bup to|\bat most|\bno (?:{_MORE}) than|\bnot more than|\bmax(?:imum)?(?: of)?"
+    r"|\blimit(?:ed)? (?:is|of|to)|\bbudget (?:is|of)|\bcap(?:ped)? (?:is|of|at)|上限は?)"
+    rf"\s+(?:the )?{_NUMBER}|{_JA_NUMBER}(?:まで|以内|以下|が上限)"
 )
 _FLOOR: Final = lazy_pattern(
-    rf"(?:\bat least|\bno (?:less|fewer|lower) than|\bnot less than|\bminimum(?: of)?)\s+{_NUMBER}"
-    rf"|最低(?:でも)?{_NUMBER.replace('P<', 'P<j_')}"
+    rf"(?:\bat least|\bno (?:{_LESS}) than|\bnot less than|\bminimum(?: of)?)\s+{_NUMBER}"
+    rf"|最低(?:でも)?{_JA_NUMBER}"
 )
 _OVER: Final = lazy_pattern(
-    rf"(?:\b(?:more|larger|greater|higher|longer|bigger) than|\babove|\bover|\bbeyond|\bexceed(?:s|ing)?|\bpast)\s+{_NUMBER}"
-    rf"|{_NUMBER.replace('P<', 'P<j_')}(?:を|より)?(?:超|越|上回|以上|大き|多)"
+    rf"(?:\b(?:{_MORE}) than|\babove|\bover|\bbeyond|\bexceed(?:s|ing)?|\bpast)\s+{_NUMBER}"
+    rf"|{_JA_NUMBER}(?:を|より)?(?:超|越|上回|以上|大き|多)"
 )
 _BELOW: Final = lazy_pattern(
-    rf"(?:\b(?:less|fewer|smaller|lower|younger) than|\bbelow|\bunder)\s+{_NUMBER}"
-    rf"|{_NUMBER.replace('P<', 'P<j_')}(?:を|より)?(?:未満|下回|少な|小さ|以下)"
+    rf"(?:\b(?:{_LESS}) than|\bbelow|\bunder)\s+{_NUMBER}"
+    rf"|{_JA_NUMBER}(?:を|より)?(?:未満|下回|少な|小さ|以下)"
 )
 _SPAN: Final = lazy_pattern(
-    r"(?P<noun>[a-z]+)?\s*\b(?P<a>\d+)\s*(?:to|and|-|–|〜|~|～|から)\s*(?P<b>\d+)\s*(?P<after>[\u3400-\u9fff]+)?"
+    r"(?P<noun>[a-z]+)?\s*\b(?P<a>\d+)\s*(?:to|and|[-–〜~～]|から)\s*(?P<b>\d+)"
+    r"\s*(?P<after>[\u3400-\u9fff]+)?"
 )
 _MINOR: Final = lazy_pattern(r"\bminors?\b|\bunderage\b|未成年者?")
 _ADULT: Final = 18
-_CONSULTS: Final = lazy_pattern(r"\b(?:ask|approval|approve|confirm|check with|sign-?off)\b|確認|承認|相談")
+_CONSULTS: Final = lazy_pattern(
+    r"\b(?:ask|approval|approve|confirm|check with|sign-?off)\b|確認|承認|相談"
+)
 _SCALES: Final = {"万": 1e4, "千": 1e3, "億": 1e8, "割": 10.0, "k": 1e3, "m": 1e6}
 _UNITS: Final = """
-money: euro euros eur usd gbp dollar dollars pound pounds yen $ € £ ¥ 円 ユーロ ドル ポンド | amount total price cost budget fee sum payment salary value refund discount_amount
+money: euro euros eur usd gbp dollar dollars pound pounds yen $ € £ ¥ 円 ユーロ ドル ポンド \
+    | amount total price cost budget fee sum payment salary value \
+    refund
 percent: % percent 割 パーセント | percent percentage pct rate share discount portion
 days: day days 日 日間 | day days retention
 hours: hour hours 時間 | hour hours
 minutes: minute minutes min mins 分 分間 | minute minutes min duration
 seconds: second seconds s sec 秒 | second seconds timeout
-nodes: node nodes 台 instance instances replica replicas | node nodes instance instances replica replicas count size
+nodes: node nodes 台 instance instances replica replicas \
+    | node nodes instance instances replica replicas count size
 degrees: degree degrees c f ° 度 | temperature target degree degrees temp
 mass: g mg kg グラム | dose total gram grams mg g daily amount weight
 people: people person persons guest guests 人 名 | people person guest guests headcount party
@@ -52,7 +65,7 @@ age: years old 歳 才 | age
 
 @dataclass(frozen=True)
 class Limit:
-    """The most or the least that a number may be; `inside` for a span that is allowed."""
+    """The most and the least that a number may be."""
 
     least: float | None = None
     most: float | None = None
@@ -65,7 +78,9 @@ class Limit:
         """Whether a number is beyond."""
         if self.most is not None and (value >= self.most if self.strict else value > self.most):
             return True
-        return self.least is not None and (value <= self.least if self.strict else value < self.least)
+        return self.least is not None and (
+            value <= self.least if self.strict else value < self.least
+        )
 
 
 def limit_of(rule: str) -> tuple[Limit | None, str]:
@@ -112,7 +127,9 @@ def bounded(limit: Limit, args: Mapping[str, Any], terms: list[Term]) -> tuple[s
             return worst, numbers[worst]
     if len(numbers) == 1:
         key, number = next(iter(numbers.items()))
-        others = [unit for unit, words in _unit_keys().items() if unit != limit.unit and keys[key] & words]
+        others = [
+            unit for unit, words in _unit_keys().items() if unit != limit.unit and keys[key] & words
+        ]
         if not (others and limit.unit):
             return key, number
     return None
@@ -141,7 +158,11 @@ def _unit(said: str) -> str:
     for line in _UNITS.strip().splitlines():
         name, _, rest = line.partition(":")
         words = rest.split("|")[0].split()
-        if said in words or (said and not said.isascii() and said.startswith(tuple(w for w in words if not w.isascii()))):
+        if said in words or (
+            said
+            and not said.isascii()
+            and said.startswith(tuple(w for w in words if not w.isascii()))
+        ):
             return name
     return ""
 
@@ -159,13 +180,15 @@ def _key_stems(key: str) -> frozenset[str]:
     return frozenset(stem for word in words for stem in {root_of(word), *same_class(word)})
 
 
-_AMOUNT: Final = lazy_pattern(r"^\s*[$€£¥]?\s*(-?\d+(?:,\d{3})*(?:\.\d+)?)\s*(?:[a-z€£%¥円]{0,5})\s*$", re.IGNORECASE)
+_AMOUNT: Final = lazy_pattern(
+    r"^\s*[$€£¥]?\s*(-?\d+(?:,\d{3})*(?:\.\d+)?)\s*(?:[a-z€£%¥円]{0,5})\s*$", re.IGNORECASE
+)
 
 
-def _number(value: object) -> float | None:
+def _number(value: object) -> float | int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        return value
     found = _AMOUNT.match(value) if isinstance(value, str) else None
     return float(found[1].replace(",", "")) if found else None

@@ -13,21 +13,33 @@ from acc_ace.text.patterns import lazy_pattern
 _EN_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _JA_DAYS: Final = "月火水木金土日"
 _CLOCK: Final = (
-    r"(?:noon|midnight|正午|(?:午前|午後)?\d{1,2}(?::\d{2}|時半|時(?:\d{1,2}分)?)?\s*(?:am|pm|a\.m\.|p\.m\.)?)"
+    r"(?:noon|midnight|正午|(?:午前|午後)?\d{1,2}(?::\d{2}|時半|時(?:\d{1,2}分)?)?"
+    r"\s*(?:am|pm|a\.m\.|p\.m\.)?)"
 )
 _RANGE: Final = lazy_pattern(
-    rf"(?:between|from)?\s*(?<![\d-])(?P<a>{_CLOCK})\s*(?:and|to|until|[-–~〜～]|から)\s*(?P<b>{_CLOCK})(?![\d年月-])"
+    rf"(?:between|from)?\s*(?<![\d-])(?P<a>{_CLOCK})"
+    rf"\s*(?:and|to|until|[-–~〜～]|から)\s*(?P<b>{_CLOCK})(?![\d年月-])"
 )
 _HOUR_MARK: Final = lazy_pattern(r":\d\d|時|am\b|pm\b|a\.m|p\.m|noon|midnight|正午|hours")
-_AFTER: Final = lazy_pattern(rf"\b(?:after|past|later than)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})(?:以降|過ぎ|より後)")
+_AFTER: Final = lazy_pattern(
+    rf"\b(?:after|past|later than)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})(?:以降|過ぎ|より後)"
+)
 _BEFORE: Final = lazy_pattern(rf"\bbefore\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})(?:より前|以前|前)")
-_UNTIL: Final = lazy_pattern(rf"\b(?:until|till|by|no later than|latest)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})まで")
-_BUSINESS: Final = lazy_pattern(r"\b(?:business|office|working|opening) hours\b|営業時間|業務時間|勤務時間")
+_UNTIL: Final = lazy_pattern(
+    rf"\b(?:until|till|by|no later than|latest)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})まで"
+)
+_BUSINESS: Final = lazy_pattern(
+    r"\b(?:business|office|working|opening) hours\b|営業時間|業務時間|勤務時間"
+)
 _NIGHT: Final = lazy_pattern(r"\b(?:at night|overnight|during the night)\b|夜間|深夜")
 _WEEKEND: Final = lazy_pattern(r"\bweekends?\b|週末|土日")
 _WEEKDAY: Final = lazy_pattern(r"\b(?:week|school|working|business) ?days?\b|平日")
-_EN_DAY: Final = lazy_pattern(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s)?\b")
-_EN_SPAN: Final = lazy_pattern(r"\b(mon|tue|wed|thu|fri|sat|sun)\w*\s*(?:-|–|to)\s*(mon|tue|wed|thu|fri|sat|sun)\w*")
+_EN_DAY: Final = lazy_pattern(
+    r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s)?\b"
+)
+_EN_SPAN: Final = lazy_pattern(
+    r"\b(mon|tue|wed|thu|fri|sat|sun)\w*\s*(?:-|–|to)\s*(mon|tue|wed|thu|fri|sat|sun)\w*"
+)
 _JA_DAY: Final = lazy_pattern(r"([月火水木金土日])曜日?")
 _BEFORE_DATE: Final = lazy_pattern(r"\bbefore\b|\buntil\b|より前|まで(?:は)?|前に")
 _AFTER_DATE: Final = lazy_pattern(r"\bafter\b|\bfrom\b|以降|より後")
@@ -127,7 +139,9 @@ def _dated(text: str, at: datetime) -> tuple[Window | None, str]:
 
 
 def _without_date(text: str) -> str:
-    plain = re.sub(r"\d{4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}時半?|\d{1,2}:\d\d|\b(?:gmt|utc)\b", " ", text)
+    plain = re.sub(
+        r"\d{4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}時半?|\d{1,2}:\d\d|\b(?:gmt|utc)\b", " ", text
+    )
     plain = re.sub(r"\b\d{1,2}(?:st|nd|rd|th)? [a-z]+ \d{4}|\b[a-z]+ \d{1,2},? \d{4}", " ", plain)
     return re.sub(r"\b(?:before|after|until|from)\b|より前に?|以降", " ", plain)
 

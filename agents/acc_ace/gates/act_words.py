@@ -12,9 +12,12 @@ from acc_ace.text.patterns import lazy_pattern, words_of
 from acc_ace.text.search_terms import STOP_WORDS
 
 _SAME: Final = """
-read list get show search look view find fetch select count describe check query monitor explain ls cat du df grep head tail stat ps uptime 読 一覧 表示 検索 参照 調べ 閲覧 取得
+read list get show search look view find fetch select count describe check query monitor \
+    explain ls cat du df grep head tail stat ps uptime 読 一覧 表示 検索 参照 調べ 閲覧 取得
 delete remove drop rm rmdir wipe purge erase truncate unlink destroy clear 削除 消 破棄
-send email mail message sms notify notification contact reply write letter tell text share give post forward answer disclose reveal get 送 送信 連絡 伝 教 渡 答 提供 通知 返信 出 メール
+send email mail message sms notify notification contact reply write \
+    letter tell text share give post forward \
+    answer disclose reveal get 送 送信 連絡 伝 教 渡 答 提供 通知 返信 出 メール
 call phone dial 電話
 buy spend order purchase trade acquire book 買 購入 注文 発注 取引 仕入
 publish post release announce 公開 掲載 発表 出
@@ -50,8 +53,12 @@ ENVIRONMENTS: Final = words_of("production prod staging test sandbox dev 本番 
 _VAGUE: Final = words_of(
     """touch change modify alter leave alone treat use make take let allow anybody thing behalf name
     named direct directly straight always ask check please under inside within outside off-limits
-    guest guests myself late later noon limit maximum minimum keep long ever run execute perform start amount"""
-) | words_of("誰 何 一切 絶対 直接 毎回 名前 中 前 後 時 以外 私 様 方 者 内 回 件 月 日 年 使 事 物 行 間 号室 番 次 上 下")
+    guest guests myself late later noon limit maximum minimum keep long ever run execute perform
+    start amount"""
+) | words_of(
+    "誰 何 一切 絶対 直接 毎回 名前 中 前 後 時 以外 私 様 方 者 内 回 件 月 日 年 使 事 物 行 間"
+    " 号室 番 次 上 下"
+)
 
 _RUN: Final = lazy_pattern(
     r"(?P<en>/?[a-z0-9*]+(?:[-_.:/@'][a-z0-9*]+)*/?)"
@@ -64,7 +71,7 @@ _HIRAGANA_NOUN: Final = lazy_pattern(r"^(?:[はをがにのでともへや])?([\
 _NAME: Final = lazy_pattern(r"\d|[_./@*]")
 _WORD: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _ASIDE: Final = lazy_pattern(r"\bwithout\b.*|\bchanges nothing\b.*|せずに.*|しないで.*")
-_PATH: Final = lazy_pattern(r"[\w.~-]*/[\w./-]+")
+_PATH: Final = lazy_pattern(r"(?<![\w.~-])[\w.~-]{0,200}/[\w./-]+")
 _STATEMENTS: Final = words_of("sql command cmd script statement")
 _READS: Final = lazy_pattern(
     r"^\s*(?:sudo )?(?:select|show|explain|describe|ls|cat|du|df|grep|head|tail|stat|ps|uptime|find"
@@ -114,7 +121,9 @@ class Call:
         statement = [str(v) for k, v in self.args.items() if _words(k)[-1:] and k in _STATEMENTS]
         self.reads = bool(statement) and all(_READS.search(text) for text in statement)
         self.reads = self.reads or (not statement and normalise(first) in _READ_TOOL)
-        self.refuses = bool(self.value_stems & _REFUSALS) or any(w in self.values for w in _REFUSALS if not w.isascii())
+        self.refuses = bool(self.value_stems & _REFUSALS) or any(
+            w in self.values for w in _REFUSALS if not w.isascii()
+        )
         self.rehearses = any(value is True and "dry" in key for key, value in self.args.items())
 
     def has(self, term: Term) -> bool:
@@ -129,9 +138,13 @@ class Call:
     def turns_off(self, terms: Iterable[Term]) -> bool:
         """Whether it sets to false or nothing what the terms say is not to be disabled."""
         things = [term for term in terms if not matches_any(term.word, "disable")]
-        return bool(things) and all(
-            self.has(term) or bool(same_class(term.word) & self.off_stems) for term in things
-        ) and any(bool(same_class(term.word) & self.off_stems) for term in things)
+        return (
+            bool(things)
+            and all(
+                self.has(term) or bool(same_class(term.word) & self.off_stems) for term in things
+            )
+            and any(bool(same_class(term.word) & self.off_stems) for term in things)
+        )
 
     def in_values(self, term: Term) -> bool:
         """Whether an argument's value speaks of it."""
@@ -147,7 +160,10 @@ class Call:
 def terms_of(text: str, rule: str = "") -> list[Term]:
     """The content words of a text, with the part that each plays; `rule` has its capitals."""
     folded = normalise(text)
-    names = {normalise(word) for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+|(?<=[A-Z][a-z]{2} )[A-Z][a-z]+", rule)}
+    names = {
+        normalise(word)
+        for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+|(?<=[A-Z][a-z]{2} )[A-Z][a-z]+", rule)
+    }
     found: list[Term] = []
     place = False
     runs = list(_RUN.finditer(folded))
@@ -167,7 +183,10 @@ def terms_of(text: str, rule: str = "") -> list[Term]:
         elif not _HIRAGANA.match(word) and word not in _VAGUE:
             mark = _PARTICLE.match(rest)
             particle = mark[0] if mark else ""
-            here, verb = particle in {"に", "で", "へ"}, bool(_OKURIGANA.match(rest)) and not particle
+            here, verb = (
+                particle in {"に", "で", "へ"},
+                bool(_OKURIGANA.match(rest)) and not particle,
+            )
             found.append(Term(word, here, particle == "の", verb=verb))
     return found
 
@@ -211,7 +230,9 @@ def _covers(term: Term, text: str, stems: set[str]) -> bool:
     if term.word in text:
         return True
     own = same_class(term.word)
-    if any((word in stems) if word.isascii() else (word != term.word and word in text) for word in own):
+    if any(
+        (word in stems) if word.isascii() else (word != term.word and word in text) for word in own
+    ):
         return True
     pairs = [term.word[at : at + 2] for at in range(len(term.word) - 1)]
     heads = pairs[::2] if len(term.word) >= 4 and len(term.word) % 2 == 0 else pairs
@@ -232,8 +253,11 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _carries(word: str) -> bool:
-    return word not in STOP_WORDS and word not in _VAGUE and root_of(word) not in _VAGUE and (
-        len(word) > 1
+    return (
+        word not in STOP_WORDS
+        and word not in _VAGUE
+        and root_of(word) not in _VAGUE
+        and (len(word) > 1)
     )
 
 
@@ -247,7 +271,7 @@ def _words(name: str) -> list[str]:
 
 
 def _stems(text: str) -> set[str]:
-    found = {word for word in re.findall(r"[a-z0-9]+", text)}
+    found = set(re.findall(r"[a-z0-9]+", text))
     return {root_of(word) for word in found} | {word for word in found if word in _REFUSALS}
 
 

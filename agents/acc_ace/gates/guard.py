@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from acc_ace.gates.act_limits import Limit, bounded, limit_of, span_of
+from acc_ace.gates.act_limits import bounded, limit_of, span_of
 from acc_ace.gates.act_times import Window, day_named, minutes_of, moments, window_of
 from acc_ace.gates.act_words import ENVIRONMENTS, Call, Term, matches_any, terms_of
 from acc_ace.schemas.commit import ConstraintPin
@@ -46,16 +46,16 @@ def conflicts(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> lis
     return [Conflict(pin.id, pin.text, why) for pin, why in found if why]
 
 
-_ALLOWED: Final = lazy_pattern(
-    r"^(?P<who>.+?)だけ(?:です|だ|とする)?。?$|^(?P<scope>.+?)(?:は|のは)(?P<only>[^は]+?)(?:だけ|のみ)(?:に|と|です|だ)?"
-)
 _READ_ONLY: Final = lazy_pattern(r"\bread[- ]only\b|読み取り(?:だけ|のみ|専用)|閲覧(?:だけ|のみ)")
-_LEFT_ALONE: Final = lazy_pattern(r"\bleave\b.*\balone\b|\boff[- ]limits\b|\bhands off\b|\buntouched\b")
+_LEFT_ALONE: Final = lazy_pattern(
+    r"\bleave\b.*\balone\b|\boff[- ]limits\b|\bhands off\b|\buntouched\b"
+)
 _WITHOUT: Final = lazy_pattern(
     r"\b(?:without|unless|except)\b(?P<en>.*)$|(?P<ja>[^、をはに]+?)(?:なし|無し|抜き)(?:に|で)(?:は)?"
 )
 _FIRST: Final = lazy_pattern(
-    r"^(?:always )?(?P<en>(?:ask|check with|consult|get|take|make|run|have)\b.*?) (?:before|prior to) (?P<act>.*)$"
+    r"^(?:always )?(?P<en>(?:ask|check with|consult|get|take|make|run|have)\b.*?)"
+    r" (?:before|prior to) (?P<act>.*)$"
     r"|^(?P<act_ja>.+?)の?前に?は?、?(?:必ず|毎回)?(?P<ja>.+)$"
 )
 _INSTEAD: Final = lazy_pattern(r"(?P<ban>[^、。]+?)(?:では|じゃ)なく(?:て)?(?P<use>.*)$")
@@ -63,19 +63,37 @@ _CLAUSE: Final = lazy_pattern(
     r"[,;:]\s*\b(?=(?:never|not|no|don't|do not|must not|may not|cannot|can't)\b)"
 )
 _ONLY_EN: Final = lazy_pattern(r"\bonly\b")
-_RECEIVES: Final = lazy_pattern(r"^only (?P<who>.+?) (?:gets?|may|can|sees?|receives?|has|have|is|are)\b(?P<what>.*)$")
+_RECEIVES: Final = lazy_pattern(
+    r"^only (?P<who>.+?) (?:gets?|may|can|sees?|receives?|has|have|is|are)\b(?P<what>.*)$"
+)
 _RECEIVES_JA: Final = lazy_pattern(
     r"^(?P<what>.+?)(?:を|は).*?(?:いい|よい|良い|できる|渡す|教える|送る|見せる)のは(?P<who>.+?)(?:さん)?(?:だけ|のみ)"
 )
-_USE_ONLY: Final = lazy_pattern(r"^(?:please )?(?:use|buy from|order from|book|choose) only (?P<what>\w+) (?P<only>.+)$")
+_USE_ONLY: Final = lazy_pattern(
+    r"^(?:please )?(?:use|buy from|order from|book|choose) only (?P<what>\w+) (?P<only>.+)$"
+)
 _ARE_ONLY: Final = lazy_pattern(r"^(?P<what>.+?) (?:are|is|go out as|stay) (?P<only>\w+) only\b")
 _ONLY_OF: Final = lazy_pattern(r"^(?P<what>.+?)は(?P<only>.+?)(?:だけ|のみ)")
+_EVERYTHING: Final = lazy_pattern(r"\b(?:anything|nothing|everything)\b|何も")
 _CHANGE: Final = lazy_pattern(
     r"\b(?:touch|change|modify|alter|alone|off[- ]limits|run|anything|nothing|everything)\b"
     r"|触|変|いじ|何も|の(?:DB|データ)"
 )
 _ACTS: Final = "delete send call buy publish restart deploy write open disable pay approve push"
-_RECIPIENTS: Final = ("to", "recipient", "recipients", "user", "callee", "person", "cc", "bcc", "email", "name", "宛先", "相手")
+_RECIPIENTS: Final = (
+    "to",
+    "recipient",
+    "recipients",
+    "user",
+    "callee",
+    "person",
+    "cc",
+    "bcc",
+    "email",
+    "name",
+    "宛先",
+    "相手",
+)
 
 
 def _broken(rule: str, call: Call, at: datetime) -> str:
@@ -104,10 +122,12 @@ def _untimely(rule: str, text: str, window: Window, call: Call, at: datetime) ->
         if limit_of(text)[0] is not None and not _timed(call, at) and window.hours is None:
             # "45 minutes on school days" sets a value for those days, not for today.
             inside = True
-    allowed = bool(_ONLY_EN.search(rule.lower()) or re.search(r"だけ|のみ|に限", rule)) and not negated(rule)
+    allowed = bool(
+        _ONLY_EN.search(rule.lower()) or re.search(r"だけ|のみ|に限", rule)
+    ) and not negated(rule)
     if allowed:
         rest = re.sub(r"\bonly\b|だけ|のみ|の間|間", " ", text)
-        if not inside and not call.reads and _about(_terms(rest), call, every=False):
+        if not inside and not call.reads and _about(_terms(rest), call):
             return "it is outside of the time that the rule allows"
         return ""
     return None if inside else ""
@@ -137,43 +157,43 @@ def _beyond(rule: str, text: str, call: Call) -> tuple[bool, str]:
 
 
 def _only(text: str, call: Call) -> str:
+    """Why a call breaks a rule that names all who may, or all that is allowed."""
     if call.reads:
         return ""
     if found := _RECEIVES.match(text) or _RECEIVES_JA.match(text):
-        who = [t for t in terms_of(found["who"])]
-        what = _terms(found["what"])
-        given = " ".join(normalise(str(v)) for k, v in call.args.items() if k in _RECIPIENTS)
-        if given and what and all(call.has(t) for t in what) and not any(t.word in given for t in who):
-            return "it goes to somebody whom the rule does not name"
+        return _goes_elsewhere(found["who"], found["what"], call)
+    found = _USE_ONLY.match(text) or _ARE_ONLY.match(text) or _ONLY_OF.match(text)
+    if found is None or _READ_ONLY.search(text) or span_of(text)[0]:
         return ""
-    for pattern in (_USE_ONLY, _ARE_ONLY, _ONLY_OF):
-        if found := pattern.match(text):
-            what, only = _terms(found["what"]), _terms(found["only"])
-            if _READ_ONLY.search(text) or not only or span_of(text)[0]:
-                return ""
-            if what and _about(what, call) and not any(call.has(t) for t in only):
-                return "it is none of what the rule allows alone"
-            return ""
-    return ""
+    what, only = _terms(found["what"]), _terms(found["only"])
+    is_other = bool(what and only) and _about(what, call) and not any(map(call.has, only))
+    return "it is none of what the rule allows alone" if is_other else ""
+
+
+def _goes_elsewhere(who: str, what: str, call: Call) -> str:
+    things, names = _terms(what), [term.word for term in terms_of(who)]
+    given = " ".join(normalise(str(v)) for k, v in call.args.items() if k in _RECIPIENTS)
+    if not given or not things or any(name in given for name in names):
+        return ""
+    is_meant = all(call.has(term) for term in things)
+    return "it goes to somebody whom the rule does not name" if is_meant else ""
 
 
 def _forbidden(rule: str, text: str, call: Call) -> str:
+    """Why a call is what the rule forbids."""
     act, unless = _prohibited(rule, text)
     if act is None:
         return ""
     terms = _terms(act, rule)
     if call.reads and _changes(act, terms):
         return ""
-    if call.refuses and not any(matches_any(t.word, "disable delete") for t in terms):
+    if call.refuses and not any(matches_any(term.word, "disable delete") for term in terms):
         return ""
+    is_meant = _met(terms, call) or (_disables(terms) and call.turns_off(terms))
     if not terms:
-        wide = re.search(r"\b(?:anything|nothing|everything)\b|何も", act)
-        return "the rule forbids it" if wide and not call.reads else ""
-    if not (_met(terms, call) or (_disables(terms) and call.turns_off(terms))):
-        return ""
-    if unless and _met(unless, call, loose=True):
-        return ""
-    return "it is what the rule forbids"
+        is_meant = bool(_EVERYTHING.search(act)) and not call.reads
+    is_right = bool(unless) and any(call.has(term) for term in unless)
+    return "it is what the rule forbids" if is_meant and not is_right else ""
 
 
 def _changes(act: str, terms: Sequence[Term]) -> bool:
@@ -209,10 +229,9 @@ def _prohibited(rule: str, text: str) -> tuple[str | None, list[Term]]:
         return plain, []
     if (first := _FIRST.match(plain)) is not None and not negated(plain):
         return first["act"] or first["act_ja"], _terms(first["en"] or first["ja"] or "")
-    if not negated(plain):
-        # "without" and "never" in one rule deny each other only for a count of words.
-        if not _WITHOUT.search(plain):
-            return None, []
+    # "never" and "without" in one rule deny each other only for a count of words.
+    if not negated(plain) and not _WITHOUT.search(plain):
+        return None, []
     if (found := _WITHOUT.search(plain)) is not None:
         unless = _terms(found["en"] or found["ja"] or "")
         plain = f"{plain[: found.start()]} {plain[found.end() :]}"
@@ -224,22 +243,19 @@ def _prohibited(rule: str, text: str) -> tuple[str | None, list[Term]]:
 
 
 def _terms(text: str, rule: str = "") -> list[Term]:
-    denials = r"\b(?:never|not|no|nothing|don't|must|may|cannot|can't|only|nobody)\b|禁止|厳禁|不可|ない"
+    denials = (
+        r"\b(?:never|not|no|nothing|don't|must|may|cannot|can't|only|nobody)\b|禁止|厳禁|不可|ない"
+    )
     return terms_of(re.sub(denials, " ", text), rule)
 
 
-def _about(terms: Sequence[Term], call: Call, *, every: bool = False) -> bool:
-    """Whether the call is about enough of the words."""
-    if not terms:
-        return True
-    met = sum(call.has(term) for term in terms)
-    return met == len(terms) if every else 2 * met >= len(terms)
+def _about(terms: Sequence[Term], call: Call) -> bool:
+    """Whether the call has half of the words."""
+    return 2 * sum(call.has(term) for term in terms) >= len(terms)
 
 
-def _met(terms: Sequence[Term], call: Call, *, loose: bool = False) -> bool:
+def _met(terms: Sequence[Term], call: Call) -> bool:
     """Whether the call has every word that counts."""
-    if loose:
-        return any(call.has(term) for term in terms)
     in_values = [term for term in terms if call.in_values(term)]
     certain = any(not term.place and not term.detail for term in in_values)
     missing = [term for term in terms if not call.has(term)]
@@ -258,3 +274,23 @@ def _may_lack(term: Term, terms: Sequence[Term], call: Call, *, certain: bool) -
         # "My ex-husband, Greg" is Greg.
         return call.in_values(after[0])
     return certain and (term.place or term.verb) and not call.has_key(term)
+
+
+def undecided(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[ConstraintPin]:
+    """The rules that speak of the call and that the check cannot read as a limit or a ban."""
+    said = Call(call.name, call.description, call.args)
+    if said.reads or said.rehearses:
+        return []
+    return [pin for pin in pins if _speaks_of(pin.text, said) and not _readable(pin.text, said, at)]
+
+
+def _speaks_of(rule: str, call: Call) -> bool:
+    return any(call.has(term) for term in _terms(rule, rule))
+
+
+def _readable(rule: str, call: Call, at: datetime) -> bool:
+    window, plain = window_of(rule, at)
+    limit, rest = limit_of(plain)
+    if limit is not None:
+        return bounded(limit, call.args, _terms(rest, rule)) is not None
+    return window is not None or _prohibited(rule, plain)[0] is not None
