@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from acc_ace.adk.background_learning import BackgroundLearning
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.history_loader import HistoryLoader
@@ -84,6 +85,9 @@ def build_pipeline(
     }
     for role in ("qualifier", "compressor", "generator"):
         _tell_pressure(container, chosen[role])
+    guard = ToolGuard(container, (models or {}).get("guard"))
+    if guard.model is not None:
+        chosen["guard"] = guard.model
     prompts, records = load_prompts(), TurnRecords()
 
     def structured(role: Role) -> StructuredAgent:
@@ -105,7 +109,7 @@ def build_pipeline(
         Compressor(
             container, records, structured("compressor"), prompts.compressor, history=history
         ),
-        _generator(container, records, chosen["generator"], prompts, (models or {}).get("guard")),
+        _generator(container, records, chosen["generator"], prompts, guard),
     ]
     stages: list[BaseAgent] = [*turn]
     after: tuple[ContentlessStage, ...] = ()
@@ -139,7 +143,7 @@ def _generator(
     records: TurnRecords,
     model: BaseLlm,
     prompts: Prompts,
-    judge: BaseLlm | None,
+    guard: ToolGuard,
 ) -> Generator:
     return Generator(
         container,
@@ -148,7 +152,7 @@ def _generator(
         prompt=prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
-        judge=judge,
+        guard=guard,
     )
 
 

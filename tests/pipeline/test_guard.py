@@ -10,10 +10,11 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.config import GuardMode, Settings
+from acc_ace.config import GuardMode, GuardModelSettings, Settings
+from acc_ace.errors import ConfigError
 from acc_ace.schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
 from tests.fakes.default_replies import default_reply, prompt_text
-from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import Desk, result_of
 
 RULE = "Never refund more than 20 euros."
@@ -244,6 +245,40 @@ async def test_a_tool_declared_as_acting_is_confirmed_when_nothing_decides() -> 
     assert await app.constraints() == [rule]
     waiting(await app.say("Refund A1."))
     assert till.paid == []
+
+
+async def test_of_parallel_calls_only_the_one_against_the_rule_waits() -> None:
+    till = Till()
+    both = calls(
+        ("refund", {"order": "A1", "amount": 50}), ("refund", {"order": "A2", "amount": 12})
+    )
+    app = desk(ScriptedLlm().on("generator", "Noted.", both, "Done."), till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund both."))
+    assert till.paid == [12]
+    assert await app.ask(result_of(asked, {"confirmed": True})) == "Done."
+    assert till.paid == [12, 50]
+
+
+async def test_a_no_holds_though_the_rule_was_lifted_meanwhile() -> None:
+    till = Till()
+    llm = ScriptedLlm().on(
+        "generator", "Noted.", call("refund", order="A1", amount=50), "Lifted.", "I did not."
+    )
+    app = desk(llm, till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1."))
+    await app.say("release c-0001")
+    assert await app.constraints() == []
+    await app.say(result_of(asked, {"confirmed": False}))
+    assert till.paid == []
+    assert (await decisions(app))[-1].verdict is GuardVerdict.REFUSED
+
+
+async def test_a_model_that_no_one_has_is_named_at_the_start() -> None:
+    settings = Settings(store="memory", guard_model=GuardModelSettings(model="nonsense"))
+    with pytest.raises(ConfigError, match="ACC_ACE_GUARD_MODEL__MODEL"):
+        Desk(LlmAgent(name="ops", model=ScriptedLlm()), settings)
 
 
 def test_the_guard_is_no_role_of_memory() -> None:

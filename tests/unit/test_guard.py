@@ -5,6 +5,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acc_ace.gates.guard import ActCall, conflicts, undecided
 from acc_ace.schemas.base import Authority
@@ -115,3 +117,20 @@ def test_a_rule_that_is_neither_limit_nor_ban_is_left_open() -> None:
     rules = [pin("Refunds are Dana's."), pin("Never refund more than 20 euros.")]
     left = undecided(ActCall("refund", "", {"amount": 5}), rules, NOW)
     assert [each.text for each in left] == ["Refunds are Dana's."]
+
+
+PIECES = """
+never only more than under between 22:00 and 06:00 20 euros noon before 12 March 2027 business hours
+db-01 /srv/a * without 土日 は だけ 2027年3月12日 より前 22時 以降 禁止 しない ではなく 読み取り専用
+29 February 99:99 25時 ％ Greg
+"""
+WORDS = st.lists(st.sampled_from(sorted(PIECES.split())), max_size=12).map(" ".join)
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=20)
+
+
+@given(rule=WORDS | st.text(max_size=60), args=st.dictionaries(st.text(max_size=8), VALUES))
+def test_no_rule_and_no_argument_raises(rule: str, args: dict[str, Any]) -> None:
+    leap_day = datetime(2028, 2, 29, 23, 59, tzinfo=ZoneInfo("Asia/Tokyo"))
+    call = ActCall("restart_server", "Restarts a server.", args)
+    assert all(found.rule == rule for found in conflicts(call, [pin(rule)], leap_day))
+    assert len(undecided(call, [pin(rule)], leap_day)) <= 1

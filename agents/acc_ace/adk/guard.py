@@ -46,8 +46,7 @@ def build_judge(settings: Settings) -> BaseLlm | None:
 
     The embedded model cannot judge, so the check decides alone where it is the only one.
     """
-    block = settings.guard_model
-    if not block.model or settings.guard == "off" or settings.model_name("guard") == EMBEDDED_MODEL:
+    if not settings.guard_model.model or settings.model_name("guard") == EMBEDDED_MODEL:
         return None
     return build_model("guard", settings)
 
@@ -62,21 +61,23 @@ class ToolGuard:
         self._container = container
         self._mode: GuardMode = mode or container.settings.guard
         self._prompt = load_prompts().guard
-        model = judge or build_judge(container.settings)
-        self._judge = (
-            DirectCompletion(model, ActVerdict, container.settings.guard_model) if model else None
-        )
+        self.model = judge
+        if judge is None and self._mode != "off":
+            self.model = build_judge(container.settings)
+        block = container.settings.guard_model
+        self._judge = DirectCompletion(self.model, ActVerdict, block) if self.model else None
 
     async def check(
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
         """The result to give in place of running the tool; None when it may run."""
         pins = (record.entry.state if record.entry else record.previous).pins
-        if self._mode == "off" or not pins:
-            return None
         call = ActCall(tool.name, tool.description or "", args)
         if context.tool_confirmation is not None:
-            return self._answered(call, pins, context, record)
+            confirmed = context.tool_confirmation.confirmed
+            return self._answered(call, pins, context, record, confirmed=confirmed)
+        if self._mode == "off" or not pins:
+            return None
         call_id, at = context.function_call_id or "", self._container.local_now()
         found = await self.find(call, pins, record, at=at, call_id=call_id)
         if found is None:
@@ -96,15 +97,20 @@ class ToolGuard:
         pins: Sequence[ConstraintPin],
         context: ToolContext,
         record: TurnRecord,
+        *,
+        confirmed: bool,
     ) -> dict[str, Any] | None:
         """Take a person's answer; one to a question of the tool's own is the tool's affair."""
-        found = next(iter(conflicts(call, pins, self._container.local_now())), None)
-        asked = _asked_about(context)
-        conflict = next((_conflict(pin) for pin in pins if pin.id == asked), found)
-        if conflict is None:
+        if asked := _asked_about(context):
+            # A "no" holds though the rule has been lifted meanwhile.
+            text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
+            conflict = Conflict(asked, text, "")
+        elif self._mode != "off" and (found := conflicts(call, pins, self._container.local_now())):
+            conflict = found[0]
+        else:
             return None
         finding = Finding(conflict, GuardJudge.PERSON)
-        if context.tool_confirmation is not None and context.tool_confirmation.confirmed:
+        if confirmed:
             _note(record, context, call, finding, GuardVerdict.CONFIRMED)
             return None
         _note(record, context, call, finding, GuardVerdict.REFUSED)

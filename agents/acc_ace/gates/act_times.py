@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final
 
 from acc_ace.text.dates.periods import named_periods
@@ -46,6 +46,9 @@ _AFTER_DATE: Final = lazy_pattern(r"\bafter\b|\bfrom\b|以降|より後")
 _YEAR: Final = lazy_pattern(r"\b\d{4}\b|\d{4}年")
 _ISO: Final = lazy_pattern(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _CLOCK_VALUE: Final = lazy_pattern(r"^\d{1,2}:\d\d$")
+
+_LIFETIME: Final = timedelta(days=50 * 365)
+"""Dates are read as if said so much later, since those of the future are read as none."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ def _moment(value: object, at: datetime) -> datetime | None:
 
 
 def _dated(text: str, at: datetime) -> tuple[Window | None, str]:
-    periods = named_periods(text, at.replace(year=at.year + 50))
+    periods = named_periods(text, at + _LIFETIME)
     if not periods:
         return None, text
     begin, end = periods[0].start, periods[-1].end

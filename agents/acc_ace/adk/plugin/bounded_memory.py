@@ -239,7 +239,7 @@ class BoundedMemoryPlugin(BasePlugin):
         await self._upkeep.close()
         if self._memory.learning is not None:
             await self._memory.learning.stop()
-        for model in self._memory.models.values():
+        for model in (*self._memory.models.values(), self._guard.model):
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 

@@ -65,14 +65,12 @@ class Generator(BaseAgent):
         prompt: Prompt,
         tools: Tools,
         prompt_digests: dict[str, str],
-        judge: BaseLlm | None = None,
+        guard: ToolGuard,
     ) -> None:
-        """`judge` replaces the model that holds tool calls against the rules."""
         super().__init__(name="generator", description="Answers from CCS_t and x_t.")
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
-        guard = ToolGuard(container, judge)
         self._agent = self._inner(model, list(tools), container.settings, guard)
 
     def _inner(
