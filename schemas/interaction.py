@@ -1,6 +1,10 @@
 """Public contract: a turn as evidence. Defined in `acc_ace.schemas.interaction`."""
 
 from acc_ace.schemas.interaction import (
+    ActVerdict,
+    GuardDecision,
+    GuardJudge,
+    GuardVerdict,
     Interaction,
     Outcome,
     ToolCall,
@@ -10,6 +14,10 @@ from acc_ace.schemas.interaction import (
 )
 
 __all__ = [
+    "ActVerdict",
+    "GuardDecision",
+    "GuardJudge",
+    "GuardVerdict",
     "Interaction",
     "Outcome",
     "ToolCall",

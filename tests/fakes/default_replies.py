@@ -36,6 +36,8 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
             }
         case "curator":
             return {"reasoning": "Nothing to change.", "operations": []}
+        case "guard":
+            return {"conflict": False, "rule_id": None, "why": ""}
         case _:
             return {"reasoning": ["It was asked."], "bullet_ids": [], "final_answer": "ok"}
 

@@ -8,6 +8,7 @@ from typing import Any
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event
+from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -17,7 +18,7 @@ from google.genai import types
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.bootstrap import build_container
 from acc_ace.clock import Clock
-from acc_ace.config import Settings
+from acc_ace.config import GuardMode, Role, Settings
 from acc_ace.container import Container
 from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.schemas.base import SessionKey
@@ -38,15 +39,18 @@ class Desk:
     others: tuple[BasePlugin, ...] = ()
     resumable: bool = False
     clock: Clock | None = None
+    guard: GuardMode | None = None
+    judge: ScriptedLlm | None = None
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
 
     def __post_init__(self) -> None:
         self.container: Container = build_container(self.settings, self.clock)
         self.reported: list[TurnEvent] = []
+        models: dict[Role, BaseLlm] = dict.fromkeys(MODEL_ROLES, self.memory)
+        if self.judge is not None:
+            models["guard"] = self.judge
         self.plugin = BoundedMemoryPlugin(
-            self.container,
-            models=dict.fromkeys(MODEL_ROLES, self.memory),
-            listener=self.reported.append,
+            self.container, models=models, listener=self.reported.append, guard=self.guard
         )
         app = App(
             name=KEY.app,

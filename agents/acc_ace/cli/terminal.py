@@ -24,6 +24,7 @@ from acc_ace.schemas.report import (
     TurnEvent,
     TurnPaused,
     TurnReport,
+    hint_of,
 )
 
 _SEPARATOR = " · "
@@ -243,6 +244,8 @@ class TerminalScreen:
         self._close_line()
         for call in event.calls:
             self.notice(f"{call.name} ({call.id}) waits for a person's answer")
+            if hint := hint_of(call):
+                self._tell(f"? {hint}", "yellow")
         self._tell(event.detail, "yellow")
 
     def _close_line(self) -> None:

@@ -78,6 +78,44 @@ class Outcome(StrEnum):
     UNDONE = "undone"
 
 
+class GuardVerdict(StrEnum):
+    """What became of a tool call that was held against the rules."""
+
+    ALLOWED = "allowed"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+
+
+class GuardJudge(StrEnum):
+    """Who decided it."""
+
+    CHECK = "rule check"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class GuardDecision(Value):
+    """A tool call held against a rule in force."""
+
+    call_id: str
+    tool: str
+    rule_id: str = Field(default="", description="Empty for a call that breaks none.")
+    verdict: GuardVerdict
+    by: GuardJudge
+    why: str = ""
+
+
+class ActVerdict(Value):
+    """Output schema of the guard's model: whether one tool call breaks a rule."""
+
+    conflict: bool | None = Field(
+        default=None, description="Whether the call breaks a rule; null when it cannot be known."
+    )
+    rule_id: str | None = Field(default=None, description="Id of the rule, as given.")
+    why: str = Field(default="", description="One short sentence.")
+
+
 class Interaction(StoredValue):
     """One turn: input, tool calls and answer. Evidence that outlives the CCS."""
 
@@ -97,6 +135,11 @@ class Interaction(StoredValue):
     )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    guarded: list[GuardDecision] = Field(
+        default_factory=list,
+        exclude_if=lambda decisions: not decisions,
+        description="Tool calls that were held against the rules, in their order.",
+    )
     feedback: tuple[Feedback, ...] = Field(
         default=(),
         exclude_if=lambda given: not given,

@@ -172,6 +172,13 @@ class WaitingCall(Value):
     args: dict[str, Any]
 
 
+def hint_of(call: WaitingCall) -> str:
+    """What a tool confirmation asks the person, in its own words; '' for other calls."""
+    confirmation = call.args.get("toolConfirmation")
+    hint = confirmation.get("hint") if isinstance(confirmation, dict) else None
+    return hint if isinstance(hint, str) else ""
+
+
 class TurnPaused(Value):
     """The turn waits for a person; it continues when its calls are answered."""
 

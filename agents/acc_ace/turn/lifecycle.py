@@ -166,6 +166,7 @@ class TurnLifecycle:
             input=record.turn_input,
             tool_calls=record.tool_calls,
             tool_results=record.tool_results,
+            guarded=record.guarded,
             outcome=Outcome.FAILED,
             created_at=self._container.clock.now(),
         )
@@ -207,6 +208,7 @@ class TurnLifecycle:
             input=needed(record.turn_input, "turn_input", "commit"),
             tool_calls=record.tool_calls,
             tool_results=record.tool_results,
+            guarded=record.guarded,
             decision=output,
             outcome=Outcome.PAUSED if output is None else Outcome.ANSWERED,
             ccs_version=state.version,
@@ -230,6 +232,7 @@ class TurnLifecycle:
         record.failure_id = ""
         if kept is not None and kept.outcome is Outcome.PAUSED:
             record.failure_id = f"{name}/{record.previous.version + 1}"
+            record.guarded = [*kept.guarded, *record.guarded]
             record.idempotency_key = record.idempotency_key or kept.idempotency_key
             return
         is_another = kept is not None and (

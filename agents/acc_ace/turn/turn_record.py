@@ -15,6 +15,7 @@ from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKe
 from acc_ace.schemas.commit import Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
+    GuardDecision,
     Interaction,
     ToolCall,
     ToolResult,
@@ -93,6 +94,8 @@ class TurnRecord(Turn):
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
+    guarded: list[GuardDecision] = field(default_factory=list)
+    """Tool calls that were held against the rules."""
     call_ids: set[str] = field(default_factory=set)
     """Ids that another tool call of this turn may not have."""
     streamed_ids: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)

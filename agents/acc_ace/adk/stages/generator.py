@@ -16,6 +16,7 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
 from acc_ace.adk.stages.history_loader import memory_view
 from acc_ace.adk.stages.stage import take_back_writes
@@ -65,15 +66,18 @@ class Generator(BaseAgent):
         prompt: Prompt,
         tools: Tools,
         prompt_digests: dict[str, str],
+        guard: ToolGuard,
     ) -> None:
         super().__init__(name="generator", description="Answers from CCS_t and x_t.")
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
-        self._agent = self._inner(model, list(tools), container.settings)
+        self._agent = self._inner(model, list(tools), container.settings, guard)
 
-    def _inner(self, model: BaseLlm, tools: list[Any], settings: Settings) -> LlmAgent:
-        loop = ToolLoop(self._records, self._lifecycle, settings.limits)
+    def _inner(
+        self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ToolGuard
+    ) -> LlmAgent:
+        loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard)
         return LlmAgent(
             name="generator_",
             model=model,

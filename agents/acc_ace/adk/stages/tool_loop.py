@@ -20,6 +20,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.user_content import contents_of
 from acc_ace.errors import AccAceError, ModelOutputError
@@ -118,9 +119,11 @@ _SPARE_CALLS = 3
 class ToolLoop:
     """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
 
-    def __init__(self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits) -> None:
+    def __init__(
+        self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits, guard: ToolGuard
+    ) -> None:
         self._records, self._lifecycle = records, lifecycle
-        self._limits = limits
+        self._limits, self._guard = limits, guard
 
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
@@ -166,6 +169,9 @@ class ToolLoop:
         if record.tools_begun <= self._limits.tool_calls:
             if tool.name in READ_ONLY:
                 return None
+            guarded = await self._guard.check(tool, args, tool_context, record)
+            if guarded is not None:
+                return guarded
             refusal = await self._lifecycle.start_tool(record, name, tool.name, args)
             return {"error": refusal} if refusal else None
         return {
