@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from acc_ace.text.lessons.measures import MARK
 from acc_ace.text.lexicon_en import HARMLESS, NUMBERS, root_of, word_class
 from acc_ace.text.patterns import lazy_pattern, words_of
+
+MARK: Final = "\x1f"
+"""Begins what stands for a word that no text has: 'not', or the unit of a measure."""
 
 NOT: Final = MARK + "not"
 OPTIONAL: Final = MARK + "optional"
