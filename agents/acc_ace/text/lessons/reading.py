@@ -29,7 +29,7 @@ _PIECE = lazy_pattern(
     r"|(?P<stop>[.;!?。！？](?=\s|$)|[。！？\n])|(?P<comma>[,、])"
     r"|(?P<sign>(?<=\d)-(?=\d)|[<>=!]=|[^\w\s!?;:'\"()\[\]{}*_`,.、。「」『』・…–—“”‘’【】〈〉《》〜-])"
 )
-_HARMLESS_DASH = lazy_pattern(r"(?<=\d),(?=\d{3})")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3})")
 
 
 def terms_of_lesson(text: str) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def _terms(sentence: list[Piece]) -> list[str]:
 
 def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
     sentence: list[Piece] = []
-    for match in _PIECE.finditer(_HARMLESS_DASH.sub("", text)):
+    for match in _PIECE.finditer(_THOUSANDS.sub("", text)):
         said = match.group()
         match match.lastgroup:
             case "stop":
