@@ -146,10 +146,9 @@ def contradicted(
             continue
         own = {record.bullet_id or "", *record.operation.source_ids}
         said = record.operation.content or ""
-        names = [
-            *record.operation.source_ids,
-            *(index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)),
-        ]
+        names = [*record.operation.source_ids]
+        if said:
+            names += index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
         bullets = [by_id[name] for name in names if name in by_id]
         if bullets:
             found[record.seq] = bullets
