@@ -180,7 +180,7 @@ def _sum(responses: Iterable[LlmResponse]) -> types.GenerateContentResponseUsage
 _COUNTS = ("prompt_token_count", "candidates_token_count", "total_token_count")
 
 QUEUE_LIMITS = 10
-"""How many times its time limit a request may wait for a model that is busy with others."""
+"""Queueing limit of a request, as a multiple of its time limit."""
 
 
 @runtime_checkable
@@ -220,7 +220,7 @@ async def open_responses(
 
 
 def _busy(model: BaseLlm, role: Role, timeout_s: float) -> Failure:
-    """No other try may help: it would wait behind those that came meanwhile."""
+    """No retry: it would queue behind later requests."""
     return Failure(
         ModelUnavailable(
             f"{role}: model {model.model} was busy with other requests for "
