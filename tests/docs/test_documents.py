@@ -1,4 +1,4 @@
-"""What the documents say to type exists, and the two READMEs tell the same."""
+"""What the documents say to type exists, and the two READMEs say the same."""
 
 import re
 import tomllib
@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PLACES = re.compile(r"/(?:work|tmp|root|home)/[a-z]")
+REGISTRIES = re.compile(r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|proxy\.golang\.org")
 
 
 def _text(path: Path) -> str:
@@ -41,6 +42,11 @@ def test_every_relative_link_leads_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_documents_name_no_place_of_one_machine(path: Path) -> None:
     assert PLACES.findall(_text(path)) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_name_no_package_registry(path: Path) -> None:
+    assert REGISTRIES.findall(_text(path)) == []
 
 
 def test_the_japanese_readme_has_the_sections_of_the_english_one() -> None:

@@ -4,6 +4,7 @@ Growth is a decision: whoever raises a number does so in a commit of its own, wi
 number that has become too large is lowered in the commit that made it so.
 """
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -17,8 +18,8 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 55_500  # target 35,000
-FILES: Final = 381  # target 220
+LINES: Final = 55_450  # target 35,000
+FILES: Final = 380  # target 220
 MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 454  # target 300
 FILES_OVER_THE_TARGET: Final = 13  # target 0
@@ -27,6 +28,28 @@ MEDIAN_LINES: Final = 100
 IMPORT_CHAIN: Final = 20  # target 14
 MODULES_BEHIND_THE_PLUGIN: Final = 177  # target 150
 SAME_NAME: Final = 2
+TURN_FILES: Final = 135  # target 90; of the embedded model, 128 of another one
+TURN_WRITES: Final = 4
+
+ROOMS: Final = {
+    # room: lines that hold today; the target is beside them
+    "adk": 6_650,  # 2,500
+    "cli": 4_350,  # 2,800
+    "gates": 1_750,  # 1,600
+    "lab": 800,  # 1,200
+    "learning": 1_600,  # 700
+    "memory": 2_600,  # 3,000
+    "models": 2_900,  # 1,900
+    "playbook": 4_550,  # 4,300
+    "rules_model": 3_950,  # 2,600
+    "schemas": 2_650,  # 1,700
+    "server": 3_750,  # 2,400
+    "storage": 7_550,  # 3,700
+    "strategies": 600,  # 700
+    "survival": 700,  # 2,500
+    "text": 5_850,  # 2,900
+    "turn": 3_500,  # 2,000
+}
 
 LOADED: Final = """
 import sys
@@ -57,6 +80,31 @@ def modules() -> list[Path]:
 def test_the_whole_keeps_its_budget() -> None:
     assert sum(production().values()) <= LINES
     assert len(production()) <= FILES
+
+
+def test_each_room_keeps_its_budget() -> None:
+    package = ROOT / "agents" / PACKAGE
+    sizes = Counter[str]()
+    for path, lines in production().items():
+        if path.is_relative_to(package) and len(path.relative_to(package).parts) > 1:
+            sizes[path.relative_to(package).parts[0]] += lines
+    assert sizes.keys() == ROOMS.keys()
+    over = {room: size for room, size in sizes.items() if size > ROOMS[room]}
+    assert over == {}
+
+
+def test_a_turn_enters_few_files_and_writes_in_few_transactions() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "bench.house", "--only", "trace", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+        cwd=ROOT,
+    )
+    files, transactions = json.loads(run.stdout).values()
+    assert max(map(int, files.split(" / "))) <= TURN_FILES
+    assert int(transactions.split(" of ")[0]) <= TURN_WRITES
 
 
 def test_no_room_has_more_modules_than_one_can_know() -> None:

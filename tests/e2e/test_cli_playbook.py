@@ -95,6 +95,18 @@ def test_people_see_bullets_versions_and_reasons(taught: CommandLine) -> None:
     assert "pinned        1" in playbook(taught, "stats").out
 
 
+def test_why_says_what_the_proposal_said_for_itself(taught: CommandLine) -> None:
+    reason = {"rationale": "The node was lost twice.", "priority": "high"}
+    update = {"type": "UPDATE", "bullet_id": "b-00001", "content": "Drain it, then wait.", **reason}
+    playbook(taught, "apply", "-", stdin=json.dumps(update))
+
+    why = " ".join(playbook(taught, "why", "b-00001").out.split())
+    (story,) = playbook(taught, "why", "b-00001", "--json").turns
+
+    assert "because high priority" in why
+    assert reason.items() <= story["records"][0].items()
+
+
 def test_a_diff_reads_like_a_diff(taught: CommandLine) -> None:
     playbook(taught, "edit", "b-00001", "--content", "Drain it, then wait.")
     lines = playbook(taught, "diff", "1", "2").out.splitlines()

@@ -4,13 +4,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import Conversation
-from acc_ace.memory.ranking import SearchQuery, search_query
+from acc_ace.memory.ranking import SearchQuery, fitted, search_query
 from acc_ace.schemas.artifact import RecallQuery
 from acc_ace.storage import sql_artifacts
 from acc_ace.text.quoted_spans import own_sentences
@@ -52,7 +53,7 @@ async def test_rules_are_looked_for_once_in_each_text_of_a_turn(
 async def test_x_t_is_analysed_off_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads: dict[str, set[int]] = {"rules": set(), "query": set()}
+    threads: dict[str, set[int]] = {"rules": set(), "query": set(), "excerpts": set()}
 
     def sentences(text: str) -> Iterator[str]:
         threads["rules"].add(threading.get_ident())
@@ -62,6 +63,11 @@ async def test_x_t_is_analysed_off_the_event_loop(
         threads["query"].add(threading.get_ident())
         return search_query(asked)
 
+    def excerpts(*asked: Any) -> Any:
+        threads["excerpts"].add(threading.get_ident())
+        return fitted(*asked)
+
+    monkeypatch.setattr(sql_artifacts, "fitted", excerpts)
     monkeypatch.setattr(rule_detection, "own_sentences", sentences)
     monkeypatch.setattr(sql_artifacts, "search_query", query)
     container = build_container(Settings(data_dir=tmp_path / "data"))
@@ -72,6 +78,5 @@ async def test_x_t_is_analysed_off_the_event_loop(
     await talk.close()
     await container.close()
 
-    assert threads["rules"]
-    assert threads["query"]
-    assert threading.get_ident() not in threads["rules"] | threads["query"]
+    assert all(threads.values())
+    assert threading.get_ident() not in set().union(*threads.values())

@@ -103,7 +103,7 @@ def loads() -> list[float]:
 @pytest.mark.parametrize(
     ("tool", "seen", "kept"),
     [
-        ("plan", "{'below': \"{'below': {'below': ", "{\"below\": \"{'below': {'below': "),
+        ("plan", "{'below': '(a dict)'}", '{"below": "(a dict)"}'),
         ("rows", "{'row': '(a Row)', 'load': None}", '{"row": "(a Row)", "load": null}'),
         ("loads", "{'result': [0.5, None]}", "[0.5, null]"),
     ],

@@ -78,7 +78,7 @@ async def test_new_turn_is_503_while_draining_and_other_routes_answer() -> None:
         assert (await http.get("/healthz")).status_code == 200
 
 
-async def test_turn_beyond_the_grace_is_undone_and_told() -> None:
+async def test_turn_beyond_the_grace_is_undone_and_reported() -> None:
     turns = Turns()
     async with client(turns.app) as http:
         answer = asyncio.create_task(http.post("/run"))
@@ -87,7 +87,7 @@ async def test_turn_beyond_the_grace_is_undone_and_told() -> None:
         response = await answer
     assert turns.undone == 1
     assert response.status_code == 503
-    assert "undone" in response.json()["detail"]
+    assert "unanswered turns are discarded" in response.json()["detail"]
 
 
 async def test_stream_beyond_the_grace_ends_with_an_error_event() -> None:

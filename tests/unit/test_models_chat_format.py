@@ -14,7 +14,7 @@ from acc_ace.errors import ModelOutputError
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import chat_body, messages_of, strict_schema, with_json_object
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
 
 
 def call(name: str, **args: Any) -> types.Part:
@@ -67,7 +67,7 @@ def test_strict_schema_requires_every_field_at_every_depth() -> None:
     assert batch is not None
     assert ccs["required"] == list(CCS_FIELDS)
     operation = batch["$defs"]["DeltaOperation"]
-    assert operation["required"] == ["type", "section", "content", "bullet_id", "source_ids"]
+    assert operation["required"] == list(DeltaOperation.model_fields)
     assert operation["additionalProperties"] is False
     assert "default" not in json.dumps(batch)
 

@@ -392,6 +392,7 @@ def test_a_merge_that_would_lose_a_word_is_held_and_both_texts_stay() -> None:
     assert _ends(curated) == [(HELD, "differs")]
     assert curated.playbook == playbook
     assert curated.records[0].operation == merge
+    assert [b.id for b in contradicted(playbook, curated.records)[0]] == ["b-00002"]
 
 
 def test_what_may_be_a_known_lesson_in_other_words_is_held_with_its_text() -> None:

@@ -1,4 +1,4 @@
-"""Cut a long text: into chunks where its writer made a break, or to the part looked for."""
+"""Cut a long text: into chunks at natural borders, or to an excerpt around search terms."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Embed what is stored, in the background, a few artifacts at a time.
+"""Embedding backfill: create missing vectors in the background, a few artifacts at a time.
 
 When a batch fails, halving it separates a bad text from a failing endpoint.
 """
@@ -15,22 +15,22 @@ from acc_ace.memory.turn_artifacts import Passage, passages_of
 from acc_ace.text.duplicates import Vector
 
 PROBE = "A short text."
-"""What an endpoint that works takes."""
+"""A short text that any working endpoint accepts."""
 
 
 class Batch(NamedTuple):
-    """What became of a few artifacts; one in neither was not come to."""
+    """Result of a batch; an artifact in neither list was not tried."""
 
     embedded: Sequence[Embedded]
-    """With their vectors; without any when the embedder refuses their text for good."""
+    """Embedded artifacts; without vectors if the embedder refuses their text for good."""
     failed: Mapping[int, EmbedderError] = {}
-    """By row, those that the embedder failed at while it took other texts; it may yet do them."""
+    """Rows that failed while other texts succeeded; they are retried later."""
     stopped: EmbedderError | None = None
-    """Why the rest was not tried: the embedder takes no text at all."""
+    """Why the rest was not tried: the embedder fails for every text."""
 
 
 async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
-    """The vectors of a few artifacts; one text at a time when not all can be had at once."""
+    """Embed a few artifacts; one text at a time if the batch fails."""
     try:
         return Batch(await _at_once(embedder, batch))
     except EmbedderError:
@@ -59,7 +59,7 @@ async def _one_by_one(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
         try:
             found.append(await single.embedded(item))
         except EmbedderError as error:
-            # Never by what was taken before: it may have started to fail since.
+            # Earlier successes prove nothing: it may have started to fail since.
             if not await single.takes_probe():
                 return Batch(found, failed, error)
             _log.warning("artifact_put_off row=%d %s", item.row, error)
@@ -74,7 +74,7 @@ class _SingleTexts:
         self._embedder = embedder
 
     async def embedded(self, item: Unembedded) -> Embedded:
-        """The vectors of the parts that are not refused. Raises EmbedderError for any other end."""
+        """Embed the parts that are not refused. Raises EmbedderError for any other failure."""
         vectors: list[Vector] = []
         for passage in passages_of(item.content, item.before):
             taken = [
@@ -87,7 +87,7 @@ class _SingleTexts:
         return Embedded(item.row, vectors)
 
     async def takes_probe(self) -> bool:
-        """Whether the embedder takes a short text now."""
+        """Whether the embedder accepts a short text now."""
         try:
             await self._embedder.passages([PROBE])
         except EmbedderError:
@@ -99,8 +99,8 @@ class _SingleTexts:
         try:
             (vector,) = await self._embedder.passages([text])
         except TextRefusedError as error:
-            # When everything is refused, it is no text's fault. Asked at each refusal: a key may
-            # expire, or a model be unloaded, after any number of texts that were taken.
+            # When everything is refused, no text is at fault. Checked at each refusal: a key may
+            # expire, or a model be unloaded, at any time.
             if not await self.takes_probe():
                 raise
             _log.warning("text_not_embedded row=%d %s", row, error)
@@ -112,19 +112,19 @@ _BATCH = 16
 """Artifacts read, embedded and stored at once."""
 
 _MOST_PUT_OFF = 64
-"""Artifacts that are left aside because the embedder fails at them alone; then it rests."""
+"""Artifacts that may be postponed because they alone fail; beyond it, the backfill pauses."""
 
 _REST_S = 60.0
-"""Time for which nothing is tried after the embedder or the store failed."""
+"""Seconds to pause after the embedder or the store failed."""
 
 _MOST_DIMENSIONS = 2
-"""Lengths of vectors in one go: that of before a model changed, and that of after."""
+"""Vector lengths in one run: that before a change of model, and that after it."""
 
 _log = logging.getLogger(__name__)
 
 
 class EmbeddingBackfill:
-    """Fills in missing vectors while the event loop that woke it runs; one task at a time."""
+    """Creates missing vectors while the event loop that woke it runs; one task at a time."""
 
     def __init__(
         self,
@@ -164,8 +164,8 @@ class EmbeddingBackfill:
 
     async def _fill(self) -> int:
         done = 0
-        # Another dimension makes everything count as not done: an embedder that gives now the one,
-        # now the other would be asked without end.
+        # Another dimension makes every artifact count as missing: an embedder that alternates
+        # between two would be called forever.
         seen: list[int] = []
         if self._seconds() >= self._put_off_until:
             self._put_off.clear()
@@ -180,7 +180,7 @@ class EmbeddingBackfill:
         return done
 
     def _put_off_for_now(self, failed: Mapping[int, EmbedderError]) -> None:
-        """Leave artifacts aside for _REST_S, so that they keep no other waiting."""
+        """Postpone artifacts for _REST_S, so that they do not block others."""
         if failed and not self._put_off:
             self._put_off_until = self._seconds() + _REST_S
         self._put_off |= failed
@@ -188,7 +188,7 @@ class EmbeddingBackfill:
             raise next(iter(self._put_off.values()))
 
     async def _next(self) -> list[Unembedded]:
-        """The newest artifacts without vectors but those put off."""
+        """The newest artifacts without vectors, except postponed ones."""
         missing = await self._store.unembedded(
             self._embedder.model, self._embedder.dimension, limit=_BATCH + len(self._put_off)
         )
@@ -219,14 +219,14 @@ class EmbeddingBackfill:
         return dimension
 
     async def close(self) -> None:
-        """Stop; what is missing is done by the next process."""
+        """Stop; the next process continues."""
         if self._is_running() and self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
         self._task = None
 
     def _is_running(self) -> bool:
-        """Whether a task runs on this loop; one of a loop that ended never comes back."""
+        """Whether a task runs on this loop; a task of a closed loop never resumes."""
         task = self._task
         return (
             task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()

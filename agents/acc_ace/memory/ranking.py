@@ -42,7 +42,7 @@ TIME_NAMED = "time named"
 DEFAULT_WEIGHTS = RecallWeights()
 
 MOST_RANKED = 100
-"""More than this no query may ask for."""
+"""Maximum results of a query."""
 
 _MIN_TOKENS = 32
 """Minimum tokens of a cut candidate; below it, fewer candidates are returned instead."""
@@ -185,7 +185,7 @@ def _dated(
     periods: Sequence[Period],
     weight: float,
 ) -> list[float]:
-    """What it is worth to each document to be of a time that x_t names."""
+    """Bonus of each document for being of a time that x_t names."""
     spans = [(period.start.timestamp(), period.end.timestamp()) for period in periods]
     return [
         weight * (1.0 if own else _TIME_ALONE)
@@ -208,7 +208,7 @@ def _own_scores(
     weights: RecallWeights,
     near: Sequence[float | None],
 ) -> list[float]:
-    """What each document's own text is worth."""
+    """Score of each document's own text."""
     # The more of x_t one document covers, the less the state decides: then it only breaks ties.
     least = _LEAST_STATE if all(close is None for close in near) else _LEAST_STATE_OF_FUSED
     best = max((text.words for text in texts), default=0.0)
@@ -249,7 +249,7 @@ def fit(
     each: int | None = None,
     terms: Collection[str] = (),
 ) -> list[RecalledArtifact]:
-    """The artifacts of a shortlist within `max_tokens` together, `each` at most so long.
+    """Fit a shortlist into `max_tokens`, each artifact into `each`.
 
     When they are too long, the longest are cut, all to the same length; none is dropped. What is
     cut keeps the part that holds the search terms.
@@ -287,7 +287,7 @@ def fitted(
 
 
 def _level(lengths: Sequence[int], budget: int) -> int:
-    """The greatest length to which all must be cut so that their sum is within the budget."""
+    """The largest common cap whose capped sum is within the budget."""
     left, level = budget, budget
     for done, length in enumerate(sorted(lengths)):
         level = left // (len(lengths) - done)
@@ -326,5 +326,5 @@ def _is_entity(item: str) -> bool:
 
 
 def _best_first(score: float, item: Document | Ranked) -> tuple[float, float, str]:
-    """Best first; of equals the newest, then by id, so that the order never depends on luck."""
+    """Best first; of equals the newest, then by id, so that the order is deterministic."""
     return (-score, -item.created_at, item.artifact_id)

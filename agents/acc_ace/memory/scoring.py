@@ -1,4 +1,4 @@
-"""Score terms by BM25 (Robertson and Zaragoza, 2009), and blend it with nearness in meaning.
+"""Score terms by BM25 (Robertson and Zaragoza, 2009), and blend it with semantic similarity.
 
 A score is a share of what could be found.
 """
@@ -46,7 +46,7 @@ def found_terms(
         return {}
     damping = K1 * (1 - B + B * len(words) / max(statistics.mean_length, 1.0))
     found = {}
-    # In the order of the query, so that sums and reasons never depend on luck.
+    # In the order of the query, so that sums and reasons are deterministic.
     for term in weights:
         if term in held:
             count = words.count(term)

@@ -42,7 +42,7 @@ _TEACHES = lazy_pattern(
 
 
 def extract_by_rule(turns: Sequence[Interaction], entities: Sequence[str]) -> SessionMemory:
-    """What well-known phrases give away, English and Japanese; the net beneath any model."""
+    """Notes by common phrases, English and Japanese; a fallback for any model."""
     said = [
         sentence
         for turn in turns

@@ -15,7 +15,7 @@ from acc_ace.text.duplicates import Vector, unit_vector
 from acc_ace.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
-"""The tool that reads memory. What it returns is there already; a copy would crowd recall."""
+"""The tool that reads memory. Its results are stored already; a copy would crowd recall."""
 
 
 def turn_artifacts(

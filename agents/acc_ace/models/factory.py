@@ -27,7 +27,7 @@ from acc_ace.models.resilient import ResilientLlm
 from acc_ace.text.redaction import redact
 
 EMBEDDED_NOTE = "extractive, not an LLM"
-"""The label of whatever the embedded model says."""
+"""The label of the embedded model's answers."""
 
 
 def note_on(model: str) -> str:

@@ -1,4 +1,4 @@
-"""Sort what went wrong in a model call: which error it is, and whether another try may help.
+"""Classify a failed model call: which error it is, and whether a retry may help.
 
 Every client spells its errors in its own way, so the HTTP status, the wait that the server asks
 for and network failures are each looked for in all the known places. A reply that came, but holds
@@ -19,10 +19,10 @@ from acc_ace.errors import AccAceError, ModelError, ModelOutputError, ModelRefus
 from acc_ace.text.redaction import redact
 
 RETRIED_STATUS = frozenset({408, 429, 500, 502, 503, 504, 529})
-"""HTTP statuses that another try may mend."""
+"""HTTP statuses worth a retry."""
 
 RATE_LIMITS = frozenset({429, 529})
-"""HTTP statuses that mean: asked too often."""
+"""HTTP statuses of rate limiting."""
 
 REFUSALS = frozenset(
     {
@@ -48,12 +48,12 @@ _NETWORK = {
 
 _READ = 4_000
 _SHOWN = 300
-"""Characters of somebody else's message that go into ours."""
+"""Characters of a foreign message that go into ours."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed try: the error to raise in the end, and what to do until then."""
+    """One failed attempt: the error to raise in the end, and what to do until then."""
 
     error: AccAceError
     retriable: bool = False
@@ -70,7 +70,7 @@ class NoAnswer(Exception):
 
 
 def failure_of(error: Exception, *, model: str, role: str) -> Failure:
-    """Sort an exception of a model call.
+    """Classify an exception of a model call.
 
     429, 5xx, timeouts and network failures are ModelUnavailable and may be retried; other
     statuses are ModelRefused; what cannot be read is ModelOutputError. Errors of ours stay what
@@ -130,7 +130,7 @@ def status_of(error: BaseException | None) -> int | None:
 
 
 def is_rate_limit(error: BaseException) -> bool:
-    """Whether a server said, itself or as the cause of an error of ours: asked too often."""
+    """Whether an error, or its cause, is rate limiting."""
     return any(status_of(reported) in RATE_LIMITS for reported in (error, error.__cause__))
 
 
@@ -164,7 +164,7 @@ def shown(error: BaseException) -> str:
 
 
 def _foreign_failure(who: str, error: Exception) -> Failure:
-    """Sort an error of a client library."""
+    """Classify an error of a client library."""
     if isinstance(error, TimeoutError):
         return Failure(ModelUnavailable(f"{who} did not answer in time"), retriable=True)
     status = status_of(error)

@@ -1,4 +1,4 @@
-"""A model that tries again, then asks another one, and says which one answered.
+"""A model with retries and a fallback, which reports who answered.
 
 There is one retry mechanism, this one: the clients below it have theirs switched off. The same
 policy covers every kind of model. Once a try has yielded its first chunk, the reply belongs to
@@ -37,7 +37,7 @@ MAX_WAIT_S = 30.0
 """Longest wait between two tries, also when the server asks for more."""
 
 EMPTY_RETRIES = 1
-"""Further tries after an empty reply; more of them seldom help."""
+"""Retries after an empty reply; more of them seldom help."""
 
 MODEL_KEY = "acc_ace_model"
 WARNINGS_KEY = "acc_ace_warnings"
@@ -83,13 +83,13 @@ class ResilientLlm(BaseLlm):
     _rate_limited: Callable[[], None] | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object, /) -> None:
-        """Line up the models in the order they are asked."""
+        """Take the models in the order they are called."""
         super().model_post_init(context)
         self._models = (self.primary, *([self.fallback] if self.fallback else []))
 
     @property
     def capabilities(self) -> LlmCapabilities:
-        """What all of the models can do: the request is built before it is known who answers."""
+        """Capabilities common to all models: the request is built before one of them is chosen."""
         return LlmCapabilities(
             output_schema_and_tools=all(
                 model.capabilities.output_schema_and_tools for model in self._models
@@ -119,7 +119,7 @@ class ResilientLlm(BaseLlm):
             return
 
     def on_rate_limit(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever a server says that it is asked too often."""
+        """Call `listener` whenever a server reports rate limiting."""
         self._rate_limited = listener
 
     async def aclose(self) -> None:

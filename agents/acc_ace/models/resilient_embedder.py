@@ -1,4 +1,4 @@
-"""An embedder that tries again, in bounded time, and is left alone for a while when it is dead."""
+"""An embedder with retries, a time limit, and a circuit breaker."""
 
 import asyncio
 import logging
@@ -22,16 +22,16 @@ MAX_WAIT_S = 30.0
 """Longest wait between two tries, also when the server asks for more."""
 
 REST_S = 30.0
-"""Time for which an embedder that was given up is not asked again by a question."""
+"""Seconds for which the circuit stays open for queries after a failure."""
 
 MOST_TEXTS = 32
 """Texts of one call."""
 
 GROWS_AFTER = 8
-"""Full calls before one holds a text more: one with too many may cost all its time."""
+"""Full batches before the batch size grows by one: too large a batch may time out."""
 
 REFUSED_TEXT = frozenset({400, 413, 422})
-"""HTTP statuses that mean: not this text, such as one too long. A key or a name has others."""
+"""HTTP statuses that refuse a text, such as one too long; bad keys and names have others."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Tell from a request which role is asked to answer, and in which shape.
+"""Derive from a request which role answers it, and in which shape.
 
 A model that plays several roles (the embedded one, the fakes) sees nothing but the LlmRequest,
 so the role is read from the output schema: each of the five has fields that no other has. ADK

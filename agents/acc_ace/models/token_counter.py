@@ -15,7 +15,7 @@ from acc_ace.strategies.transcript import estimate_message, message_text
 _log = logging.getLogger(__name__)
 
 _CACHED = 4_096
-"""Texts whose own count is remembered; what was not asked for the longest is forgotten first."""
+"""Texts whose count is cached, least recently used evicted first."""
 
 
 @runtime_checkable
@@ -41,7 +41,7 @@ class ModelTokens:
     async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
         """Each message with its tokens."""
         by_text = {message_text(message): message for message in messages}
-        # Taken before the model is asked: meanwhile another turn may have them forgotten.
+        # Read before the model is called: another turn may evict them in the meantime.
         counts = {text: self._known[text] for text in by_text if text in self._known}
         new = {text: message for text, message in by_text.items() if text not in counts}
         if new:

@@ -137,16 +137,19 @@ def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
 def contradicted(
     playbook: Playbook, records: Iterable[DeltaRecord]
 ) -> Mapping[int, Sequence[Bullet]]:
-    """By `seq`, the live bullets that a held operation may contradict or repeat."""
+    """By `seq`, the live bullets that a held operation may contradict, repeat or take in."""
     index = LessonIndex(playbook.bullets)
-    by_id = {bullet.id: bullet for bullet in playbook.bullets}
+    by_id = playbook.by_id
     found: dict[int, Sequence[Bullet]] = {}
     for record in records:
-        said = "" if record.operation is None else record.operation.content or ""
+        if record.operation is None:
+            continue
+        own = {record.bullet_id or "", *record.operation.source_ids}
+        said = record.operation.content or ""
+        names = [*record.operation.source_ids]
         if said:
-            own = () if record.bullet_id is None else (record.bullet_id,)
-            names = index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
-            bullets = [by_id[name] for name in names]
-            if bullets:
-                found[record.seq] = bullets
+            names += index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
+        bullets = [by_id[name] for name in names if name in by_id]
+        if bullets:
+            found[record.seq] = bullets
     return found

@@ -1,4 +1,4 @@
-"""What ADK is given: our session, memory and artifact services, and the very app of `/v1`.
+"""What ADK gets: our session, memory and artifact services, and the app object of `/v1`.
 
 Both share stores, locks and models.
 """
@@ -56,11 +56,11 @@ _RELOADED = (
     "acc_ace.adk.tools",
     "acc_ace.turn.structured_call",
 )
-"""What is read again when files of our app change; stores, settings and the server stay."""
+"""Modules reloaded when files of our app change; stores, settings and the server are kept."""
 
 
 class InstalledApp(BaseAgentLoader):
-    """Loads the app that is already built, and nothing else: no folder of modules is looked at."""
+    """Loads the app that is already built, and no other: no folder is scanned."""
 
     def __init__(self, built: App) -> None:
         self._built = built

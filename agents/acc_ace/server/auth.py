@@ -122,7 +122,7 @@ def _forbidden(scope: Scope, user: str) -> Response | None:
 
 
 def _as_user(scope: Scope, user: str) -> Response | None:
-    """Open ADK's web UI as the user of the token; by itself it would call everybody 'user'."""
+    """Open ADK's web UI as the user of the token; by default it calls every user 'user'."""
     query: bytes = scope.get("query_string", b"")
     if scope["path"] != _UI or b"userId=" in query:
         return None

@@ -210,7 +210,7 @@ def _of_validation(error: RequestValidationError, path: str, *, is_json: bool) -
 
 
 def _without_paths(text: str, data_dir: Path) -> str:
-    """Name the setting where a message names the data directory."""
+    """Replace the data directory by its setting in a message."""
     for shown in (str(data_dir.resolve()), str(data_dir.absolute())):
         text = text.replace(shown, "ACC_ACE_DATA_DIR")
     return text

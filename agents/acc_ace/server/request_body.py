@@ -16,7 +16,7 @@ BODY: Final = "acc_ace.body"
 """Key of the request scope under which the guards find the whole body (bytes); not of uploads."""
 
 MIN_LIMIT: Final = 2 * 1024 * 1024
-"""Bytes that a body may always have."""
+"""Minimum limit of a body, in bytes."""
 
 BYTES_PER_TOKEN: Final = 16
 """More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""

@@ -1,4 +1,4 @@
-"""What the routes need, who is asking, whose data a request names, who may change it."""
+"""Dependencies of the routes: the context, the caller, the owner of the data, permissions."""
 
 import re
 from dataclasses import dataclass
@@ -158,7 +158,7 @@ Editor = Annotated[PlaybookGovernor, Depends(get_editor)]
 
 
 def may_edit(settings: Settings, user: str) -> bool:
-    """Whether a user may change the shared playbook: those named; without tokens everybody."""
+    """Whether a user may change the shared playbook: those named; without tokens everyone."""
     if settings.playbook_editors:
         return user in settings.playbook_editors
     return not settings.auth_tokens

@@ -56,7 +56,7 @@ class TurnGate:
 
 
 class TurnGuard:
-    """ASGI middleware: takes each turn through the gate, whichever route it came by."""
+    """ASGI middleware: takes each turn of every route through the gate."""
 
     def __init__(self, app: ASGIApp, *, gate: TurnGate) -> None:
         self._app = app

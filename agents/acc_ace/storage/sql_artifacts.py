@@ -4,6 +4,7 @@ The index picks a bounded pool of matches, `acc_ace.memory.ranking` orders them,
 ones are loaded. All that can be done before an embedder has answered is done first.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -246,8 +247,10 @@ class SqlArtifactStore(Generic[R]):
                 limit=query.limit,
                 max_tokens=query.max_tokens,
             )
+        # Long candidates are searched for their best excerpts: 20 ms for eight of 2,000 characters.
+        candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, found.terms)
         return Recall(
-            candidates=fitted(ranked, artifacts, query, found.terms),
+            candidates=candidates,
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
         )
 

@@ -36,7 +36,7 @@ class Database(Protocol):
         ...
 
 
-VERSION: Final = 100
+VERSION: Final = 101
 """Of the baseline. Lower numbers are those of programs that were never released."""
 
 _FILES: Final = ("common", "sessions")

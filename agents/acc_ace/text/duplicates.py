@@ -17,10 +17,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from acc_ace.text.lessons.lesson_en import CONDITIONS, NOT, OPTIONAL
+from acc_ace.text.lessons.lesson_en import CONDITIONS, MARK, NOT, OPTIONAL
 from acc_ace.text.lessons.lesson_ja import MAY
-from acc_ace.text.lessons.measures import MARK, Measure, measure_of
-from acc_ace.text.lessons.reading import terms_of_lesson
+from acc_ace.text.lessons.reading import Measure, measure_of, terms_of_lesson
 from acc_ace.text.lexicon_en import LINKING as LINKING_EN
 from acc_ace.text.lexicon_en import word_class
 from acc_ace.text.lexicon_ja import LINKING as LINKING_JA

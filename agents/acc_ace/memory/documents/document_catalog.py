@@ -92,7 +92,7 @@ async def versions(
 
 
 def artifacts_to_list(store: ArtifactStore) -> ArtifactListing:
-    """The store, as one that can be gone through. Raises StoreError when it cannot."""
+    """The store, if it can be listed. Raises StoreError if it cannot."""
     if not isinstance(store, ArtifactListing):
         raise StoreError("this artifact store cannot list artifacts, which documents need")
     return store
@@ -109,7 +109,7 @@ def document_lock(
 async def _described(
     store: ArtifactStore, tenant: Tenant, version: Version, place: DocumentPart
 ) -> StoredDocument | None:
-    """What there is of a version; None when it was removed meanwhile."""
+    """The stored parts of a version; None if it was removed meanwhile."""
     first = await store.get(tenant, version.part_id(1))
     last = await store.get(tenant, version.part_id(place.parts))
     if first is None:

@@ -1,4 +1,4 @@
-"""Documents in files: their bytes, and the text in them, or which byte is none."""
+"""Read documents from files: bytes, and text or the first undecodable byte."""
 
 import codecs
 import os
@@ -219,7 +219,7 @@ def _codec(head: bytes, encoding: str, name: str) -> tuple[str, int]:
             return codec, len(mark)
     try:
         found = codecs.lookup(encoding)
-        # Codecs such as 'hex' are none of text.
+        # Codecs such as 'hex' do not decode text.
         "".encode(encoding)
     except (LookupError, ValueError) as error:
         raise InputError(f"{name}: encoding '{encoding}' is not known") from error

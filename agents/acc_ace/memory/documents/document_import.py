@@ -1,4 +1,4 @@
-"""Put documents into a user's external memory, and take them out again.
+"""Import documents into a user's external memory.
 
 A document is read twice: once to see that all of it is text and how many parts it has, once to
 store the parts, in batches. The parts of an older version go when the new ones are all there. So
@@ -42,7 +42,7 @@ BATCH = 64
 """Parts stored at once."""
 
 Progress = Callable[[int, int], None]
-"""Told after each batch: parts stored, parts of the document."""
+"""Called after each batch: parts stored, parts of the document."""
 
 _MAX_NAME = 1_024
 
@@ -58,7 +58,7 @@ async def import_document(
     *,
     reported: Progress = no_progress,
 ) -> ImportedDocument:
-    """Store a document as parts with provenance; the same one again changes nothing.
+    """Store a document as parts with provenance; idempotent.
 
     A changed one replaces what is stored under its name. Memory stays flat however long it is.
     Raises InputError for what is no text or empty, InputTooLargeError over a limit,
@@ -139,7 +139,7 @@ async def _store(
             )
             for number, part in enumerate(batch, start=done + 1)
         ]
-        # Batches are stored in order and each as a whole: the last part speaks for those before.
+        # Batches are stored in order and each as a whole: so the last part proves those before it.
         if await store.get(tenant, artifacts[-1].artifact_id) is None:
             work = container.unit_of_work()
             work.add(is_there)
@@ -168,7 +168,7 @@ async def _digest(source: DocumentSource, limits: Limits) -> str:
 
 
 async def _count(reading: _Reading) -> int:
-    """How many parts the document has: what is wrong with it shows before anything is stored."""
+    """Count the parts of the document, so that an invalid one fails before anything is stored."""
     name, most = reading.source.name, reading.limits.document_parts
     count = 0
     async for batch in _batches(reading.parts()):
@@ -203,7 +203,7 @@ async def _remove_others(container: Container, tenant: Tenant, kept: Version) ->
 
 
 async def _batches(items: Iterable[T]) -> AsyncIterator[list[T]]:
-    """Items by the batch; between two of them others get their turn."""
+    """Items in batches; other tasks run between two of them."""
     iterator = iter(items)
     while batch := list(islice(iterator, BATCH)):
         yield batch

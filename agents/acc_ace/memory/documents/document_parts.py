@@ -1,4 +1,4 @@
-"""From a document to the artifacts it is kept as, and back from their ids.
+"""Convert a document to the artifacts that store it, and read their ids.
 
 A JSONL document is read one record a line.
 """
@@ -80,7 +80,7 @@ def _record(text: str, where: str) -> DocumentRecord:
     except UnicodeEncodeError as error:
         raise InputError(f"{where} holds half of a surrogate pair, not valid text") from error
     except (ValueError, RecursionError) as error:
-        # Depth and length are the interpreter's to bound; its words would not help anybody.
+        # Depth and length are the interpreter's to bound; its message would not help.
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "beyond measure"
         raise InputError(f"{where} is not JSON ({reason})") from error
     return record
@@ -106,7 +106,7 @@ class Version(NamedTuple):
 
     @property
     def behind(self) -> str:
-        """A text that sorts after the ids of its parts, and before those of any other."""
+        """A text that sorts after the ids of its parts and before those of any other."""
         return self.prefix[:-1] + _AFTER_COLON
 
     def part_id(self, number: int) -> str:

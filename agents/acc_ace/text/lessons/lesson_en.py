@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from acc_ace.text.lessons.measures import MARK
 from acc_ace.text.lexicon_en import HARMLESS, NUMBERS, root_of, word_class
 from acc_ace.text.patterns import lazy_pattern, words_of
+
+MARK: Final = "\x1f"
+"""Begins what stands for a word that no text has: 'not', or the unit of a measure."""
 
 NOT: Final = MARK + "not"
 OPTIONAL: Final = MARK + "optional"
@@ -43,13 +45,13 @@ only just that which who whose what how where because to and or than
 """Words of a sentence that a clause at its end could belong to instead of the whole."""
 
 _ALL = frozenset(["all", "every", "each", "both", "some"])
-_MODALS = frozenset(("must", "should", "shall"))
-_SEMI_MODALS = words_of(
+_UNCLEAR = CONDITIONS | words_of(
     """
-need needs have has are is ought
+that which who whose can could may might will would is are
 """
 )
-_RELATIVES = frozenset(["that", "which", "who", "whose"])
+"""Words of what is done to something that make more of it than a noun."""
+
 _COUNTED = frozenset(("few", "little", "lot"))
 """'A few' are some, 'few' are hardly any: here the article counts."""
 
@@ -65,7 +67,7 @@ _NEGATIVE = lazy_pattern(
     re.IGNORECASE,
 )
 _FILLER = lazy_pattern(
-    r"\b(?:make sure|be sure|remember|take care)(?: to| that)?\b|^\s*you (?:need|have) to\b",
+    r"\b(?:make sure|be sure|remember|take care) (?:to|that)\b|^\s*you (?:need|have) to\b",
     re.IGNORECASE,
 )
 _BEFORE = lazy_pattern(r"\b(?:prior to|ahead of)\b", re.IGNORECASE)
@@ -73,11 +75,15 @@ _SWITCH = lazy_pattern(
     r"\b(?:turn|switch)(?:ed|ing|es|s)?\s+((?:\S{1,40}\s+){0,3}?)(?P<way>on|off)\b", re.IGNORECASE
 )
 _BANNED = lazy_pattern(
-    rf"^(?P<what>.+?) (?:is|are) (?:strictly )?(?:forbidden|prohibited)$"
-    rf"|^(?P<denied>.+?) (?:is|are) {NOT} (?:allowed|permitted)$"
+    r"^(?P<what>.+?) (?P<way>(?:is|are) (?:strictly )?(?:forbidden|prohibited)"
+    rf"|(?:is|are) {NOT} (?:allowed|permitted))$"
 )
-_CASED = lazy_pattern(r"[_\\/$]|[a-z][A-Z]|^[B-HJ-Zb-hj-z]$")
-"""Identifiers and single letters, whose case tells things apart."""
+_PASSIVE = lazy_pattern(
+    rf"^(?P<what>.+?) (?P<way>{NOT}|(?:must|should|shall|needs?|has|have|is|are|ought)(?: to)?) be"
+    r" (?P<done>\S+ed)(?= |$)"
+)
+_CASED = lazy_pattern(r"[_\\/$]|[a-z][A-Z]|^(?:[B-HJ-Zb-hj-z]|US|IT|WHO)$")
+"""Identifiers, letters and names that are words as well: their case tells things apart."""
 
 
 def with_plain_negations(text: str) -> str:
@@ -127,29 +133,18 @@ def _parted(sentence: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
 
 def _active(main: list[Piece]) -> list[Piece]:
     """'X must be done' as 'do X', 'X is forbidden' as 'not X'."""
-    words = [piece.lower for piece in main]
-    banned = _BANNED.match(" ".join(words))
-    if banned is not None:
-        what = banned["what"] or banned["denied"]
-        return [Piece(NOT), *main[: len(what.split(" "))]]
-    if "be" not in words:
+    said = " ".join(piece.lower for piece in main)
+    banned = _BANNED.match(said)
+    found = banned or _PASSIVE.match(said)
+    if found is None:
         return main
-    at = words.index("be")
-    denied = at > 0 and words[at - 1] == NOT
-    modal = at - 1 - denied
-    start = modal - 1 if modal > 0 and words[modal] == "to" else modal
-    known = words[start] in (_MODALS if start == modal else _SEMI_MODALS) if start > 0 else denied
-    subject = words[: start if start >= 0 else 0]
-    if denied and words[modal] not in _MODALS | {"to"}:
-        # 'must not' has become NOT already.
-        start, subject = at - 1, words[: at - 1]
-    if (not known and not denied) or not subject or at + 1 == len(words):
+    what = found["what"].split(" ")
+    denied = banned is not None or found["way"] == NOT
+    if not _UNCLEAR.isdisjoint(what) or (denied and not _ALL.isdisjoint(what)):
         return main
-    if not (CONDITIONS | _RELATIVES).isdisjoint(subject) or not words[at + 1].endswith("ed"):
-        return main
-    if denied and not _ALL.isdisjoint(subject):
-        return main
-    return [*([Piece(NOT)] if denied else []), main[at + 1], *main[: len(subject)], *main[at + 2 :]]
+    done = len(main) if banned else said.count(" ", 0, found.start("done"))
+    verb, rest = main[done : done + 1], main[done + 1 :]
+    return [*([Piece(NOT)] if denied else []), *verb, *main[: len(what)], *rest]
 
 
 def _terms(pieces: Sequence[Piece]) -> list[str]:

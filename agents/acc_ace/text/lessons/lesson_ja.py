@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from acc_ace.text.lessons.lesson_en import NOT, OPTIONAL, Piece, english_term
-from acc_ace.text.lessons.measures import MARK
+from acc_ace.text.lessons.lesson_en import MARK, NOT, OPTIONAL, Piece, english_term
 from acc_ace.text.lexicon_ja import (
     CASE,
     COUNTER,
