@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from acc_ace.gates.act_words import Term, same_class, terms_of
-from acc_ace.text.lessons.lesson_en import root_of
+from acc_ace.text.lexicon_en import root_of
 from acc_ace.text.normalize import normalise
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from acc_ace.text.lessons.lesson_en import root_of
+from acc_ace.text.lexicon_en import STOP_WORDS, root_of
 from acc_ace.text.normalize import normalise
 from acc_ace.text.patterns import lazy_pattern, words_of
-from acc_ace.text.search_terms import STOP_WORDS
 
 _SAME: Final = """
 read list get show search look view find fetch select count describe check query monitor \
