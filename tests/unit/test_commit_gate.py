@@ -6,7 +6,7 @@ import pytest
 
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.gates.commit_gate import KEPT_MARK, commit
-from acc_ace.gates.constraints import MOST_NEW, MOST_PROPOSALS
+from acc_ace.gates.constraints import MOST_ASKED, MOST_NEW, MOST_PROPOSALS
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import MAX_REPAIRS, CommittedState
@@ -261,9 +261,11 @@ def test_a_thousand_proposals_of_a_reply_are_bounded() -> None:
     result = say(started(BAN_EN), " ".join(rules), *changes)
     assert texts(result) == [BAN_EN, *rules[:3]]
     (question,) = result.state.questions
-    assert question.texts == rules[3:MOST_PROPOSALS]
+    assert question.texts == rules[3 : 3 + MOST_ASKED]
     assert len(result.diff.repairs) <= MAX_REPAIRS
     assert "too_many_proposals" in reasons(result)
+    (warning,) = result.warnings
+    assert f"{MOST_PROPOSALS - 3 - MOST_ASKED} more sentences may be rules" in warning
 
 
 def test_a_thousand_proposals_that_fit_nothing_keep_the_diff_bounded() -> None:

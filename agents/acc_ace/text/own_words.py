@@ -160,7 +160,8 @@ class OwnWords(NamedTuple):
 def own_words(text: str) -> OwnWords:
     """The own words of a message. Looks at the first MAX_ANALYSED characters."""
     analysed = text[:MAX_ANALYSED]
-    own = _without_passages(without_tagged(analysed))
+    spans_out = _QUOTATION.sub(_unless_sentences, analysed)
+    own = _QUOTATION.sub(_unless_passage, without_tagged(spans_out))
     lines = own.splitlines()
     mail = _is_mail(lines)
     kept = tuple(
@@ -173,16 +174,19 @@ def own_words(text: str) -> OwnWords:
         for line in kept
         for sentence in split_sentences(line.text)
     )
-    dropped = own != analysed or len(kept) < sum(any(map(str.isalnum, line)) for line in lines)
+    dropped = own != spans_out or len(kept) < sum(any(map(str.isalnum, line)) for line in lines)
     return OwnWords(kept, sentences, dropped or mail or any(line.doubtful for line in kept))
 
 
-def _without_passages(text: str) -> str:
-    """The text without quotations of several sentences or lines, or of some length."""
-    return _QUOTATION.sub(_unless_passage, text)
+def _unless_sentences(match: re.Match[str]) -> str:
+    """Nothing for several sentences within a line: a span of it, which leaves the rest as it is."""
+    said = match.group()[1:-1]
+    is_span = len(said) <= _PASSAGE_CHARS and "\n" not in said and _WITHIN.search(said) is not None
+    return _BREAK if is_span else match.group()
 
 
 def _unless_passage(match: re.Match[str]) -> str:
+    """Nothing for a quotation of some length or of several lines: a quoted block."""
     said = match.group()[1:-1]
     is_passage = len(said) > _PASSAGE_CHARS or _WITHIN.search(said) is not None
     return _BREAK if is_passage else match.group()

@@ -105,7 +105,10 @@ def _changes(text: str, pins: Sequence[ConstraintPin]) -> Iterator[RuleChange]:
             text=change.new_text,
         )
     known = {change.constraint_id for change in strict}
+    settled = [change.quote for change in strict]
     for clause in _stated(text):
+        if any(clause in quote or quote in clause for quote in settled):
+            continue
         if _ENDS.search(normalise(clause)):
             for pin in _spoken_of(clause, [pin for pin in pins if pin.id not in known]):
                 known.add(pin.id)
