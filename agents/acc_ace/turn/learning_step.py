@@ -21,7 +21,13 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
+from acc_ace.turn.reflection_step import (
+    TurnOutcome,
+    reflect,
+    tool_values,
+    with_current_bullets,
+    words_of_the_agent,
+)
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [
@@ -218,9 +224,11 @@ def curation_context(
 
 
 def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What tools returned in the turn, and what of documents the state holds."""
+    """What tools returned in the turn and the one before, what of documents the state holds."""
+    before = outcome.previous.tool_results if outcome.previous else ()
     return (
-        *(result.result for result in outcome.tool_results),
+        *(result.result for result in (*outcome.tool_results, *before)),
+        *words_of_the_agent(outcome),
         *outcome.state.ccs.retrieved_artifacts,
     )
 
