@@ -24,9 +24,9 @@ from acc_ace.text.prompt import Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
     reflect,
+    said_by_others,
     tool_values,
     with_current_bullets,
-    words_of_the_agent,
 )
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
@@ -212,7 +212,7 @@ def curation_context(
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
         # Feedback vouches for what the turn teaches, whoever said it first.
-        untrusted=() if reported else _said_by_others(outcome),
+        untrusted=() if reported else said_by_others(outcome),
         vouched=tuple(
             item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
         ),
@@ -220,16 +220,6 @@ def curation_context(
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
         refine=room_maker(stale_after),
-    )
-
-
-def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What tools returned in the turn and the one before, what of documents the state holds."""
-    before = outcome.previous.tool_results if outcome.previous else ()
-    return (
-        *(result.result for result in (*outcome.tool_results, *before)),
-        *words_of_the_agent(outcome),
-        *outcome.state.ccs.retrieved_artifacts,
     )
 
 

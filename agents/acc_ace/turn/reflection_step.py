@@ -62,6 +62,16 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
     )
 
 
+def said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What tools returned in this turn and the one before, documents, and what agents wrote."""
+    before = outcome.previous.tool_results if outcome.previous else ()
+    return (
+        *(result.result for result in (*outcome.tool_results, *before)),
+        *outcome.state.ccs.retrieved_artifacts,
+        *words_of_the_agent(outcome),
+    )
+
+
 def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
     """What agent and CCM wrote by themselves: without feedback on it, no evidence of anything.
 
