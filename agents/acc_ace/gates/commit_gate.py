@@ -14,6 +14,7 @@ from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_b
 from acc_ace.gates.consent_notes import consent_notes
 from acc_ace.gates.constraints import rule_2_constraints_survive
 from acc_ace.gates.goal import rule_3_goal_survives
+from acc_ace.gates.grounding import obey
 from acc_ace.gates.references import NO_EVIDENCE, Evidence, rule_4_grounded
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
@@ -90,9 +91,12 @@ def commit(
             content, previous.ccs, turn_input, evidence, rules.pins, limits=limits
         )
         content, repairs = grounded.ccs, [*repairs, *grounded.repairs]
-        if previous.ccs.semantic_gist and not content.semantic_gist:
-            content = content.model_copy(update={"semantic_gist": previous.ccs.semantic_gist})
+        if not content.semantic_gist and (gist := obey(previous.ccs, rules.pins)[0].semantic_gist):
+            content = content.model_copy(update={"semantic_gist": gist})
             repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
+    else:
+        content, against = obey(content, rules.pins)
+        repairs = [*repairs, *against]
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
         content.model_copy(update=pinned),

@@ -88,9 +88,24 @@ def ground(
     held = (("focal_entities", sources.holds_entity), ("relational_map", sources.holds_relation))
     for field, holds in held:
         update[field] = _kept(field, getattr(ccs, field), holds, repairs)
-    for field in ("semantic_gist", "predictive_cue"):
-        text = _grounded(field, getattr(ccs, field) or "", sources, repairs)
-        update[field] = _obedient(field, text, pins, repairs)
+    for field in _PROSE:
+        update[field] = _grounded(field, getattr(ccs, field) or "", sources, repairs)
+    obedient, against = obey(ccs.model_copy(update=update), pins)
+    return obedient, [*repairs, *against]
+
+
+_PROSE = ("semantic_gist", "predictive_cue")
+"""Fields in which the CCM speaks for itself: what stands there counts as a fact."""
+
+
+def obey(
+    ccs: CompressedCognitiveState, pins: Sequence[ConstraintPin]
+) -> tuple[CompressedCognitiveState, list[Repair]]:
+    """The state without gist, cue and references that go against a rule in force."""
+    repairs: list[Repair] = []
+    update: dict[str, object] = {
+        field: _obedient(field, getattr(ccs, field) or "", pins, repairs) for field in _PROSE
+    }
     references = [item for item in ccs.retrieved_artifacts if contradiction(item, pins) is None]
     repairs += [
         _repair("retrieved_artifacts", AGAINST_RULE, item)

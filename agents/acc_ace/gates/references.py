@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from acc_ace.gates.ccs_budget import FittedState, append_fitting, fit_text
 from acc_ace.gates.contradiction import contradiction
-from acc_ace.gates.grounding import Sources, ground
+from acc_ace.gates.grounding import AGAINST_RULE, Sources, ground
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import ConstraintPin, Repair
 from acc_ace.schemas.interaction import TurnInput
@@ -36,6 +36,8 @@ _SAID_CHARS = 65_536
 _SCANNED_ITEMS = 256
 _SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16
+_JUDGED_TOKENS = 4_000
+"""Of one artifact; no stage is shown more."""
 
 
 class Reference(NamedTuple):
@@ -56,6 +58,17 @@ class Evidence(NamedTuple):
     """What the CCM was shown beside x_t and CCS_{t-1}: texts by artifact id."""
 
     texts: Mapping[str, str]
+    own_turns: frozenset[str] = frozenset()
+    """Ids of this session's turns: they quote what was asked under its rules."""
+
+    def against(self, pins: Sequence[ConstraintPin]) -> frozenset[str]:
+        """Ids of what was qualified and goes against a rule, one that x_t has made included."""
+        return frozenset(
+            artifact_id
+            for artifact_id, text in self.texts.items()
+            if artifact_id not in self.own_turns
+            and contradiction(clip_tokens(text, _JUDGED_TOKENS), pins) is not None
+        )
 
 
 NO_EVIDENCE = Evidence({})
@@ -81,10 +94,18 @@ def rule_4_grounded(
     if not grounded.episodic_trace and proposal.episodic_trace:
         trace = fit_text(turn_input.text, limits.episodic_trace_tokens).text
         grounded = grounded.model_copy(update={"episodic_trace": trace})
+    # What went against older rules did not qualify.
+    against = evidence.against([pin for pin in pins if pin.text not in before.constraints])
+    for artifact_id in sorted(against):
+        repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
     references = merge_references(
         grounded.retrieved_artifacts,
-        [item for item in before.retrieved_artifacts if contradiction(item, pins) is None],
-        evidence.texts.keys(),
+        [
+            item
+            for item in before.retrieved_artifacts
+            if not artifact_ids([item]) & against and contradiction(item, pins) is None
+        ],
+        evidence.texts.keys() - against,
         limits=limits,
     )
     entities = merge_entities(

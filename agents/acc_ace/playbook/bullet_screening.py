@@ -67,7 +67,9 @@ class Wording:
         left = SCANNED_CHARACTERS
         self._runs: set[tuple[str, ...]] = set()
         for text in texts:
-            self._runs.update(_runs(text[:left]))
+            # Shorter ones too, for lessons that are no longer.
+            for size in range(1, _RUN + 1):
+                self._runs.update(_runs(text[:left], size))
             left -= len(text)
             if left <= 0:
                 break
@@ -81,13 +83,13 @@ class Wording:
         return here / len(runs)
 
 
-def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Every run of pieces; a shorter text is one run of its own."""
+def _runs(text: str, size: int = _RUN) -> Iterator[tuple[str, ...]]:
+    """Every run of pieces of a size; a shorter text is one run of its own."""
     pieces = list(_pieces(unicodedata.normalize("NFKC", text).casefold()))
-    if 0 < len(pieces) < _RUN:
+    if 0 < len(pieces) < size:
         yield tuple(pieces)
-    for at in range(len(pieces) - _RUN + 1):
-        yield tuple(pieces[at : at + _RUN])
+    for at in range(len(pieces) - size + 1):
+        yield tuple(pieces[at : at + size])
 
 
 def _pieces(text: str) -> Iterator[str]:

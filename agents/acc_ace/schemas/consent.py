@@ -24,25 +24,21 @@ class RuleChange(Value):
     """
 
     kind: ChangeKind
-    quote: str = Field(description="The sentence or clause of the current input, verbatim.")
-    rule_id: str | None = Field(
-        default=None, description="For release and amend: the id of the rule, such as 'c-0001'."
-    )
-    text: str | None = Field(
-        default=None, description="For amend: the new wording, verbatim from the current input."
-    )
-    sure: bool = Field(
-        default=True, description="False if it may be no standing rule: the user is asked."
-    )
+    quote: str
+    """The sentence or clause of the current input, verbatim."""
+    rule_id: str | None = None
+    """For release and amend: the id of the rule, such as 'c-0001'."""
+    text: str | None = None
+    """For amend: the new wording, verbatim from the current input."""
+    sure: bool = True
+    """False if it may be no standing rule: the user is asked."""
 
 
 class CompressorReply(CompressedCognitiveState):
     """The CCM's reply: the nine fields of the CCS, and what it proposes about rules."""
 
-    rule_changes: list[RuleChange] = Field(
-        default_factory=list,
-        description="Rules and goal that the user's own words set, lift or change.",
-    )
+    rule_changes: list[RuleChange] = Field(default_factory=list)
+    """Rules and goal that the user's own words set, lift or change."""
 
     @property
     def ccs(self) -> CompressedCognitiveState:

@@ -21,7 +21,13 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
+from acc_ace.turn.reflection_step import (
+    TurnOutcome,
+    reflect,
+    said_by_others,
+    tool_values,
+    with_current_bullets,
+)
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [
@@ -206,7 +212,7 @@ def curation_context(
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
         # Feedback vouches for what the turn teaches, whoever said it first.
-        untrusted=() if reported else _said_by_others(outcome),
+        untrusted=() if reported else said_by_others(outcome),
         vouched=tuple(
             item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
         ),
@@ -214,14 +220,6 @@ def curation_context(
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
         refine=room_maker(stale_after),
-    )
-
-
-def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What tools returned in the turn, and what of documents the state holds."""
-    return (
-        *(result.result for result in outcome.tool_results),
-        *outcome.state.ccs.retrieved_artifacts,
     )
 
 

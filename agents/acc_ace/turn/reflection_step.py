@@ -62,6 +62,35 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
     )
 
 
+def said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What tools returned in this turn and the one before, documents, and what agents wrote."""
+    before = outcome.previous.tool_results if outcome.previous else ()
+    return (
+        *(result.result for result in (*outcome.tool_results, *before)),
+        *outcome.state.ccs.retrieved_artifacts,
+        *words_of_the_agent(outcome),
+    )
+
+
+def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What agent and CCM wrote by themselves: without feedback on it, no evidence of anything.
+
+    Words of others that they repeat are there too, whatever way they came by.
+    """
+    if outcome.feedback:
+        return ()
+    ccs, before = outcome.state.ccs, outcome.previous.decision if outcome.previous else None
+    return (
+        outcome.generation.final_answer,
+        before.final_answer if before else "",
+        ccs.episodic_trace,
+        ccs.semantic_gist,
+        ccs.predictive_cue or "",
+        ccs.uncertainty_signal,
+        *ccs.relational_map,
+    )
+
+
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:
     """The inputs of the Reflector's prompt but for the reflection of the round before."""
     return {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
-from acc_ace.schemas.commit import Release
+from acc_ace.schemas.commit import ConstraintPin, Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
     GuardDecision,
@@ -117,6 +117,11 @@ class TurnRecord(Turn):
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
     paused: bool = False
+
+    @property
+    def rules(self) -> list[ConstraintPin]:
+        """The rules in force: of CCS_t once it is there, until then of CCS_{t-1}."""
+        return (self.entry.state if self.entry else self.previous).pins
 
     def tell(self, event: TurnEvent) -> None:
         """Pass an event to whoever listens to this turn."""

@@ -132,7 +132,8 @@ class BoundedMemoryPlugin(BasePlugin):
         run.check()
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
-        bound_results(llm_request, self._container.settings.limits.tool_result_tokens)
+        limit = self._container.settings.limits.tool_result_tokens
+        bound_results(llm_request, limit, turn.record.rules)
         await find_cache(llm_request, ctx, run.events())
         put_memory(
             llm_request,

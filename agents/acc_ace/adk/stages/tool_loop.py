@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import SystemRandom
 from typing import Any, Final
 from uuid import uuid4
@@ -24,7 +24,10 @@ from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.user_content import contents_of
 from acc_ace.errors import AccAceError, ModelOutputError
+from acc_ace.gates.contradiction import screened_input, with_rule_beside
+from acc_ace.memory.turn_artifacts import SEARCH_TOOL
 from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import ToolCall, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import ToolFinished
@@ -186,7 +189,7 @@ class ToolLoop:
         tool_context: ToolContext,
         tool_response: object,
     ) -> dict[str, Any] | None:
-        """Keep the result as evidence, and bound what the model sees of it."""
+        """Keep the result as evidence; what the model sees of it is bounded and screened."""
         text, limit = result_text(tool_response), self._limits.tool_result_tokens
         result = tool_result(
             tool.name,
@@ -195,8 +198,11 @@ class ToolLoop:
             is_error=is_failure(tool_response),
             max_tokens=limit,
         )
-        note_result(self._record(tool_context), result)
-        return cut_response(text, limit) or mended_response(tool_response)
+        record = self._record(tool_context)
+        note_result(record, result)
+        # What searched memory is screened, each result for itself.
+        rules = [] if tool.name == SEARCH_TOOL else record.rules
+        return shown_response(text, limit, rules) or mended_response(tool_response)
 
     def on_tool_error(
         self,
@@ -227,7 +233,8 @@ class ToolLoop:
             return
         first = llm_request.contents[0]
         if first.parts and first.parts[0].text == turn_input.text:
-            quoted = write_input("current_input", input_value(turn_input))
+            shown = screened_input(turn_input, record.rules)
+            quoted = write_input("current_input", input_value(shown))
             part = first.parts[0].model_copy(update={"text": quoted})
             llm_request.contents[0] = first.model_copy(update={"parts": [part, *first.parts[1:]]})
 
@@ -250,10 +257,17 @@ def tool_result(
     )
 
 
-def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
-    """What a model is shown of a result that is too long, marked as cut; None when it fits."""
+def shown_response(
+    text: str, max_tokens: int, rules: Sequence[ConstraintPin]
+) -> dict[str, Any] | None:
+    """What a model is shown of a result in place of it; None when that is the result as it is.
+
+    One that is too long is marked as cut, one that goes against a rule has the rule beside it.
+    """
     bounded = clip_tokens(text, max_tokens)
-    return None if bounded == text else {"result": bounded, "truncated": True}
+    cut = {} if bounded == text else {"truncated": True}
+    beside = with_rule_beside(bounded, rules)
+    return {"result": beside, **cut} if cut or beside != bounded else None
 
 
 def mended_response(response: object) -> dict[str, Any] | None:
