@@ -81,8 +81,13 @@ def text_attachment(part: types.Part, *, number: int) -> Attachment | None:
         raise InputError(f"attachment '{source}' is not UTF-8 text; save it as UTF-8") from None
 
 
-def attachment_part(given: Attachment) -> types.Part:
-    """An attachment as a part that `content_text` reads back."""
+def input_content(turn_input: TurnInput) -> types.Content:
+    """x_t as a user's content that `content_text` reads back."""
+    files = [_file_part(given) for given in turn_input.attachments]
+    return types.Content(role="user", parts=[types.Part(text=turn_input.text), *files])
+
+
+def _file_part(given: Attachment) -> types.Part:
     blob = types.Blob(
         data=given.text.encode("utf-8", "replace"),
         mime_type="text/plain",
@@ -91,14 +96,42 @@ def attachment_part(given: Attachment) -> types.Part:
     return types.Part(inline_data=blob)
 
 
-def shown_input(content: types.Content, turn_input: TurnInput) -> types.Content:
-    """The user's content as a model is shown it: attachments as quoted data."""
-    said = types.Part(text=turn_input.text)
-    quoted = [
-        types.Part(text=write_input("attachment", given.model_dump(mode="json")))
-        for given in turn_input.attachments
-    ]
-    return content.model_copy(update={"parts": [said, *quoted]})
+def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> None:
+    """Show a model the attachments in a request as quoted data, and x_t as it is.
+
+    A request shares its contents with the session's events, so a content is replaced.
+    """
+    for at, content in enumerate(contents):
+        if content.role not in {None, "user"}:
+            continue
+        is_input = any(part.text == turn_input.text for part in content.parts or [])
+        parts = _quoted_parts(content.parts or [], has_text_attachments=is_input)
+        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
+            contents[at] = content.model_copy(update={"parts": parts})
+
+
+def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) -> list[types.Part]:
+    """The parts with text files as quoted data, and further texts too where they are attached."""
+    shown: list[types.Part] = []
+    said, number = False, 0
+    for part in parts:
+        is_own = bool(part.text) and not (said and has_text_attachments)
+        said = said or bool(part.text)
+        given = None if is_own else _readable_attachment(part, number + 1)
+        number += given is not None
+        shown.append(part if given is None else _quoted(given))
+    return shown
+
+
+def _readable_attachment(part: types.Part, number: int) -> Attachment | None:
+    try:
+        return text_attachment(part, number=number)
+    except InputError:
+        return None  # No text, such as a file that a tool has loaded: the model's to refuse.
+
+
+def _quoted(given: Attachment) -> types.Part:
+    return types.Part(text=write_input("attachment", given.model_dump(mode="json")))
 
 
 def attachment(part: types.Part) -> str | None:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
+from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
 from acc_ace.schemas.commit import Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
     Interaction,
     ToolCall,
     ToolResult,
+    TurnInput,
 )
 from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
@@ -159,8 +160,7 @@ class TurnRequest(NamedTuple):
 
     listener: Listener | None = None
     idempotency_key: str = ""
-    text: str = ""
-    authority: Authority = Authority.USER
+    input: TurnInput | None = None
 
 
 class TurnRecords:
