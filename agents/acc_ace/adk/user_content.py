@@ -33,11 +33,12 @@ def content_text(content: types.Content | None, *, name_attachments: bool = Fals
     parts = (content.parts if content else None) or []
     texts: list[str] = []
     attachments: list[Attachment] = []
-    authority = _AUTHORITY_OF_ROLE.get((content and content.role) or "user", Authority.RETRIEVED)
+    authority = role_authority(content.role if content else None)
+    read_attachment = _readable_attachment if name_attachments else text_attachment
     for part in parts:
         if part.text and not texts:
             texts.append(part.text)
-        elif (given := text_attachment(part, number=len(attachments) + 1)) is not None:
+        elif (given := read_attachment(part, len(attachments) + 1)) is not None:
             attachments.append(given)
         elif part.function_response is not None:
             response = part.function_response.response or {}
@@ -64,7 +65,12 @@ _AUTHORITY_OF_ROLE = {
 }
 
 
-def text_attachment(part: types.Part, *, number: int) -> Attachment | None:
+def role_authority(role: str | None) -> Authority:
+    """The most authority that the words of a role can have."""
+    return _AUTHORITY_OF_ROLE.get(role or "user", Authority.RETRIEVED)
+
+
+def text_attachment(part: types.Part, number: int) -> Attachment | None:
     """A further text part, or a text file, as an attachment; None for another part.
 
     Raises InputError for a text file that is not UTF-8.
@@ -104,7 +110,7 @@ def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> N
     for at, content in enumerate(contents):
         if content.role not in {None, "user"}:
             continue
-        is_input = any(part.text == turn_input.text for part in content.parts or [])
+        is_input = content_text(content, name_attachments=True).text == turn_input.text
         parts = _quoted_parts(content.parts or [], has_text_attachments=is_input)
         if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
             contents[at] = content.model_copy(update={"parts": parts})
@@ -125,9 +131,9 @@ def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) ->
 
 def _readable_attachment(part: types.Part, number: int) -> Attachment | None:
     try:
-        return text_attachment(part, number=number)
+        return text_attachment(part, number)
     except InputError:
-        return None  # No text, such as a file that a tool has loaded: the model's to refuse.
+        return None  # No text: it is named like any other file, and shown as it is.
 
 
 def _quoted(given: Attachment) -> types.Part:
