@@ -13,7 +13,7 @@ from acc_ace.unit_of_work import Write
 _INSERT = """
     INSERT INTO user_rules (app, user_id, rule_id, body) VALUES (?, ?, ?, ?)
     ON CONFLICT (app, user_id, rule_id) DO UPDATE SET body = excluded.body
-    WHERE user_rules.body = '' RETURNING rule_id
+    WHERE user_rules.body IN ('', excluded.body) RETURNING rule_id
 """
 _SELECT = """
     SELECT body FROM user_rules WHERE app = ? AND user_id = ? AND body <> ''
