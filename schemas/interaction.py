@@ -1,6 +1,7 @@
 """Public contract: a turn as evidence. Defined in `acc_ace.schemas.interaction`."""
 
 from acc_ace.schemas.interaction import (
+    Attachment,
     Interaction,
     Outcome,
     ToolCall,
@@ -10,6 +11,7 @@ from acc_ace.schemas.interaction import (
 )
 
 __all__ = [
+    "Attachment",
     "Interaction",
     "Outcome",
     "ToolCall",

@@ -9,7 +9,7 @@ import pytest
 from acc_ace.cli.chat import Chat, converse
 from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.output import ExitCode
-from acc_ace.cli.rule_commands import rules_view
+from acc_ace.cli.prompt.rule_commands import rules_view
 from acc_ace.cli.terminal import memory_line
 from acc_ace.errors import ModelUnavailable
 from acc_ace.schemas.base import Authority

@@ -4,10 +4,10 @@ import asyncio
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-from acc_ace.cli.attachments import AttachmentDesk
 from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
+from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_command

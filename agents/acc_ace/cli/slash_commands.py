@@ -12,9 +12,15 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from acc_ace.cli.attachments import AttachmentDesk
 from acc_ace.cli.output import Lines, named_values
-from acc_ace.cli.rule_commands import added_line, lifted_line, read_ids, read_rule, rules_view
+from acc_ace.cli.prompt.attachments import AttachmentDesk
+from acc_ace.cli.prompt.rule_commands import (
+    added_line,
+    lifted_line,
+    read_ids,
+    read_rule,
+    rules_view,
+)
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import InputError
