@@ -1,5 +1,6 @@
 """Rules over HTTP, on both databases: made, seen, asked about, lifted, undone; attachments."""
 
+import asyncio
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -249,6 +250,42 @@ async def test_a_question_lapses_after_three_turns(http: httpx.AsyncClient) -> N
     assert late.status_code == 404
     assert "lapsed" in late.json()["detail"]
     assert await texts(http) == ["Never restart db-01."]
+
+
+async def test_a_question_about_a_rule_that_is_gone_is_not_open_any_more(
+    http: httpx.AsyncClient,
+) -> None:
+    await asked_to_lift(http)
+    await http.delete(f"{MONDAY}/rules/c-0001")
+    late = await http.post(f"{MONDAY}/questions/q-0001", json={"answer": "yes"})
+    assert (late.status_code, late.json()["code"]) == (404, "not_found")
+    assert (await say(http, "yes q-0001"))["constraints"] == []
+
+
+async def test_a_question_about_a_rule_that_was_lifted_in_another_session_is_dropped(
+    http: httpx.AsyncClient, scripted: ScriptedLlm
+) -> None:
+    await make(http, PEANUTS, "user")
+    change = {"kind": "release", "quote": "Peanuts are fine.", "rule_id": "u-0001"}
+    scripted.on("compressor", {**default_reply("compressor", ""), "rule_changes": [change]})
+    await say(http, "hello")
+    assert (await say(http, "Peanuts are fine."))["questions"]
+    await http.delete(f"{TUESDAY}/rules/u-0001")
+    assert await rules(http) == {"constraints": [], "questions": []}
+    late = await http.post(f"{MONDAY}/questions/q-0001", json={"answer": "yes"})
+    assert late.status_code == 404
+
+
+async def test_sessions_that_make_rules_of_the_user_at_once_lose_none(
+    http: httpx.AsyncClient,
+) -> None:
+    async def one(number: int) -> int:
+        body = {"text": f"Never touch server {number}.", "scope": "user"}
+        return (await http.post(f"/v1/sessions/s-{number}/rules", json=body)).status_code
+
+    statuses = await asyncio.gather(*map(one, range(6)))
+    assert set(statuses) <= {201, 409}
+    assert len(await texts(http)) == statuses.count(201) >= 1
 
 
 async def test_errors_say_what_is_wrong_and_change_nothing(http: httpx.AsyncClient) -> None:
