@@ -1,6 +1,7 @@
 """Public contract: what the gate writes around a CCS. Defined in `acc_ace.schemas.commit`."""
 
 from acc_ace.schemas.commit import (
+    MAX_REPAIRS,
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -10,9 +11,11 @@ from acc_ace.schemas.commit import (
     JournalEntry,
     Release,
     Repair,
+    RuleScope,
 )
 
 __all__ = [
+    "MAX_REPAIRS",
     "CcsDiff",
     "CommitKind",
     "CommittedState",
@@ -22,4 +25,5 @@ __all__ = [
     "JournalEntry",
     "Release",
     "Repair",
+    "RuleScope",
 ]

@@ -2,6 +2,7 @@
 
 from acc_ace.schemas.interaction import (
     ActVerdict,
+    Attachment,
     GuardDecision,
     GuardJudge,
     GuardVerdict,
@@ -15,6 +16,7 @@ from acc_ace.schemas.interaction import (
 
 __all__ = [
     "ActVerdict",
+    "Attachment",
     "GuardDecision",
     "GuardJudge",
     "GuardVerdict",

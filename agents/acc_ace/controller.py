@@ -121,9 +121,7 @@ class AccController:
         check_request_id(idempotency_key)
         turn_input = _taken(current_input, self._container)
         async with self._lifecycle.hold(self._key):
-            kept = await self._lifecycle.repeated(
-                self._key, idempotency_key, turn_input.text, turn_input.authority
-            )
+            kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
             if kept is not None:
                 return await self._again(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)

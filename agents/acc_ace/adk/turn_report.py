@@ -54,16 +54,15 @@ def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstrai
     ]
 
 
-def reported_questions(state: CommittedState, text: str) -> list[ReportedQuestion]:
-    """Open questions as a report shows them, in the language of `text`."""
-    language = language_of(text)
+def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
+    """Open questions as a report shows them, each in the language of what raised it."""
     return [
         ReportedQuestion(
             id=question.id,
             kind=question.kind,
             rule_id=question.rule_id,
             quote=question.quote,
-            text=question_text(question, state.pins, language),
+            text=question_text(question, state.pins, language_of(question.quote)),
         )
         for question in state.questions
     ]
@@ -80,7 +79,7 @@ def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Lim
         ccs=state.ccs,
         ccs_diff=entry.diff,
         constraints=reported_constraints(state.pins),
-        questions=reported_questions(state, kept.input.text),
+        questions=reported_questions(state),
         recalled=[],
         qualified=[],
         bullet_ids=decision.bullet_ids if decision else [],
@@ -121,7 +120,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         ccs=state.ccs,
         ccs_diff=entry.diff,
         constraints=reported_constraints(state.pins),
-        questions=reported_questions(state, needed(record.turn_input, "turn_input", "report").text),
+        questions=reported_questions(state),
         recalled=[found.artifact.artifact_id for found in record.recalled.candidates],
         qualified=[
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)

@@ -33,11 +33,12 @@ def content_text(content: types.Content | None, *, name_attachments: bool = Fals
     parts = (content.parts if content else None) or []
     texts: list[str] = []
     attachments: list[Attachment] = []
-    authority = _AUTHORITY_OF_ROLE.get((content and content.role) or "user", Authority.RETRIEVED)
+    authority = role_authority(content.role if content else None)
+    read_attachment = _readable_attachment if name_attachments else text_attachment
     for part in parts:
         if part.text and not texts:
             texts.append(part.text)
-        elif (given := text_attachment(part, number=len(attachments) + 1)) is not None:
+        elif (given := read_attachment(part, len(attachments) + 1)) is not None:
             attachments.append(given)
         elif part.function_response is not None:
             response = part.function_response.response or {}
@@ -64,7 +65,12 @@ _AUTHORITY_OF_ROLE = {
 }
 
 
-def text_attachment(part: types.Part, *, number: int) -> Attachment | None:
+def role_authority(role: str | None) -> Authority:
+    """The most authority that the words of a role can have."""
+    return _AUTHORITY_OF_ROLE.get(role or "user", Authority.RETRIEVED)
+
+
+def text_attachment(part: types.Part, number: int) -> Attachment | None:
     """A further text part, or a text file, as an attachment; None for another part.
 
     Raises InputError for a text file that is not UTF-8.
@@ -81,8 +87,13 @@ def text_attachment(part: types.Part, *, number: int) -> Attachment | None:
         raise InputError(f"attachment '{source}' is not UTF-8 text; save it as UTF-8") from None
 
 
-def attachment_part(given: Attachment) -> types.Part:
-    """An attachment as a part that `content_text` reads back."""
+def input_content(turn_input: TurnInput) -> types.Content:
+    """x_t as a user's content that `content_text` reads back."""
+    files = [_file_part(given) for given in turn_input.attachments]
+    return types.Content(role="user", parts=[types.Part(text=turn_input.text), *files])
+
+
+def _file_part(given: Attachment) -> types.Part:
     blob = types.Blob(
         data=given.text.encode("utf-8", "replace"),
         mime_type="text/plain",
@@ -91,14 +102,42 @@ def attachment_part(given: Attachment) -> types.Part:
     return types.Part(inline_data=blob)
 
 
-def shown_input(content: types.Content, turn_input: TurnInput) -> types.Content:
-    """The user's content as a model is shown it: attachments as quoted data."""
-    said = types.Part(text=turn_input.text)
-    quoted = [
-        types.Part(text=write_input("attachment", given.model_dump(mode="json")))
-        for given in turn_input.attachments
-    ]
-    return content.model_copy(update={"parts": [said, *quoted]})
+def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> None:
+    """Show a model the attachments in a request as quoted data, and x_t as it is.
+
+    A request shares its contents with the session's events, so a content is replaced.
+    """
+    for at, content in enumerate(contents):
+        if content.role not in {None, "user"}:
+            continue
+        is_input = content_text(content, name_attachments=True).text == turn_input.text
+        parts = _quoted_parts(content.parts or [], has_text_attachments=is_input)
+        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
+            contents[at] = content.model_copy(update={"parts": parts})
+
+
+def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) -> list[types.Part]:
+    """The parts with text files as quoted data, and further texts too where they are attached."""
+    shown: list[types.Part] = []
+    said, number = False, 0
+    for part in parts:
+        is_own = bool(part.text) and not (said and has_text_attachments)
+        said = said or bool(part.text)
+        given = None if is_own else _readable_attachment(part, number + 1)
+        number += given is not None
+        shown.append(part if given is None else _quoted(given))
+    return shown
+
+
+def _readable_attachment(part: types.Part, number: int) -> Attachment | None:
+    try:
+        return text_attachment(part, number)
+    except InputError:
+        return None  # No text: it is named like any other file, and shown as it is.
+
+
+def _quoted(given: Attachment) -> types.Part:
+    return types.Part(text=write_input("attachment", given.model_dump(mode="json")))
 
 
 def attachment(part: types.Part) -> str | None:

@@ -114,6 +114,7 @@ def commit(
         next_pin=rules.next_pin,
         questions=rules.questions,
         next_question=rules.next_question,
+        next_user_pin=rules.next_user_pin,
     )
     diff = CcsDiff.between(
         previous,

@@ -56,6 +56,7 @@ class ConstraintSet:
     turn: int
     questions: list[OpenQuestion] = field(default_factory=list)
     next_question: int = 1
+    next_user_pin: int = 1
     added: list[ConstraintPin] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
     repairs: list[Repair] = field(default_factory=list)
@@ -76,6 +77,7 @@ class ConstraintSet:
             turn=turn,
             questions=list(state.questions),
             next_question=state.next_question,
+            next_user_pin=state.next_user_pin,
         )
 
     def pin(
@@ -168,10 +170,11 @@ class ConstraintSet:
 
     def _next_id(self, scope: RuleScope) -> str:
         if scope is RuleScope.USER:
-            used = [int(pin.id[2:]) for pin in self.pins if pin.scope is RuleScope.USER]
-            return f"{_PREFIX[scope]}-{max(used, default=0) + 1:04d}"
-        number = self.next_pin
-        self.next_pin += 1
+            number = self.next_user_pin
+            self.next_user_pin += 1
+        else:
+            number = self.next_pin
+            self.next_pin += 1
         return f"{_PREFIX[scope]}-{number:04d}"
 
 
@@ -212,12 +215,26 @@ def rule_2_constraints_survive(
         case Amend(rule_id, text):
             amend_rule(rules, rule_id, text, turn_input.text, turn_input.authority)
         case Pin(text, scope):
-            rules.pin(text, turn_input.text, turn_input.authority, scope=scope)
+            make_rule(rules, text, turn_input.text, turn_input.authority, scope)
         case AnswerQuestion(yes, question_id):
             _answer(rules, question_id or sole_question, yes=yes, said=turn_input)
         case None:
             _take_proposals(rules, changes, turn_input, budget=budget)
     return rules
+
+
+def make_rule(
+    rules: ConstraintSet, text: str, quote: str, authority: Authority, scope: RuleScope
+) -> None:
+    """Pin these words; a rule of the session in the same words is widened to the asked scope."""
+    held = rules.find(rules.active(text))
+    widens = held is not None and held.scope is not scope and scope is RuleScope.USER
+    if held is None or not widens:
+        rules.pin(text, quote, authority, scope=scope)
+    elif _may_change(rules, held, authority):
+        rules.release(held, quote)
+        successor = rules.pin(text, quote, authority, scope=scope)
+        rules.released[-1] = rules.released[-1].model_copy(update={"replaced_by": successor})
 
 
 def forget_rules(

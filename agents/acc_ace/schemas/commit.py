@@ -147,6 +147,11 @@ class CommittedState(StoredValue):
         exclude_if=lambda number: number == 1,
         description="Number of the next question id.",
     )
+    next_user_pin: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the user's next rule, as known when the version was made.",
+    )
 
     @property
     def digest(self) -> str:

@@ -67,9 +67,6 @@ class TurnReport(Value):
     ccs: CompressedCognitiveState
     ccs_diff: CcsDiff
     constraints: list[ReportedConstraint]
-    questions: list[ReportedQuestion] = Field(
-        default_factory=list, description="Open questions about rules and goal, oldest first."
-    )
     recalled: list[str]
     qualified: list[ReportedVerdict]
     bullet_ids: list[str]
@@ -79,6 +76,9 @@ class TurnReport(Value):
     ms: dict[str, float]
     model: dict[str, str]
     warnings: list[str]
+    questions: list[ReportedQuestion] = Field(
+        default_factory=list, description="Open questions about rules and goal, oldest first."
+    )
     session: str = ""
     ccs_version: int = 0
     ccs_tokens: int = 0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, StoreError
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import CommitKind, JournalEntry
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import needed
@@ -47,17 +47,18 @@ class TurnLifecycle:
         return self._container.lock.hold(key, wait_s=self._container.settings.limits.turn_wait_s)
 
     async def repeated(
-        self, key: SessionKey, name: str, text: str, authority: Authority
+        self, key: SessionKey, name: str, turn_input: TurnInput | None
     ) -> Interaction | None:
         """The committed turn of an idempotency key, if there is one.
 
-        Raises InputError when that had other words, or StoreError.
+        Raises InputError when that had other words or attachments, or StoreError.
         """
-        if not name:
+        if not name or turn_input is None:
             return None
         kept = await self._container.evidence.of_request(key, name)
         # One that went on after a pause has the result that it waited for as its input.
-        if kept is not None and kept.input.authority is authority and kept.input.text != text:
+        is_same = kept is None or kept.input.authority is not turn_input.authority
+        if kept is not None and not is_same and kept.input != turn_input:
             raise InputError(
                 f"the idempotency key '{name[:80]}' was used for another input of session "
                 f"'{key.session}'; give each turn a key of its own"
@@ -90,8 +91,7 @@ class TurnLifecycle:
         if begin is not None and container.settings.bootstrap and await self._begins(key, head):
             # After an undo of its first turn too, the session begins with what is known then.
             started = await begin(container, key)
-            numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
-            record.previous = started.state.model_copy(update=numbers)
+            record.previous = _begun_with(started.state, record.previous)
             record.known = started.verdicts
         record.previous = await with_user_rules(container, key, record.previous)
         record.previous_turn = await container.evidence.last(key)
@@ -250,7 +250,19 @@ class TurnLifecycle:
 
     async def _begins(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
-        while head is not None and head.kind is CommitKind.ROLLBACK and not head.state.turn:
+        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES}
+        while head is not None and head.kind in before_turns and not head.state.turn:
             # Undone more than once, it stands on the undo before.
-            head = await self._container.journal.get(key, head.follows) if head.follows else None
+            follows = head.state.version - 1 if head.follows is None else head.follows
+            head = await self._container.journal.get(key, follows) if follows else None
         return head is None
+
+
+def _begun_with(known: CommittedState, previous: CommittedState) -> CommittedState:
+    """What is known of the user, with the rules and questions of before the first turn."""
+    ruled = {
+        "constraints": previous.ccs.constraints,
+        "goal_orientation": previous.ccs.goal_orientation,
+    }
+    kept = {"ccs": known.ccs.model_copy(update=ruled)}
+    return previous.model_copy(update=kept)

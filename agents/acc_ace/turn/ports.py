@@ -156,10 +156,17 @@ class UserRules(Protocol):
         """The user's rules, oldest first."""
         ...
 
+    async def next_number(self, tenant: Tenant) -> int:
+        """The number of the user's next rule; those of lifted rules are not given again."""
+        ...
+
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]
     ) -> Write:
-        """Add and remove rules as a part of a unit of work."""
+        """Add and lift rules as a part of a unit of work; a lifted one may be added again.
+
+        It raises ConflictError when another session has given the same id in the meantime.
+        """
         ...
 
 

@@ -6,9 +6,14 @@ Each change is one transaction: a new version of the session's state, and the us
 from collections.abc import Callable, Sequence
 
 from acc_ace.container import Container
-from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.gates.ccs_budget import rule_1_bounded
-from acc_ace.gates.constraints import ConstraintSet, forget_rules, settle_question
+from acc_ace.gates.constraints import (
+    ConstraintSet,
+    forget_rules,
+    make_rule,
+    settle_question,
+)
 from acc_ace.gates.goal import agreed_goal
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import (
@@ -31,13 +36,16 @@ async def with_user_rules(
 ) -> CommittedState:
     """The state with the rules that hold in every session of its user, as they are now."""
     rules = await container.user_rules.list(key.tenant)
+    number = await container.user_rules.next_number(key.tenant)
+    state = state.model_copy(update={"next_user_pin": number})
     own = [pin for pin in state.pins if pin.scope is not RuleScope.USER]
     pins = [*rules, *own]
     if pins == list(state.pins):
         return state
-    constraints = [pin.text for pin in pins]
-    ccs = state.ccs.model_copy(update={"constraints": constraints})
-    return state.model_copy(update={"pins": pins, "ccs": ccs})
+    ids = {None, *(pin.id for pin in pins)}
+    questions = [asked for asked in state.questions if asked.rule_id in ids]
+    ccs = state.ccs.model_copy(update={"constraints": [pin.text for pin in pins]})
+    return state.model_copy(update={"pins": pins, "ccs": ccs, "questions": questions})
 
 
 class RuleService:
@@ -59,31 +67,46 @@ class RuleService:
         if len(text) > MAX_RULE_CHARS:
             raise InputError(f"the rule has {len(text):,} characters, at most {MAX_RULE_CHARS:,}")
 
+        made: list[ConstraintPin] = []
+
         def change(rules: ConstraintSet) -> None:
-            pinned = rules.pin(text, text, Authority.USER, scope=scope) or rules.active(text)
-            if pinned is None:
+            make_rule(rules, text, text, Authority.USER, scope)
+            _raise(rules.warnings, ForbiddenError)
+            pin = rules.find(rules.active(text))
+            if pin is None:
                 raise InputError("the rule has no words; write what must hold")
+            made.append(pin)
 
-        state = await self._change(key, change)
-        pin = ConstraintSet.of(state, turn=state.turn)
-        return pin.find(pin.active(text)) or _gone(text)
+        await self._change(key, change)
+        return made[0]
 
-    async def forget(self, key: SessionKey, rule_id: str) -> CommittedState:
-        """Lift a rule. Raises NotFoundError, or InputError for a rule of system authority."""
+    async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
+        """Lift a rule, and give back which.
+
+        Raises NotFoundError, or ForbiddenError for a rule of system authority.
+        """
+        lifted: list[ConstraintPin] = []
 
         def change(rules: ConstraintSet) -> None:
-            known = rules.find(rule_id) is not None
+            pin = rules.find(rule_id)
             forget_rules(rules, [rule_id], f"/forget {rule_id}", Authority.USER)
-            _raise(rules.warnings, InputError if known else NotFoundError)
+            _raise(rules.warnings, ForbiddenError if pin else NotFoundError)
+            lifted.extend([pin] if pin else [])
 
-        return await self._change(key, change)
+        await self._change(key, change)
+        return lifted[0]
 
     async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
-        """Settle an open question. Raises NotFoundError when it lapsed or was answered."""
+        """Settle an open question.
+
+        Raises NotFoundError when it lapsed or was answered, ForbiddenError when the rule that it
+        is about is of system authority, ConstraintBudgetError.
+        """
 
         def change(rules: ConstraintSet) -> None:
+            is_open = any(asked.id == question_id for asked in rules.questions)
             settle_question(rules, question_id, yes=yes, authority=Authority.USER)
-            _raise(rules.warnings, NotFoundError)
+            _raise(rules.warnings, ForbiddenError if is_open else NotFoundError)
 
         return await self._change(key, change)
 
@@ -96,6 +119,8 @@ class RuleService:
             current = await with_user_rules(container, key, previous)
             rules = ConstraintSet.of(current, turn=current.turn)
             change(rules)
+            if not (rules.added or rules.released or rules.questions != current.questions):
+                return current
             state = self._changed(current, rules)
             diff = CcsDiff.between(previous, state, added=rules.added, released=rules.released)
             entry = JournalEntry(
@@ -124,7 +149,7 @@ class RuleService:
             current.ccs.model_copy(update=update),
             rules.pins,
             added=rules.added,
-            shrinks=not rules.added,
+            shrinks=rules.shrinks or not rules.added,
             limits=limits,
         )
         return current.model_copy(
@@ -135,15 +160,12 @@ class RuleService:
                 "next_pin": rules.next_pin,
                 "questions": rules.questions,
                 "next_question": rules.next_question,
+                "next_user_pin": rules.next_user_pin,
                 "goal_pin": goal or current.goal_pin,
             }
         )
 
 
-def _raise(warnings: Sequence[str], error: type[InputError] | type[NotFoundError]) -> None:
+def _raise(warnings: Sequence[str], error: type[ForbiddenError] | type[NotFoundError]) -> None:
     if warnings:
         raise error(warnings[0])
-
-
-def _gone(text: str) -> ConstraintPin:
-    raise ConflictError(f"the rule '{text[:80]}' was lifted in the same moment; pin it again")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
+from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
 from acc_ace.schemas.commit import ConstraintPin, Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
@@ -19,6 +19,7 @@ from acc_ace.schemas.interaction import (
     Interaction,
     ToolCall,
     ToolResult,
+    TurnInput,
 )
 from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
@@ -167,8 +168,7 @@ class TurnRequest(NamedTuple):
 
     listener: Listener | None = None
     idempotency_key: str = ""
-    text: str = ""
-    authority: Authority = Authority.USER
+    input: TurnInput | None = None
 
 
 class TurnRecords:

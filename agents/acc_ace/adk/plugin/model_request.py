@@ -24,7 +24,7 @@ from google.genai import types
 from acc_ace.adk.plugin.turn_trigger import turn_events
 from acc_ace.adk.stages.history_loader import memory_view
 from acc_ace.adk.stages.tool_loop import result_text, shown_response
-from acc_ace.adk.user_content import content_text
+from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.errors import MemoryBypassedError
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
@@ -45,10 +45,13 @@ def put_memory(
 ) -> None:
     """Add CCS_t, the playbook excerpt and, unless it is what was said last, x_t.
 
+    Attachments of x_t are shown as quoted data.
+
     They go behind the agent's instruction. An agent with a static instruction keeps it free of
     them, so that it stays cacheable: they come first in the contents then.
     """
     turn_input = needed(record.turn_input, "turn_input", "memory")
+    quote_attachments(request.contents, turn_input)
     inputs = {
         **memory_view(record, limits),
         "current_input": None if _ends_with(request, turn_input) else input_value(turn_input),

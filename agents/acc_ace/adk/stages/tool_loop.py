@@ -22,7 +22,7 @@ from google.genai import types
 
 from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
-from acc_ace.adk.user_content import contents_of
+from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.gates.contradiction import screened_input, with_rule_beside
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL
@@ -131,7 +131,7 @@ class ToolLoop:
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Quote an x_t that is not the user's; end a loop that has used up its tool calls."""
+        """Quote what is not the user's of x_t; end a loop that has used up its tool calls."""
         record = self._record(callback_context)
         self._quote_input(record, llm_request)
         if record.context is not None:
@@ -229,14 +229,16 @@ class ToolLoop:
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
         turn_input = record.turn_input
-        if turn_input is None or turn_input.authority.may_rule or not llm_request.contents:
+        if turn_input is None or not llm_request.contents:
             return
         first = llm_request.contents[0]
-        if first.parts and first.parts[0].text == turn_input.text:
-            shown = screened_input(turn_input, record.rules)
-            quoted = write_input("current_input", input_value(shown))
-            part = first.parts[0].model_copy(update={"text": quoted})
-            llm_request.contents[0] = first.model_copy(update={"parts": [part, *first.parts[1:]]})
+        is_said = [part.text for part in first.parts or []][:1] == [turn_input.text]
+        if is_said and not turn_input.authority.may_rule:
+            shown = input_value(screened_input(turn_input, record.rules))
+            quoted = types.Part(text=write_input("current_input", shown))
+            # Whoever said it, it is what the model is asked; the block says with which authority.
+            llm_request.contents[0] = types.Content(role="user", parts=[quoted])
+        quote_attachments(llm_request.contents, turn_input)
 
     def _record(self, context: CallbackContext) -> TurnRecord:
         session = context.session

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import documented
@@ -30,6 +31,7 @@ from acc_ace.server.server_context import (
     Key,
     ServerContext,
 )
+from acc_ace.text.input_checks import MAX_ATTACHMENTS, MAX_ID_CHARS
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 
@@ -53,6 +55,17 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
+class AttachmentBody(BaseModel):
+    """Text of others: it makes and lifts no rule, whatever it says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text = Field(description="The text.")
+    source: Annotated[Text, Field(max_length=MAX_ID_CHARS)] = Field(
+        default="", description="Where it is from, such as a file name or a sender."
+    )
+
+
 class TurnRequest(BaseModel):
     """What arrives before the agent acts: x_t."""
 
@@ -65,6 +78,11 @@ class TurnRequest(BaseModel):
     source: Literal["user", "tool", "retrieved"] = Field(
         default="user",
         description="Who says it. Only a user's words can set or release constraints and goal.",
+    )
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list,
+        max_length=MAX_ATTACHMENTS,
+        description="Text of others that the input is about: mails, documents, logs.",
     )
     memory: MemoryName | None = Field(
         default=None,
@@ -166,6 +184,9 @@ def _events(
         key,
         body.input,
         authority=Authority(body.source),
+        attachments=[
+            Attachment(text=given.text, source=given.source) for given in body.attachments
+        ],
         memory=body.memory,
         idempotency_key=name,
     )

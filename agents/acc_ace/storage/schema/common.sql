@@ -73,7 +73,8 @@ CREATE TABLE tool_starts (
 );
 CREATE INDEX tool_starts_by_turn ON tool_starts (app, user_id, session, turn);
 
--- Rules that hold in every session of a user.
+-- Rules that hold in every session of a user. One that was lifted has an empty body: its id is
+-- never given to another rule.
 CREATE TABLE user_rules (
     app            text NOT NULL,
     user_id        text NOT NULL,
