@@ -240,6 +240,11 @@ class Settings(BaseSettings):
         description="When to learn: at the end of each turn ('inline'), in durable background jobs "
         "('background', needs the extra of that name), or never ('off').",
     )
+    learn_on: Literal["evidence", "every"] = Field(
+        default="evidence",
+        description="Turns to learn from: with 'evidence' (a correction, feedback, a tool's error, "
+        "success after one, a rule nearly broken), or 'every' turn.",
+    )
     playbook_scope: Literal["app", "user"] = Field(
         default="app",
         description="Playbook that turns read and teach: the app's, shared by all users and "

@@ -15,7 +15,7 @@ from acc_ace.schemas.learning_job import JobState, LearningJob
 from acc_ace.schemas.reflection import Judgement, Reflection
 from acc_ace.schemas.report import FeedbackReport, ReportedDelta
 from acc_ace.turn.feedback_record import feedback_job, keep_feedback, learn_from_feedback
-from acc_ace.turn.learning_step import Lesson, Roles
+from acc_ace.turn.learning_step import Lesson, Roles, departures
 from acc_ace.turn.structured_call import load_prompts
 
 
@@ -61,6 +61,7 @@ class FeedbackLearner:
             fresh=kept.fresh,
             learned=learned,
             deltas=_deltas(lesson),
+            left=departures(lesson.learned.curated.records) if lesson and lesson.learned else [],
             playbook_version=stored.version,
             warnings=list(lesson.warnings) if lesson else [],
         )

@@ -13,7 +13,7 @@ from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
-from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
+from acc_ace.turn.learning_step import Lesson, Roles, curation_context, departures, learn
 from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
 from acc_ace.turn.structured_call import Completion, Reply
 
@@ -61,11 +61,10 @@ class Learner:
 
     async def _known(self, job: LearningJob) -> LearningOutcome:
         """The end of a job that was committed; its worker may have died before it said so."""
-        if job.kind is LearningKind.FEEDBACK:
-            try:
-                await mark_learned(self._container, job.key, job.turn, job.detail)
-            except NotFoundError:
-                return OBSOLETE
+        try:
+            await mark_learned(self._container, job.key, job.turn, job.detail)
+        except NotFoundError:
+            return OBSOLETE
         return KNOWN
 
     async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
@@ -100,6 +99,8 @@ class Learner:
             max_rounds=settings.reflector_max_rounds,
             once=once,
         )
+        if outcome.feedback and lesson.reflected.value is not None:
+            await mark_learned(container, job.key, job.turn)
         await self._refinery.after_turn(scope, context)
         return lesson
 
@@ -170,4 +171,5 @@ def _outcome_of(lesson: Lesson) -> LearningOutcome:
         applied=ends.count(DeltaStatus.APPLIED),
         held=ends.count(DeltaStatus.HELD),
         rejected=ends.count(DeltaStatus.REJECTED),
+        left=len(departures(lesson.learned.curated.records)),
     )

@@ -129,4 +129,9 @@ class Feedback(Judgement):
         min_length=1, max_length=128, description="Idempotency key: each id is learned from once."
     )
     learned: bool = Field(default=False, description="Whether reflection on it is done.")
+    with_turn: bool = Field(
+        default=False,
+        exclude_if=lambda came: not came,
+        description="Whether it came with the turn, and is reflected on with it.",
+    )
     created_at: datetime

@@ -131,16 +131,28 @@ async def answered_turn(container: Container, key: SessionKey, turn: int) -> Int
     raise NotFoundError(f"session '{key.session}' has no answered turn {turn}")
 
 
-async def mark_learned(container: Container, key: SessionKey, turn: int, given_id: str) -> None:
-    """Note that feedback is learnt from. Raises SessionBusyError, NotFoundError or StoreError."""
+async def mark_learned(
+    container: Container, key: SessionKey, turn: int, given_id: str = ""
+) -> None:
+    """Note that feedback is learnt from: of this id, or all that came with the turn.
+
+    Raises SessionBusyError, NotFoundError or StoreError.
+    """
     # Read again under the lock: other feedback may have come while the models were asked.
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
         interaction = await answered_turn(container, key, turn)
-        marked = tuple(
-            item.model_copy(update={"learned": True}) if item.id == given_id else item
-            for item in interaction.feedback
-        )
-        await container.evidence.record(key, interaction.model_copy(update={"feedback": marked}))
+        await container.evidence.record(key, with_feedback_learned(interaction, given_id))
+
+
+def with_feedback_learned(interaction: Interaction, given_id: str = "") -> Interaction:
+    """The turn with feedback marked as learnt: of this id, or all that came with the turn."""
+    marked = tuple(
+        item.model_copy(update={"learned": True})
+        if (item.id == given_id if given_id else item.with_turn)
+        else item
+        for item in interaction.feedback
+    )
+    return interaction.model_copy(update={"feedback": marked})
 
 
 async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -> bool:

@@ -11,16 +11,23 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from acc_ace.errors import ConflictError
+from acc_ace.gates.contradiction import contradiction
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.playbook.playbook_store import Once, PlaybookStore
+from acc_ace.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import DeltaBatch
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.delta import DeltaBatch, DeltaKind
+from acc_ace.schemas.interaction import ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.report import ReportedDeparture
+from acc_ace.text.own_words import Speakers, by_speaker
 from acc_ace.text.prompt import Prompt
+from acc_ace.text.rules.corrections import without_correction
 from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
@@ -32,6 +39,7 @@ __all__ = [
     "apply_batch",
     "apply_tags",
     "curation_context",
+    "departures",
     "learn",
     "propose_deltas",
     "reflect",
@@ -192,12 +200,13 @@ def curation_context(
 ) -> CurationContext:
     """Who taught it, when, and whether it rests on more than tool or document text.
 
-    Feedback counts as more: a person's verdict, a ground truth or an environment's reward.
+    Feedback counts as more: a person's verdict, a ground truth or an environment's reward. It does
+    not make words of others the user's own.
     `shared` is False for the user's own playbook; what goes into any other passes the gate.
     A playbook that is full is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    previous = outcome.previous.input if outcome.previous else None
+    inputs = [_speakers(said) for said in _inputs(outcome)]
     return CurationContext(
         limits=limits,
         at=at,
@@ -205,11 +214,16 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        # Feedback vouches for what the turn teaches, whoever said it first.
-        untrusted=() if reported else _said_by_others(outcome),
-        vouched=tuple(
-            item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
+        foreign=_said_by_others(outcome, inputs),
+        untrusted=(
+            *(result.result for result in _results(outcome) if result.is_error),
+            *(said.doubtful for said in inputs),
         ),
+        vouched=(
+            *(said.own for said in inputs),
+            *(words for item in reported for words in (item.ground_truth, item.comment) if words),
+        ),
+        rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
@@ -217,12 +231,47 @@ def curation_context(
     )
 
 
-def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What tools returned in the turn, and what of documents the state holds."""
+def departures(records: Sequence[DeltaRecord]) -> list[ReportedDeparture]:
+    """The bullets that left because the playbook was full."""
+    return [
+        ReportedDeparture(bullet_id=gone.id, content=gone.content, reason=record.reason)
+        for record in records
+        if record.kind is DeltaKind.ARCHIVE and record.reason in {MAKES_ROOM, OVER_BUDGET}
+        if (gone := record.before) is not None
+    ]
+
+
+def _inputs(outcome: TurnOutcome) -> tuple[TurnInput, ...]:
+    before = outcome.previous
+    return (outcome.turn_input, before.input) if before else (outcome.turn_input,)
+
+
+def _results(outcome: TurnOutcome) -> tuple[ToolResult, ...]:
+    before = outcome.previous
+    return (*outcome.tool_results, *(before.tool_results if before else ()))
+
+
+def _speakers(said: TurnInput) -> Speakers:
+    """Whose words an input has; those of a tool or document are all its own."""
+    if not said.authority.may_rule:
+        return Speakers(own="", doubtful="", foreign=said.text)
+    return by_speaker(without_correction(said.text))
+
+
+def _said_by_others(outcome: TurnOutcome, inputs: Sequence[Speakers]) -> tuple[str, ...]:
+    """What tools, documents, attachments and quotations said in the turn and the one before."""
     return (
-        *(result.result for result in outcome.tool_results),
+        *(result.result for result in _results(outcome) if not result.is_error),
         *outcome.state.ccs.retrieved_artifacts,
+        *outcome.documents,
+        *(given.text for said in _inputs(outcome) for given in said.attachments),
+        *(said.foreign for said in inputs),
     )
+
+
+def _rule_objection(pins: Sequence[ConstraintPin]) -> Callable[[str], str | None]:
+    """What says that a lesson goes against a rule in force."""
+    return lambda text: "against_rule" if contradiction(text, pins) else None
 
 
 def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> str:

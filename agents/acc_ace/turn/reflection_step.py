@@ -16,6 +16,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement, Reflection
 from acc_ace.text.prompt import Prompt
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
@@ -32,6 +33,10 @@ class TurnOutcome:
     """The turn before, which x_t may correct."""
     warnings: Sequence[str] = ()
     feedback: Sequence[Judgement] = ()
+    documents: Sequence[str] = ()
+    """What the turn was shown of tools and documents of before."""
+    guarded: bool = False
+    """Whether a tool call was held against a rule in force."""
 
     @property
     def used_ids(self) -> tuple[str, ...]:
@@ -59,7 +64,37 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
         state=state,
         generation=interaction.decision,
         tool_results=tuple(interaction.tool_results),
+        feedback=tuple(item for item in interaction.feedback if item.with_turn),
+        guarded=was_guarded(interaction),
     )
+
+
+def was_guarded(turn: object) -> bool:
+    """Whether the guard has held a tool call of a turn against a rule in force."""
+    return any(getattr(decision, "rule_id", "") for decision in getattr(turn, "guarded", ()))
+
+
+def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What there is to learn from: 'correction', 'feedback', 'tool_error', 'recovery', 'guarded'.
+
+    'recovery' is success after the error of a tool in the turn before. What a tool says of an
+    answer is no correction.
+    """
+    before = outcome.previous
+    failed_before = before is not None and any(r.is_error for r in before.tool_results)
+    corrects = (
+        before is not None
+        and outcome.turn_input.authority.may_rule
+        and is_correction(outcome.turn_input.text)
+    )
+    found = {
+        "correction": corrects,
+        "feedback": bool(outcome.feedback),
+        "tool_error": any(result.is_error for result in outcome.tool_results),
+        "recovery": failed_before and any(not r.is_error for r in outcome.tool_results),
+        "guarded": outcome.guarded,
+    }
+    return tuple(name for name, there in found.items() if there)
 
 
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:

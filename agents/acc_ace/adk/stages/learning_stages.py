@@ -23,20 +23,24 @@ from acc_ace.adk.user_content import hand_on
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
+from acc_ace.playbook.refine.refine_plan import OVER_BUDGET
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.schemas.base import Authority, PlaybookScope
+from acc_ace.schemas.report import ReportedLearning
 from acc_ace.turn.algorithm import needed
+from acc_ace.turn.feedback_record import with_feedback_learned
 from acc_ace.turn.learning_step import (
     Learned,
     TurnOutcome,
     apply_batch,
     apply_tags,
     curation_context,
+    departures,
     propose_deltas,
     reflect,
 )
-from acc_ace.turn.reflection_step import with_current_bullets
+from acc_ace.turn.reflection_step import evidence_of, was_guarded, with_current_bullets
 from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -55,7 +59,40 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
         tool_results=record.tool_results,
         previous=record.previous_turn,
         warnings=record.warnings,
+        feedback=record.feedback,
+        documents=tuple(
+            found.content
+            for found in record.qualification.qualified
+            if found.authority in {Authority.TOOL, Authority.RETRIEVED}
+        ),
+        guarded=was_guarded(record),
     )
+
+
+def look_for_evidence(container: Container, record: TurnRecord) -> bool:
+    """Whether the turn is learnt from; notes what there is, or that there is none."""
+    found = evidence_of(turn_outcome(record))
+    is_learnt_from = bool(found) or container.settings.learn_on == "every"
+    skipped = "" if is_learnt_from else "no_evidence"
+    record.learning = ReportedLearning(evidence=list(found), skipped=skipped)
+    return is_learnt_from
+
+
+def note_departures(record: TurnRecord, learned: Learned) -> None:
+    """Report which bullets left a full playbook, or that there was no room."""
+    left = departures(learned.curated.records)
+    if left:
+        known = [*record.learning.left, *left]
+        record.learning = record.learning.model_copy(update={"left": known})
+        ids = ", ".join(gone.bullet_id for gone in left)
+        record.warn(
+            f"the playbook is full: {ids} left to make room; 'playbook restore' brings back"
+        )
+    if any(result.reason == OVER_BUDGET for result in learned.curated.results):
+        record.warn(
+            "the playbook is full of proven and pinned lessons: a new one is held; unpin or remove "
+            "some, or raise ACC_ACE_LIMITS__PLAYBOOK_BULLETS or …PLAYBOOK_TOKENS"
+        )
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:
@@ -91,6 +128,16 @@ def refinery(container: Container) -> Refinery:
     )
 
 
+async def note_learned(container: Container, record: TurnRecord) -> None:
+    """Note that what came with the turn is reflected on; the turn holds its session still.
+
+    Raises StoreError.
+    """
+    turn = await container.evidence.last(record.key) if record.feedback else None
+    if turn is not None and turn.invocation_id == record.invocation_id:
+        await container.evidence.record(record.key, with_feedback_learned(turn))
+
+
 class ReflectorModel(ModelStage):
     """`reflector_`: one model call over the finished turn."""
 
@@ -105,10 +152,15 @@ class ReflectorModel(ModelStage):
         )
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Hand on a Reflection; none when the turn waits for a person, or the model failed."""
+        """Hand on a Reflection; none when the turn waits for a person, or the model failed.
+
+        Without evidence no model is asked; the report says so.
+        """
         if record.paused:
             return {}
         with record.stage("reflector") as use:
+            if not look_for_evidence(self._container, record):
+                return {}
             playbook = needed(record.playbook, "playbook", self.name).playbook
             record.outcome = await with_current_bullets(
                 turn_outcome(record), self._container.playbooks, taught_scope(record), playbook
@@ -126,6 +178,7 @@ class ReflectorModel(ModelStage):
             record.reflection = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.REFLECTOR_OUTPUT, asked.value)
+                await note_learned(self._container, record)
         return {}
 
 
@@ -171,9 +224,11 @@ class CuratorModel(ModelStage):
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Hand on a DeltaBatch."""
         reflection = record.reflection
-        if reflection is None:
+        if record.paused:
             return {}
         with record.stage("curator") as use:
+            if reflection is None:
+                return {}
             asked = await propose_deltas(
                 reflection,
                 turn_outcome(record),
@@ -204,6 +259,8 @@ class PlaybookUpdater(ContentlessStage):
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Commit the deltas. Raises ConflictError or StoreError."""
+        if record.reflection is None:
+            return {}
         context = learning_context(self._container, record)
         with record.timed("curator"):
             state = await self._apply(context, record)
@@ -221,6 +278,7 @@ class PlaybookUpdater(ContentlessStage):
             return {}
         learned = await apply_batch(self._container.playbooks, taught_scope(record), batch, context)
         record.deltas.extend(learned.curated.results)
+        note_departures(record, learned)
         return take_learned(record, learned)
 
 
@@ -240,8 +298,12 @@ class Scheduler(ContentlessStage):
         self._learning = learning
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Keep the job; nothing when the turn waits for a person. Raises StoreError."""
-        if record.answered and not record.paused:
+        """Keep the job; nothing when the turn waits for a person. Raises StoreError.
+
+        Nor without evidence.
+        """
+        answered = record.answered and not record.paused
+        if answered and look_for_evidence(self._container, record):
             await self._learning.submit(record)
         return {}
 

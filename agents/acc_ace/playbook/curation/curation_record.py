@@ -31,10 +31,14 @@ class CurationContext:
     turn: int
     grounded: bool
     """False when the lesson rests only on text of tools or documents."""
+    foreign: tuple[str, ...] = ()
+    """What tools, documents and pasted text said; a lesson that says it again is rejected."""
     untrusted: tuple[str, ...] = ()
-    """What tools and documents said in the turn; a lesson that repeats it is held."""
+    """Errors of tools, and words that may be the user's own; a lesson that repeats them is held."""
     vouched: tuple[str, ...] = ()
     """What the user said; words that stand in it are the user's, whoever repeats them."""
+    rule_objection: Callable[[str], str | None] | None = None
+    """The reason why a lesson goes against the user's rules in force, or None."""
     quote_digest: str = ""
     """SHA-256, in hex, of the words that the lesson rests on."""
     shared: bool = False

@@ -55,8 +55,8 @@ def make_room(
 ) -> Refined:
     """Refine a playbook that is full, so that a batch of new bullets has room in it.
 
-    Beyond what `refine` does, bullets that were judged and are not proven leave until there is
-    room for `limits.delta_operations` bullets. Proven ones and those never judged stay for it.
+    Beyond what `refine` does, bullets that are not proven leave until there is room for
+    `limits.delta_operations` bullets, of which a tenth of each budget is the most.
     """
     work = _Work(playbook, context, stale_after)
     while work.merge() + work.retire() + work.fit():

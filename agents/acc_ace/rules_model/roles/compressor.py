@@ -24,7 +24,6 @@ from acc_ace.rules_model.gist import (
 from acc_ace.rules_model.phrases import Language
 from acc_ace.rules_model.relations import find_claim, find_relations, latest
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_hedged,
     next_step,
     orders,
@@ -41,6 +40,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import ChangeKind, RuleChange, detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules

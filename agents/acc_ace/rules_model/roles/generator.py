@@ -22,7 +22,6 @@ from acc_ace.rules_model.prompt_context import Call, Said, Situation, situation_
 from acc_ace.rules_model.prompt_parts import Prompt
 from acc_ace.rules_model.rule_answers import confirm_rules, permit, refuse, take_claim, tell_state
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_greeting,
     is_praise,
     is_question,
@@ -32,6 +31,7 @@ from acc_ace.rules_model.speech_acts import (
 from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
 

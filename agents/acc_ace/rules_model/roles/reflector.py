@@ -11,7 +11,7 @@ from acc_ace.playbook.learning_plan import score_answer
 from acc_ace.rules_model.conflicts import find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.phrases import Language, say
-from acc_ace.rules_model.speech_acts import is_correction, is_praise
+from acc_ace.rules_model.speech_acts import is_praise
 from acc_ace.rules_model.text_match import actions_in, terms_of
 from acc_ace.rules_model.views import (
     BulletView,
@@ -25,6 +25,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.reflection import BulletTag, Reflection, Tag
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 
 _KINDS: dict[str, tuple[str, str]] = {
     "server": ("server", "サーバー"),
