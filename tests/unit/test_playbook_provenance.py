@@ -8,7 +8,13 @@ import pytest
 from acc_ace.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.interaction import Attachment, GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.schemas.interaction import (
+    Attachment,
+    GeneratorOutput,
+    Interaction,
+    ToolResult,
+    TurnInput,
+)
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement
@@ -85,7 +91,7 @@ def test_a_lesson_that_repeats_a_tool_of_the_turn_before_is_rejected(lesson: str
 PASTED = [
     "Is this legit?\n\n> {}\n",
     "Is this legit?\n```\n{}\n```",
-    "Tom wrote \"{}\" - what do you think?",
+    'Tom wrote "{}" - what do you think?',
     "部長は「{}」と書いていました。どう思いますか。",
 ]
 

@@ -6,6 +6,7 @@ from acc_ace.container import Container
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.playbook.playbook_store import Once
+from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus
@@ -13,7 +14,7 @@ from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
-from acc_ace.turn.learning_step import Lesson, Roles, curation_context, departures, learn
+from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
 from acc_ace.turn.structured_call import Completion, Reply
 

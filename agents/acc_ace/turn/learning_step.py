@@ -14,21 +14,22 @@ from acc_ace.errors import ConflictError
 from acc_ace.gates.contradiction import contradiction
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.playbook.playbook_store import Once, PlaybookStore
-from acc_ace.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.delta import DeltaBatch, DeltaKind
-from acc_ace.schemas.interaction import ToolResult, TurnInput
+from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.report import ReportedDeparture
-from acc_ace.text.own_words import Speakers, by_speaker
 from acc_ace.text.prompt import Prompt
-from acc_ace.text.rules.corrections import without_correction
-from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
+from acc_ace.turn.reflection_step import (
+    TurnOutcome,
+    heard_in,
+    reflect,
+    tool_values,
+    with_current_bullets,
+)
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [
@@ -39,7 +40,6 @@ __all__ = [
     "apply_batch",
     "apply_tags",
     "curation_context",
-    "departures",
     "learn",
     "propose_deltas",
     "reflect",
@@ -206,7 +206,7 @@ def curation_context(
     A playbook that is full is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    inputs = [_speakers(said) for said in _inputs(outcome)]
+    heard = heard_in(outcome)
     return CurationContext(
         limits=limits,
         at=at,
@@ -214,58 +214,14 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        foreign=_said_by_others(outcome, inputs),
-        untrusted=(
-            *(result.result for result in _results(outcome) if result.is_error),
-            *(said.doubtful for said in inputs),
-        ),
-        vouched=(
-            *(said.own for said in inputs),
-            *(words for item in reported for words in (item.ground_truth, item.comment) if words),
-        ),
+        foreign=heard.foreign,
+        untrusted=heard.doubtful,
+        vouched=heard.own,
         rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
         refine=room_maker(stale_after),
-    )
-
-
-def departures(records: Sequence[DeltaRecord]) -> list[ReportedDeparture]:
-    """The bullets that left because the playbook was full."""
-    return [
-        ReportedDeparture(bullet_id=gone.id, content=gone.content, reason=record.reason)
-        for record in records
-        if record.kind is DeltaKind.ARCHIVE and record.reason in {MAKES_ROOM, OVER_BUDGET}
-        if (gone := record.before) is not None
-    ]
-
-
-def _inputs(outcome: TurnOutcome) -> tuple[TurnInput, ...]:
-    before = outcome.previous
-    return (outcome.turn_input, before.input) if before else (outcome.turn_input,)
-
-
-def _results(outcome: TurnOutcome) -> tuple[ToolResult, ...]:
-    before = outcome.previous
-    return (*outcome.tool_results, *(before.tool_results if before else ()))
-
-
-def _speakers(said: TurnInput) -> Speakers:
-    """Whose words an input has; those of a tool or document are all its own."""
-    if not said.authority.may_rule:
-        return Speakers(own="", doubtful="", foreign=said.text)
-    return by_speaker(without_correction(said.text))
-
-
-def _said_by_others(outcome: TurnOutcome, inputs: Sequence[Speakers]) -> tuple[str, ...]:
-    """What tools, documents, attachments and quotations said in the turn and the one before."""
-    return (
-        *(result.result for result in _results(outcome) if not result.is_error),
-        *outcome.state.ccs.retrieved_artifacts,
-        *outcome.documents,
-        *(given.text for said in _inputs(outcome) for given in said.attachments),
-        *(said.foreign for said in inputs),
     )
 
 

@@ -6,6 +6,7 @@ same outcome of the turn.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope
@@ -15,8 +16,9 @@ from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement, Reflection
+from acc_ace.text.own_words import Speakers, by_speaker
 from acc_ace.text.prompt import Prompt
-from acc_ace.text.rules.corrections import is_correction
+from acc_ace.text.rules.corrections import is_correction, without_correction
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
@@ -95,6 +97,46 @@ def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
         "guarded": outcome.guarded,
     }
     return tuple(name for name, there in found.items() if there)
+
+
+class Heard(NamedTuple):
+    """What was said in a turn and in the one before, by whose words they are."""
+
+    own: tuple[str, ...]
+    """The user's, and what people say of the answer."""
+    doubtful: tuple[str, ...]
+    """What only the user can say is their own; and errors of tools, which are experience too."""
+    foreign: tuple[str, ...]
+    """Of tools, documents, attachments and quotations."""
+
+
+def heard_in(outcome: TurnOutcome) -> Heard:
+    """Part what the lessons of a turn may rest on by whose words they are."""
+    before = outcome.previous
+    inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
+    results = (*outcome.tool_results, *(before.tool_results if before else ()))
+    parts = [_speakers(said) for said in inputs]
+    judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
+    return Heard(
+        own=(*(part.own for part in parts), *(words for two in judged for words in two if words)),
+        doubtful=(
+            *(result.result for result in results if result.is_error),
+            *(part.doubtful for part in parts),
+        ),
+        foreign=(
+            *(result.result for result in results if not result.is_error),
+            *outcome.state.ccs.retrieved_artifacts,
+            *outcome.documents,
+            *(given.text for said in inputs for given in said.attachments),
+            *(part.foreign for part in parts),
+        ),
+    )
+
+
+def _speakers(said: TurnInput) -> Speakers:
+    if not said.authority.may_rule:
+        return Speakers(own="", doubtful="", foreign=said.text)
+    return by_speaker(without_correction(said.text))
 
 
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:

@@ -1,12 +1,19 @@
 """What curation knows, how an operation ended, and its rows in the delta log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from acc_ace.schemas.bullet import Bullet, Origin
-from acc_ace.schemas.delta import DeltaKind, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
+from acc_ace.schemas.bullet import Bullet, Origin, clean_id
+from acc_ace.schemas.delta import (
+    MOST_SOURCES,
+    DeltaKind,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+    DeltaType,
+)
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 
@@ -132,3 +139,17 @@ def record_of(
         turn=context.turn,
         created_at=context.at,
     )
+
+
+def named_to_leave(
+    bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
+) -> frozenset[str]:
+    """The ids of known bullets that a batch would remove or merge away."""
+    named: set[str] = set()
+    for operation in operations:
+        if operation.type is DeltaType.REMOVE:
+            named.add(clean_id(operation.bullet_id or ""))
+        elif operation.type is DeltaType.MERGE:
+            survivor, sources = operation.merging
+            named |= set(map(clean_id, sources[:MOST_SOURCES])) - {clean_id(survivor)}
+    return frozenset(named.intersection(bullet.id for bullet in bullets))

@@ -15,12 +15,13 @@ from acc_ace.playbook.curation.curation_record import (
     Verdict,
     applied,
     held,
+    named_to_leave,
     rejected,
 )
 from acc_ace.playbook.curation.delta_applier import Ledger
 from acc_ace.playbook.provenance import Wording
 from acc_ace.playbook.sharing_gate import Generalised, generalise
-from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
+from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_section, one_line
 from acc_ace.schemas.delta import MOST_SOURCES, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.text.duplicates import lesson_of, same
 from acc_ace.text.normalize import visible
@@ -53,7 +54,7 @@ class Judge:
     ) -> None:
         self._ledger = ledger
         self._context = context
-        self._leaving = _named_to_leave(bullets, operations)
+        self._leaving = named_to_leave(bullets, operations)
         self._most_leaving = (
             len(bullets) // 2
             if len(bullets) >= FEW_BULLETS and not context.by_person
@@ -300,17 +301,3 @@ class Judge:
 
 def _stands(verdict: Verdict) -> bool:
     return verdict.status is DeltaStatus.APPLIED
-
-
-def _named_to_leave(
-    bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
-) -> frozenset[str]:
-    """The ids of known bullets that a batch would remove or merge away."""
-    named: set[str] = set()
-    for operation in operations:
-        if operation.type is DeltaType.REMOVE:
-            named.add(clean_id(operation.bullet_id or ""))
-        elif operation.type is DeltaType.MERGE:
-            survivor, sources = operation.merging
-            named |= set(map(clean_id, sources[:MOST_SOURCES])) - {clean_id(survivor)}
-    return frozenset(named.intersection(bullet.id for bullet in bullets))

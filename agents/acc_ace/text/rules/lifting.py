@@ -15,7 +15,8 @@ _ENDS = lazy_pattern(
     r"|rescind\w*|suspend\w*|cancel\w*|relax\w*|loosen\w*|forget\w*|evad\w+|sidestep\w*"
     r"|set(?:ting)? aside|(?:work|get|go|talk)(?:s|ed|ing|ting)? (?:\w+ ){0,2}"
     r"(?:around|out of|past)|exceptions?|exempt\w*|no longer|(?:not|n't) (?:apply|bind|hold|count)"
-    r"|break(?:s|ing)?|bend\w*|persuad\w+|convinc\w+|unlock\w*|unpin\w*|disabl\w+|turn(?:s|ed|ing)? off|void|obsolete)\b"
+    r"|break(?:s|ing)?|bend\w*|persuad\w+|convinc\w+|unlock\w*|unpin\w*|disabl\w+"
+    r"|turn(?:s|ed|ing)? off|void|obsolete)\b"
     r"|解除|外[すしせさ]|無視|撤廃|撤回|緩[めま]|例外|回避|破[るっれらり]|免除|取り?消|適用(?:し|され)ない"
     r"|不要|説得|なくし|やめ|解禁|無効"
 )
