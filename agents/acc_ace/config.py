@@ -242,8 +242,7 @@ class Settings(BaseSettings):
     )
     learn_on: Literal["evidence", "every"] = Field(
         default="evidence",
-        description="Turns to learn from: with 'evidence' (a correction, feedback, a tool's error, "
-        "success after one, a rule nearly broken), or 'every' turn.",
+        description="Turns to learn from: with 'evidence', or 'every' one.",
     )
     playbook_scope: Literal["app", "user"] = Field(
         default="app",

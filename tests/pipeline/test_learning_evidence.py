@@ -1,5 +1,6 @@
 """What is learnt needs evidence, and nothing against the user's rules is learnt at all."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from acc_ace.models.factory import build_model
 from acc_ace.pipeline import build_app
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.bullet import Bullet
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import ReportedDelta, StageStarted
+from acc_ace.turn.reflection_step import TurnOutcome, evidence_of
 from tests.fakes.default_replies import default_reply, prompt_text, read_tagged
 from tests.pipeline.talk import KEY, Talk, seen
 
@@ -48,7 +52,8 @@ async def test_a_turn_without_evidence_asks_no_model_and_says_so() -> None:
     talk = eager()
     events = await talk.events("Which server is down?")
     report = await talk.say("Thank you, that helps.")
-    assert not talk.llm.requests_of("reflector") and not talk.llm.requests_of("curator")
+    assert not talk.llm.requests_of("reflector")
+    assert not talk.llm.requests_of("curator")
     stages = [event.stage for event in events if isinstance(event, StageStarted)]
     assert stages[-2:] == ["reflector", "curator"]
     assert (report.learning.evidence, report.learning.skipped) == ([], "no_evidence")
@@ -73,6 +78,37 @@ async def test_every_turn_is_learnt_from_where_that_is_asked_for() -> None:
     report = await talk.say("Which server is down?")
     assert (report.learning.evidence, report.learning.skipped) == ([], "")
     assert len(await bullets(talk)) == 1
+
+
+def outcome(**parts: Any) -> TurnOutcome:
+    """A turn that was answered."""
+    return TurnOutcome(
+        turn_input=TurnInput(text="Which server is down?"),
+        state=CommittedState(turn=2),
+        generation=GeneratorOutput(final_answer="It is db-01."),
+        **parts,
+    )
+
+
+def result(*, is_error: bool) -> ToolResult:
+    """What a tool returned."""
+    return ToolResult(tool_call_id="1", name="look", result="x", is_error=is_error)
+
+
+def test_a_tool_s_error_success_after_it_and_a_rule_nearly_broken_are_evidence() -> None:
+    before = Interaction(
+        turn=1,
+        invocation_id="i",
+        input=TurnInput(text="Look."),
+        tool_results=[result(is_error=True)],
+        created_at=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+    worked = [result(is_error=False)]
+    assert evidence_of(outcome(tool_results=worked)) == ()
+    assert evidence_of(outcome(tool_results=[result(is_error=True)])) == ("tool_error",)
+    assert evidence_of(outcome(tool_results=worked, previous=before)) == ("recovery",)
+    assert evidence_of(outcome(previous=before)) == ()
+    assert evidence_of(outcome(guarded=True)) == ("guarded",)
 
 
 TALKED_OUT_OF = [
@@ -167,7 +203,7 @@ async def test_an_order_in_pasted_text_becomes_no_lesson() -> None:
 
 async def test_a_full_playbook_goes_on_learning_and_reports_what_left() -> None:
     talk = Talk(Settings(store="memory", limits={"playbook_bullets": 10}))
-    subjects = [f"Fact {number} of {word}" for number, word in enumerate(_WORDS)]
+    subjects = [f"Fact {number} of {word}" for number, word in enumerate(_THINGS.split())]
     lessons = [f"{subject} is looked up in the {subject[-3:]} list." for subject in subjects]
     talk.llm.on("reflector", {"key_insight": "Something."})
     talk.llm.on("curator", *(add(lesson) for lesson in lessons))
@@ -256,19 +292,16 @@ async def test_feedback_with_the_right_answer_teaches() -> None:
     assert reasons(report.deltas) == {("applied", "ok")}
 
 
-@pytest.mark.parametrize(
-    ("asked", "truth"),
-    [("Which server is down?", "db-77"), ("どのサーバーが落ちていますか？", "db-77")],
-)
+@pytest.mark.parametrize("asked", ["Which server is down?", "どのサーバーが落ちていますか？"])
 @pytest.mark.parametrize("comes_later", [False, True])
 async def test_the_embedded_model_learns_a_general_lesson_from_the_right_answer(
-    asked: str, truth: str, *, comes_later: bool
+    asked: str, *, comes_later: bool
 ) -> None:
     settings = Settings(store="memory", learn_on="evidence")
     talk = Talk(settings)
     models = {role: build_model(role, settings) for role in ROLES}
     conversation = Conversation(talk.container, session_service=talk.sessions, models=models)
-    judgement = Judgement(ground_truth=truth)
+    judgement = Judgement(ground_truth="db-77")
     if comes_later:
         await conversation.turn(KEY, asked)
         assert (await conversation.feedback(KEY, 1, judgement)).deltas
@@ -279,30 +312,8 @@ async def test_the_embedded_model_learns_a_general_lesson_from_the_right_answer(
     assert "server" in lesson.content or "サーバー" in lesson.content
 
 
-_WORDS = [
-    "apples",
-    "bridges",
-    "candles",
-    "doors",
-    "engines",
-    "forests",
-    "gardens",
-    "hammers",
-    "islands",
-    "jackets",
-    "kettles",
-    "lamps",
-    "mirrors",
-    "needles",
-    "oceans",
-    "pencils",
-    "quilts",
-    "rivers",
-    "saddles",
-    "tables",
-    "umbrellas",
-    "violins",
-    "windows",
-    "yachts",
-    "zippers",
-]
+_THINGS = """
+    apples bridges candles doors engines forests gardens hammers islands jackets kettles lamps
+    mirrors needles oceans pencils quilts rivers saddles tables umbrellas violins windows yachts
+    zippers
+"""

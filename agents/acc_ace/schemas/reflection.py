@@ -1,5 +1,7 @@
 """Output schema of the Reflector (ACE, section 3.1), and the feedback that it learns from."""
 
+import hashlib
+import json
 from datetime import datetime
 from typing import Literal, Self
 
@@ -116,6 +118,12 @@ class Judgement(Value):
         if self.model_dump(include=set(Judgement.model_fields), exclude_none=True):
             return self
         raise ValueError("give at least one of thumbs, reward, ground_truth and comment")
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits; the same judgement has the same ones."""
+        text = json.dumps(self.judgement(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def judgement(self) -> dict[str, object]:
         """The rating without id and time, for prompts and comparison."""

@@ -20,7 +20,6 @@ from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.reflection import Feedback, Judgement
 from acc_ace.text.input_checks import take_input
 from acc_ace.turn.algorithm import OPENED
-from acc_ace.turn.feedback_record import feedback_id
 from acc_ace.turn.initial_state import bootstrap
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -89,7 +88,7 @@ def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
     return (
         Feedback(
             **judgement.model_dump(exclude_none=True),
-            id=feedback_id(judgement),
+            id=judgement.digest,
             created_at=at,
             with_turn=True,
         ),

@@ -1,13 +1,12 @@
 """The finished turn as learning looks at it, and what is noted of learning for its report."""
 
 from acc_ace.container import Container
+from acc_ace.playbook.curation.curation_record import Curated
 from acc_ace.playbook.refine.refine_plan import OVER_BUDGET, departures
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.report import ReportedLearning
 from acc_ace.turn.algorithm import needed
-from acc_ace.turn.feedback_record import with_feedback_learned
-from acc_ace.turn.learning_step import Learned, TurnOutcome
-from acc_ace.turn.reflection_step import evidence_of, was_guarded
+from acc_ace.turn.reflection_step import TurnOutcome, evidence_of, was_guarded
 from acc_ace.turn.turn_record import TurnRecord
 
 
@@ -41,9 +40,9 @@ def look_for_evidence(container: Container, record: TurnRecord) -> bool:
     return is_learnt_from
 
 
-def note_departures(record: TurnRecord, learned: Learned) -> None:
+def note_departures(record: TurnRecord, curated: Curated) -> None:
     """Report which bullets left a full playbook, or that there was no room."""
-    left = departures(learned.curated.records)
+    left = departures(curated.records)
     if left:
         known = [*record.learning.left, *left]
         record.learning = record.learning.model_copy(update={"left": known})
@@ -51,7 +50,7 @@ def note_departures(record: TurnRecord, learned: Learned) -> None:
         record.warn(
             f"the playbook is full: {ids} left to make room; 'playbook restore' brings back"
         )
-    if any(result.reason == OVER_BUDGET for result in learned.curated.results):
+    if any(result.reason == OVER_BUDGET for result in curated.results):
         record.warn(
             "the playbook is full of proven and pinned lessons: a new one is held; unpin or remove "
             "some, or raise ACC_ACE_LIMITS__PLAYBOOK_BULLETS or …PLAYBOOK_TOKENS"
@@ -65,4 +64,4 @@ async def note_learned(container: Container, record: TurnRecord) -> None:
     """
     turn = await container.evidence.last(record.key) if record.feedback else None
     if turn is not None and turn.invocation_id == record.invocation_id:
-        await container.evidence.record(record.key, with_feedback_learned(turn))
+        await container.evidence.record(record.key, turn.with_feedback_learned())

@@ -222,7 +222,7 @@ class PlaybookUpdater(ContentlessStage):
             return {}
         learned = await apply_batch(self._container.playbooks, taught_scope(record), batch, context)
         record.deltas.extend(learned.curated.results)
-        note_departures(record, learned)
+        note_departures(record, learned.curated)
         return take_learned(record, learned)
 
 

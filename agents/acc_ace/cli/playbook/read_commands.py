@@ -169,12 +169,12 @@ def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) ->
         "most_tokens": limits.playbook_tokens,
         "held": held,
         "archived": archived,
-        "left_to_make_room": left,
+        "made_room": left,
     }
     if as_json:
         print(json_line(found))
         return
-    full = {"held": held, "archived": archived, "left_to_make_room": left}
+    full = {"held": held, "archived": archived, "made_room": left}
     stdout_console().print(
         named_values(
             (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))
