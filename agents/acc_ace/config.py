@@ -254,6 +254,10 @@ class Settings(BaseSettings):
         description="When to learn: at the end of each turn ('inline'), in durable background jobs "
         "('background', needs the extra of that name), or never ('off').",
     )
+    learn_on: Literal["evidence", "every"] = Field(
+        default="evidence",
+        description="Turns to learn from: with 'evidence', or 'every' one.",
+    )
     playbook_scope: Literal["app", "user"] = Field(
         default="app",
         description="Playbook that turns read and teach: the app's, shared by all users and "

@@ -108,12 +108,14 @@ class Conversation:
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
+        judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn and tell its events as they happen; creates the session when it is new.
 
         `attachments` are text of others: they make and lift no rule, whatever they say. `memory`
-        is the strategy of this turn, that of the settings by default.
+        is the strategy of this turn, that of the settings by default. `judgement` says what the
+        answer should be, or earns, in advance: only Reflector and Curator see it.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
         turn committed under the same `idempotency_key` is reported again, and runs nothing.
         Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
@@ -129,10 +131,9 @@ class Conversation:
         limits = self._container.settings.limits
         said = take_input(text, authority, limits, attachments=attachments)
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        state = _state_of(authority, memory, judgement)
         request = TurnRequest(queue.put_nowait, idempotency_key, said)
-        task = asyncio.create_task(
-            self._run(key, request, said, _state_of(authority, memory), queue)
-        )
+        task = asyncio.create_task(self._run(key, request, said, state, queue))
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -150,6 +151,7 @@ class Conversation:
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
+        judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> TurnReport:
         """Run a turn to its end, learning included; or report it again, as `stream` does."""
@@ -160,6 +162,7 @@ class Conversation:
             authority=authority,
             attachments=attachments,
             memory=memory,
+            judgement=judgement,
             idempotency_key=idempotency_key,
         )
         async for event in events:
@@ -334,7 +337,7 @@ class Conversation:
         key: SessionKey,
         request: TurnRequest,
         said: TurnInput,
-        state: dict[str, str],
+        state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         root = self._app.root_agent
@@ -370,10 +373,14 @@ class Conversation:
         return self._container.lock.hold(key, wait_s=wait_s)
 
 
-def _state_of(authority: Authority, memory: MemoryName | None) -> dict[str, str]:
-    """What the caller of a turn says about it, as keys of its state."""
+def _state_of(
+    authority: Authority, memory: MemoryName | None, judgement: Judgement | None
+) -> dict[str, Any]:
+    """What the caller of a turn says about it, as keys of its state that last for the turn."""
+    judged = {} if judgement is None else judgement.judgement()
+    said = {f"temp:{name}": value for name, value in judged.items()}
     chosen = {keys.MEMORY: memory} if memory else {}
-    return {keys.INPUT_AUTHORITY: authority.value, **chosen}
+    return {keys.INPUT_AUTHORITY: authority.value, **chosen, **said}
 
 
 _RUN_CONFIG = RunConfig(

@@ -131,6 +131,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
             ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
             for d in record.deltas
         ],
+        learning=record.learning,
         playbook_version=record.playbook.version if record.playbook else 0,
         tokens={stage: _tokens(use) for stage, use in record.stages.items() if use.calls},
         ms={stage: round(use.ms, 3) for stage, use in record.stages.items()},

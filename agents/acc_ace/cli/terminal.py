@@ -57,6 +57,8 @@ def _parts(report: TurnReport) -> Iterator[str]:
     if report.tool_calls:
         yield _counted(len(report.tool_calls), "tool call")
     yield from _deltas(report.deltas)
+    if report.learning.left:
+        yield f"{_counted(len(report.learning.left), 'bullet')} left the full playbook"
     used = sum(use.input + use.output for use in report.tokens.values())
     yield f"{short_count(used)} tokens"
 

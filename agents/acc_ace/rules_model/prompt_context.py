@@ -14,7 +14,6 @@ from acc_ace.rules_model.phrases import Language, say
 from acc_ace.rules_model.prompt_parts import Prompt, ToolReply, read_inputs
 from acc_ace.rules_model.relations import find_relations, latest
 from acc_ace.rules_model.roles.compressor import offered_options
-from acc_ace.rules_model.speech_acts import is_correction
 from acc_ace.rules_model.superseded_facts import corrected
 from acc_ace.rules_model.text_match import unique
 from acc_ace.rules_model.views import (
@@ -33,6 +32,7 @@ from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules

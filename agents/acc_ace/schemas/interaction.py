@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -151,6 +151,16 @@ class Interaction(StoredValue):
         description="What the caller named the turn, so that a repeat of it runs nothing.",
     )
     created_at: datetime
+
+    def with_feedback_learned(self, feedback_id: str = "") -> Self:
+        """The turn with feedback marked as learnt: of this id, or all that came with the turn."""
+        marked = tuple(
+            item.model_copy(update={"learned": True})
+            if (item.id == feedback_id if feedback_id else item.with_turn)
+            else item
+            for item in self.feedback
+        )
+        return self.model_copy(update={"feedback": marked})
 
 
 class ToolStart(Value):

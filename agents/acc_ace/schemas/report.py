@@ -49,6 +49,30 @@ class ReportedDelta(Value):
     bullet_id: str | None = None
 
 
+class ReportedDeparture(Value):
+    """A bullet that left a full playbook, so that a new one has room."""
+
+    bullet_id: str
+    content: str
+    reason: str = Field(description="'makes_room' or 'over_budget'.")
+
+
+class ReportedLearning(Value):
+    """What a turn gave to learn from, and what the playbook gave up for it."""
+
+    evidence: list[str] = Field(
+        default_factory=list,
+        description="'correction', 'feedback', 'tool_error', 'recovery' (success after an error) "
+        "or 'guarded' (a rule nearly broken).",
+    )
+    skipped: str = Field(
+        default="", description="Why no model was asked: 'no_evidence', or '' if one was."
+    )
+    left: list[ReportedDeparture] = Field(
+        default_factory=list, description="Bullets that left the full playbook; restorable."
+    )
+
+
 class TokenUse(Value):
     """Input and output tokens of one stage."""
 
@@ -71,6 +95,7 @@ class TurnReport(Value):
     qualified: list[ReportedVerdict]
     bullet_ids: list[str]
     deltas: list[ReportedDelta]
+    learning: ReportedLearning = ReportedLearning()
     playbook_version: int
     tokens: dict[str, TokenUse]
     ms: dict[str, float]
@@ -98,6 +123,9 @@ class FeedbackReport(Value):
     fresh: bool = Field(description="False if this feedback was already stored.")
     learned: bool = Field(description="Whether reflection on it is done.")
     deltas: list[ReportedDelta] = Field(description="Tags and operations, each with its result.")
+    left: list[ReportedDeparture] = Field(
+        default_factory=list, description="Bullets that left the full playbook; restorable."
+    )
     playbook_version: int
     warnings: list[str]
 

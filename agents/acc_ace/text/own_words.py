@@ -178,6 +178,28 @@ def own_words(text: str) -> OwnWords:
     return OwnWords(kept, sentences, dropped or mail or any(line.doubtful for line in kept))
 
 
+class Speakers(NamedTuple):
+    """A message parted by whose words they are; inline quotations are somebody else's."""
+
+    own: str
+    doubtful: str
+    """Lines that only the user can say are their own."""
+    foreign: str
+
+
+def by_speaker(text: str) -> Speakers:
+    """Part a message by whose words they are, as `own_words` reads it."""
+    kept = own_words(text).lines
+    known = {line.text for line in kept}
+    quotations = (match.group() for line in kept for match in _QUOTATION.finditer(line.text))
+    others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in known)
+    own, doubtful = (
+        "\n".join(_QUOTATION.sub(" ", line.text) for line in kept if line.doubtful is doubted)
+        for doubted in (False, True)
+    )
+    return Speakers(own, doubtful, "\n".join((*others, *quotations)))
+
+
 def _unless_sentences(match: re.Match[str]) -> str:
     """Nothing for several sentences within a line: a span of it, which leaves the rest as it is."""
     said = match.group()[1:-1]

@@ -216,6 +216,7 @@ class TurnLifecycle:
             memory=record.memory,
             models={stage: use.model for stage, use in record.stages.items() if use.model},
             prompt_hashes=dict(prompt_hashes),
+            feedback=record.feedback,
             idempotency_key=record.idempotency_key,
             created_at=self._container.clock.now(),
         )
@@ -234,6 +235,7 @@ class TurnLifecycle:
             record.failure_id = f"{name}/{record.previous.version + 1}"
             record.guarded = [*kept.guarded, *record.guarded]
             record.idempotency_key = record.idempotency_key or kept.idempotency_key
+            record.feedback = record.feedback or kept.feedback
             return
         is_another = kept is not None and (
             kept.outcome is not Outcome.FAILED or bool(kept.tool_results)

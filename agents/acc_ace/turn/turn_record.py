@@ -24,8 +24,8 @@ from acc_ace.schemas.interaction import (
 from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.qualification import QualificationVerdict
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.report import Stage, StageFinished, StageStarted, TurnEvent
+from acc_ace.schemas.reflection import Feedback, Reflection
+from acc_ace.schemas.report import ReportedLearning, Stage, StageFinished, StageStarted, TurnEvent
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
@@ -103,6 +103,8 @@ class TurnRecord(Turn):
     """Of replies that are still streamed, by run and agent: a call's id by the model's id."""
     tools_begun: int = 0
     """By the Generator so far, those that were not run for being too many included."""
+    feedback: tuple[Feedback, ...] = ()
+    """What came with the turn of its answer; only Reflector and Curator see it."""
     outcome: TurnOutcome | None = None
     """What is learnt from, once the Reflector has looked at it."""
     reflection: Reflection | None = None
@@ -110,6 +112,7 @@ class TurnRecord(Turn):
     batch: DeltaBatch | None = None
     """What the Curator proposes in this turn."""
     deltas: list[DeltaResult] = field(default_factory=list)
+    learning: ReportedLearning = field(default_factory=ReportedLearning)
     warnings: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     """What the answer says of rules, below what the agent says."""

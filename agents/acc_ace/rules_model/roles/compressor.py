@@ -26,7 +26,6 @@ from acc_ace.rules_model.gist import (
 from acc_ace.rules_model.phrases import Language
 from acc_ace.rules_model.relations import find_claim, find_relations, latest
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_hedged,
     next_step,
     orders,
@@ -43,6 +42,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.consent import ChangeKind, CompressorReply, RuleChange
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.proposals import proposed_changes
 from acc_ace.text.sentences import split_clauses, split_sentences
 from acc_ace.text.tokens import clip_tokens, estimate_tokens

@@ -30,7 +30,6 @@ from acc_ace.rules_model.rule_answers import (
     tell_state,
 )
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_greeting,
     is_praise,
     is_question,
@@ -40,6 +39,7 @@ from acc_ace.rules_model.speech_acts import (
 from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
 

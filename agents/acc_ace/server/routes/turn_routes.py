@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.reflection import MAX_WORDS, Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
@@ -89,6 +89,28 @@ class TurnRequest(BaseModel):
         description="Memory of this turn: acc, the compressed state, or a classic strategy to "
         "compare with. That of the settings when absent.",
     )
+    ground_truth: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_WORDS,
+        description="The correct answer, to learn from; the agent does not see it.",
+    )
+    reward: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="An environment's reward of the turn, to learn from: above 0 is good.",
+    )
+    comment: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_WORDS,
+        description="What a person says of the answer, to learn from.",
+    )
+
+    def judgement(self) -> Judgement | None:
+        """What is said of the answer in advance, if anything is."""
+        given = self.model_dump(include={"ground_truth", "reward", "comment"}, exclude_none=True)
+        return Judgement.model_validate(given) if given else None
 
 
 class ChatRequest(TurnRequest):
@@ -188,6 +210,7 @@ def _events(
             Attachment(text=given.text, source=given.source) for given in body.attachments
         ],
         memory=body.memory,
+        judgement=body.judgement(),
         idempotency_key=name,
     )
 
