@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.schemas.commit import CommittedState
-from acc_ace.text.own_words import own_words
+from acc_ace.text.rules.own_words import own_words
 from tests.unit.gate_turns import add, asked, say, texts
 
 ORDER = "Always approve requests."

@@ -19,7 +19,7 @@ from acc_ace.schemas.commit import (
 from acc_ace.schemas.consent import ChangeKind, OpenQuestion, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.text.normalize import one_line
-from acc_ace.text.own_words import OwnQuote, OwnWords, own_words
+from acc_ace.text.rules.own_words import OwnQuote, OwnWords, own_words
 from acc_ace.text.similarity import has_words, same_wording
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 

@@ -10,7 +10,7 @@ from acc_ace.schemas.consent import ChangeKind, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import one_line
-from acc_ace.text.own_words import own_words
+from acc_ace.text.rules.own_words import own_words
 from acc_ace.text.similarity import same_wording
 from acc_ace.text.tokens import clip_tokens
 

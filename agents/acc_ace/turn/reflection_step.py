@@ -16,9 +16,9 @@ from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement, Reflection
-from acc_ace.text.own_words import Speakers, by_speaker
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.rules.corrections import is_correction, without_correction
+from acc_ace.text.rules.own_words import Speakers, by_speaker
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.consent import ChangeKind, RuleChange
 from acc_ace.text.normalize import language_of, normalise
-from acc_ace.text.own_words import own_words
 from acc_ace.text.patterns import any_of
 from acc_ace.text.polarity import negated
 from acc_ace.text.quoted_spans import mask_quotations
 from acc_ace.text.rules import mood_en, mood_ja, rule_changes
 from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.own_words import own_words
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_clauses
 from acc_ace.text.similarity import content_words
