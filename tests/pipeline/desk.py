@@ -85,9 +85,10 @@ class Desk:
         return [event async for event in self.run(message, **options)]
 
     async def ask(self, message: str | types.Content, **options: Any) -> str:
-        """The last text that a turn says."""
+        """The last text that a turn says, without the new rules that code lists below it."""
         texts = [text_of(event) for event in await self.say(message, **options)]
-        return next((text for text in reversed(texts) if text), "")
+        said = next((text for text in reversed(texts) if text), "")
+        return said.partition("\n\n+ c-")[0]
 
     async def constraints(self, key: SessionKey = KEY) -> list[str]:
         """The active constraints."""

@@ -316,8 +316,8 @@ async def test_after_a_command_the_rules_that_remain_are_listed(text: str) -> No
             "What if the queue is full?",
         ),
         (
-            {"semantic_gist": "The restart ban on db-01 was lifted on Monday."},
-            "When was the restart ban lifted?",
+            {"semantic_gist": "The night shift should restart db-01 at 14:00."},
+            "What should the night shift do at 14:00?",
         ),
     ],
 )
