@@ -185,7 +185,8 @@ async def test_failed_compression_keeps_the_last_good_state_and_warns(
     gemini.script("compressor", FAILURES[name])
     report = await say(talk, "What should I do next?")
     assert report.answer == "ok"
-    assert report.constraints == before.constraints
+    kept = [rule.model_copy(update={"tentative": False}) for rule in before.constraints]
+    assert report.constraints == kept  # No objection in a turn: they are the user's.
     assert report.ccs.goal_orientation == before.ccs.goal_orientation
     assert report.ccs.semantic_gist == before.ccs.semantic_gist
     assert "not updated" in report.ccs.uncertainty_signal

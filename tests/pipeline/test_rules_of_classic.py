@@ -30,7 +30,7 @@ def only_warning(report: TurnReport) -> str:
     ("rule", "reported"),
     [
         ("Never reboot db-09.", "nothing is pinned"),
-        ("db-09は再起動禁止です。", "固定されません"),
+        ("db-09は再起動禁止です。", "固定されていません"),
     ],
 )
 async def test_a_rule_of_the_first_turn_is_not_said_to_be_pinned(
@@ -62,11 +62,11 @@ async def test_answers_of_later_turns_invent_no_ids(memory: MemoryName) -> None:
 @pytest.mark.parametrize(
     ("rule", "release", "reported", "stays"),
     [
-        ("Never reboot db-01.", "release c-0001", "no constraint is released", "c-0001 stays"),
+        ("Never reboot db-01.", "release c-0001", "Nothing is released", "c-0001 stays"),
         (
             "db-01は再起動禁止です。",
             "制約 c-0001 を解除",
-            "固定された制約は解除されません",
+            "何も解除していません",
             "c-0001 は有効のまま",
         ),
     ],
@@ -96,52 +96,14 @@ async def test_an_id_that_nobody_gave_releases_nothing(release: str, reported: s
     assert '"Never reboot db-09." stands in the way' in refused.answer
 
 
-async def test_the_id_that_a_memory_gave_names_its_own_rule_among_messages() -> None:
+async def test_an_id_of_another_memory_lifts_no_rule_among_messages() -> None:
     conversation = embedded()
     await conversation.turn(KEY, "Never drop the orders table.", memory="window")
     await conversation.turn(KEY, "Never reboot db-01.")
     await conversation.turn(KEY, "release c-0001", memory="window")
     rules = await conversation.turn(KEY, "Which rules are active?", memory="window")
     assert "Never drop the orders table." in rules.answer
-    assert "- Never reboot db-01." not in rules.answer
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "release", "ended", "stays"),
-    [
-        (
-            "No restarts",
-            "No restarts of db-01 on Sunday.",
-            "Release c-0002.",
-            "No restarts of db-01 on Sunday.",
-            "No restarts",
-        ),
-        (
-            "No restarts",
-            "No restarts of db-01 on Sunday.",
-            "Release c-0001.",
-            "No restarts",
-            "No restarts of db-01 on Sunday.",
-        ),
-        (
-            "再起動は禁止です。",
-            "db-01の再起動は禁止です。",
-            "制約 c-0002 を解除",
-            "db-01の再起動は禁止です。",
-            "再起動は禁止です。",
-        ),
-    ],
-)
-async def test_a_release_of_one_rule_among_messages_leaves_one_that_holds_its_words(
-    first: str, second: str, release: str, ended: str, stays: str
-) -> None:
-    conversation = embedded()
-    for rule in (first, second):
-        await conversation.turn(KEY, rule)
-    await conversation.turn(KEY, release, memory="window")
-    rules = (await conversation.turn(KEY, "Which rules are active?", memory="window")).answer
-    assert f"- {stays}" in rules.splitlines()
-    assert f"- {ended}" not in rules.splitlines()
+    assert "- Never reboot db-01." in rules.answer
 
 
 @pytest.mark.parametrize("memory", CLASSIC)
