@@ -1,5 +1,7 @@
 """Claims about the embedded Generator's answers."""
 
+from typing import Any
+
 import pytest
 from google.genai import types
 
@@ -320,7 +322,7 @@ async def test_after_a_command_the_rules_that_remain_are_listed(text: str) -> No
     ],
 )
 async def test_what_goes_against_a_rule_is_never_given_without_the_rule(
-    held: dict[str, object], question: str
+    held: dict[str, Any], question: str
 ) -> None:
     said = await answer(question, state(BAN, **held))
     assert "restart" in said.splitlines()[0]
