@@ -118,6 +118,11 @@ class Desk:
         await self.plugin.close()
 
 
+def with_note(answer: str, rule: str) -> str:
+    """An answer with the first rule of a session listed below it as new."""
+    return f"{answer}\n\n+ c-0001 {rule} (/forget c-0001 if that was not meant)"
+
+
 def text_of(event: Event) -> str:
     """The text of an event."""
     parts = (event.content.parts if event.content else None) or []
