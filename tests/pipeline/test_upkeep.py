@@ -1,5 +1,6 @@
 """House is kept where ADK's own runner drives the turns: `adk web`, `adk run`, the plugin."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 from acc_ace.adk.bounded_turn import BoundedTurn
+from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
@@ -179,3 +181,15 @@ async def test_a_conversation_and_its_agent_keep_one_house(hanging: Served) -> N
     assert hanging.background.asked == 1
     assert hanging.container.unsummarised == {KEY, NEXT}
     await conversation.close()
+
+
+def test_work_that_a_closed_event_loop_has_left_keeps_nobody_from_closing() -> None:
+    maintenance = SessionMaintenance(build_container(Settings(store="memory", offload=True)))
+
+    async def wake() -> None:
+        maintenance.wake(APP_NAME)
+
+    left = asyncio.new_event_loop()
+    left.run_until_complete(wake())
+    left.close()
+    asyncio.run(maintenance.close())

@@ -81,7 +81,7 @@ class SessionMaintenance:
         sessions cannot be read.
         """
         done = 0
-        if (started := self._work) is not None and not started.done():
+        if (started := self._under_way()) is not None:
             await asyncio.wait([started])
             done = 0 if started.cancelled() else started.result()
         return done + await self._run_due(app)
@@ -91,7 +91,7 @@ class SessionMaintenance:
 
         The task inherits nothing of the turn that starts it, such as who listens to that.
         """
-        if self._work is None or self._work.done():
+        if self._under_way() is None:
             self._work = asyncio.create_task(self._run_due_or_log(app), context=Context())
 
     async def close(self) -> None:
@@ -99,13 +99,22 @@ class SessionMaintenance:
 
         What is left is done another time.
         """
-        if (work := self._work) is not None and not work.done():
+        if (work := self._under_way()) is not None:
             await asyncio.wait([work], timeout=self._container.settings.limits.shutdown_grace_s)
             work.cancel()
             await asyncio.wait([work])
         for model in self._models:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
+
+    def _under_way(self) -> "asyncio.Task[int] | None":
+        """The work in this event loop; what another loop has started is not ours to wait for.
+
+        `Runner.run` has a loop in a thread, which ends with its run.
+        """
+        work = self._work
+        is_here = work is not None and work.get_loop() is asyncio.get_running_loop()
+        return work if is_here and work is not None and not work.done() else None
 
     @asynccontextmanager
     async def ticking(
