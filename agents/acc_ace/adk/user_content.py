@@ -8,6 +8,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event, EventActions
 from google.genai import types
 
+from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import Authority, SessionKey, Value
 from acc_ace.schemas.interaction import Attachment, TurnInput
@@ -42,7 +43,7 @@ def content_text(content: types.Content | None, *, name_attachments: bool = Fals
             attachments.append(given)
         elif part.function_response is not None:
             response = part.function_response.response or {}
-            texts.append(json.dumps(response, ensure_ascii=False, default=str))
+            texts.append(json.dumps(json_form(response), ensure_ascii=False))
             authority = Authority.TOOL
         elif attached := attachment(part):
             if name_attachments:

@@ -24,7 +24,6 @@ from acc_ace.schemas.report import (
     TurnEvent,
     TurnPaused,
     TurnReport,
-    hint_of,
 )
 
 _SEPARATOR = " · "
@@ -248,7 +247,7 @@ class TerminalScreen:
         self._close_line()
         for call in event.calls:
             self.notice(f"{call.name} ({call.id}) waits for a person's answer")
-            if hint := hint_of(call):
+            if hint := call.hint:
                 self._tell(f"? {hint}", "yellow")
         self._tell(event.detail, "yellow")
 

@@ -36,6 +36,7 @@ class ConstraintPin(Value):
     )
     tentative: bool = Field(
         default=False,
+        exclude_if=lambda tentative: not tentative,
         description="The CCM pointed at it, and no turn has passed yet without an objection. It "
         "binds like any other rule.",
     )
@@ -140,7 +141,9 @@ class CommittedState(StoredValue):
     goal_pin: GoalPin | None = None
     next_pin: int = Field(default=1, description="Number of the next constraint id.")
     questions: list[OpenQuestion] = Field(
-        default_factory=list, description="What waits for the user's word, oldest first."
+        default_factory=list,
+        exclude_if=lambda asked: not asked,
+        description="What waits for the user's word, oldest first.",
     )
     next_question: int = Field(
         default=1,

@@ -95,12 +95,12 @@ class TurnReport(Value):
     qualified: list[ReportedVerdict]
     bullet_ids: list[str]
     deltas: list[ReportedDelta]
-    learning: ReportedLearning = ReportedLearning()
     playbook_version: int
     tokens: dict[str, TokenUse]
     ms: dict[str, float]
     model: dict[str, str]
     warnings: list[str]
+    learning: ReportedLearning = ReportedLearning()
     questions: list[ReportedQuestion] = Field(
         default_factory=list, description="Open questions about rules and goal, oldest first."
     )
@@ -199,12 +199,12 @@ class WaitingCall(Value):
     name: str
     args: dict[str, Any]
 
-
-def hint_of(call: WaitingCall) -> str:
-    """What a tool confirmation asks the person, in its own words; '' for other calls."""
-    confirmation = call.args.get("toolConfirmation")
-    hint = confirmation.get("hint") if isinstance(confirmation, dict) else None
-    return hint if isinstance(hint, str) else ""
+    @property
+    def hint(self) -> str:
+        """What a tool confirmation asks the person, in its own words; '' for other calls."""
+        confirmation = self.args.get("toolConfirmation")
+        hint = confirmation.get("hint") if isinstance(confirmation, dict) else None
+        return hint if isinstance(hint, str) else ""
 
 
 class TurnPaused(Value):

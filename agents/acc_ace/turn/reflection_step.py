@@ -136,11 +136,18 @@ def heard_in(outcome: TurnOutcome) -> Heard:
     results = (*outcome.tool_results, *(before.tool_results if before else ()))
     parts = [_speakers(said) for said in inputs]
     judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
+    # Whoever gives the right answer vouches for what was asked.
+    is_vouched = any(item.ground_truth for item in outcome.feedback)
+    asked = tuple(part.doubtful for part in parts)
     return Heard(
-        own=(*(part.own for part in parts), *(words for two in judged for words in two if words)),
+        own=(
+            *(part.own for part in parts),
+            *(asked if is_vouched else ()),
+            *(words for two in judged for words in two if words),
+        ),
         doubtful=(
             *(result.result for result in results if result.is_error),
-            *(part.doubtful for part in parts),
+            *(() if is_vouched else asked),
             *words_of_the_agent(outcome),
         ),
         foreign=(

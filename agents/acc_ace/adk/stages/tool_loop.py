@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import SystemRandom
 from typing import Any, Final
 from uuid import uuid4
@@ -42,6 +42,10 @@ _COUNTED: Final = re.compile(r"((?:.*[^0-9A-Za-z])?)[0-9]{1,6}", re.DOTALL)
 
 _NUMBERS: Final = 10**18
 """Of so many numbers one is drawn in place of a counted one."""
+
+
+_NOT_A_NAME: Final = re.compile(r"\S\s+\S|[^\x00-\x7f]")
+"""What texts have that say something, and names and ids do not."""
 
 
 def keep_calls_apart(
@@ -268,8 +272,28 @@ def shown_response(
     """
     bounded = clip_tokens(text, max_tokens)
     cut = {} if bounded == text else {"truncated": True}
-    beside = with_rule_beside(bounded, rules)
+    beside = with_rule_beside(bounded, rules) if _says(text) else bounded
     return {"result": beside, **cut} if cut or beside != bounded else None
+
+
+def _says(text: str) -> bool:
+    """Whether a result says something: names, ids and numbers in fields are no statement."""
+    if not text.lstrip().startswith(("{", "[")):
+        return True
+    try:
+        return any(_NOT_A_NAME.search(leaf) for leaf in _leaves(json.loads(text)))
+    except ValueError:
+        return True
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """The texts in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else ():
+        yield from _leaves(item)
+    for item in value if isinstance(value, list) else ():
+        yield from _leaves(item)
 
 
 def mended_response(response: object) -> dict[str, Any] | None:

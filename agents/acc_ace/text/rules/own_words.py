@@ -179,11 +179,11 @@ def own_words(text: str) -> OwnWords:
 
 
 class Speakers(NamedTuple):
-    """A message parted by whose words they are; inline quotations are somebody else's."""
+    """A message parted by whose words they are."""
 
     own: str
     doubtful: str
-    """Lines that only the user can say are their own."""
+    """Inline quotations, and lines that only the user can say are their own."""
     foreign: str
 
 
@@ -197,7 +197,7 @@ def by_speaker(text: str) -> Speakers:
         "\n".join(_QUOTATION.sub(" ", line.text) for line in kept if line.doubtful is doubted)
         for doubted in (False, True)
     )
-    return Speakers(own, doubtful, "\n".join((*others, *quotations)))
+    return Speakers(own, "\n".join((doubtful, *quotations)), "\n".join(others))
 
 
 def _unless_sentences(match: re.Match[str]) -> str:
