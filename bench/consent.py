@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 from acc_ace.gates.commit_gate import GateResult, commit
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CommittedState, ConstraintPin, RuleChange
 from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.rules.proposals import proposed_changes

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acc_ace.errors import PromptError
-from acc_ace.schemas.consent import CompressorReply
+from acc_ace.schemas.commit import CompressorReply
 from acc_ace.text.prompt import load_prompt
 from acc_ace.turn.structured_call import PROMPT_DIR, load_prompts
 

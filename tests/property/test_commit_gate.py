@@ -15,8 +15,13 @@ from acc_ace.gates.constraints import MOST_NEW, MOST_QUESTIONS
 from acc_ace.gates.references import Evidence
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.schemas.consent import ChangeKind, CompressorReply, RuleChange
+from acc_ace.schemas.commit import (
+    ChangeKind,
+    CommittedState,
+    CompressorReply,
+    ConstraintPin,
+    RuleChange,
+)
 from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import neutralise, one_line

@@ -7,8 +7,7 @@ from acc_ace.gates.consent_notes import sole_question
 from acc_ace.gates.references import Evidence
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.limits import Limits
 

@@ -9,8 +9,7 @@ from acc_ace.gates.commit_gate import KEPT_MARK, commit
 from acc_ace.gates.constraints import MOST_ASKED, MOST_NEW, MOST_PROPOSALS
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.commit import MAX_REPAIRS, CommittedState
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import MAX_REPAIRS, ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from tests.unit.gate_turns import (

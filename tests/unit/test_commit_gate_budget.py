@@ -4,8 +4,7 @@ import pytest
 
 from acc_ace.gates.ccs_budget import TRIM_ORDER
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import ccs_tokens, render_ccs
 from acc_ace.text.tokens import estimate_tokens

@@ -15,7 +15,7 @@ from acc_ace.gates.ccs_output import (
     parse_json_object,
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.consent import ChangeKind
+from acc_ace.schemas.commit import ChangeKind
 
 CCS = CompressedCognitiveState(
     episodic_trace="disk } full {",

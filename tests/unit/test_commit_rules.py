@@ -9,8 +9,7 @@ from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
 from acc_ace.gates.references import Evidence
 from acc_ace.pipeline import COMMIT_RULES
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 

@@ -3,8 +3,7 @@
 import pytest
 
 from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import ChangeKind
+from acc_ace.schemas.commit import ChangeKind, CommittedState
 from tests.unit.gate_turns import GOAL, add, aim, ccs, reasons, reply, say, started
 
 

@@ -5,8 +5,7 @@ import pytest
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.gates.consent_notes import question_text, sole_question
 from acc_ace.gates.constraints import MOST_QUESTIONS, QUESTION_TURNS
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import ChangeKind
+from acc_ace.schemas.commit import ChangeKind, CommittedState
 from acc_ace.schemas.limits import Limits
 from tests.unit.gate_turns import (
     BAN_EN,

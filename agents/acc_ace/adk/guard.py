@@ -24,7 +24,7 @@ from acc_ace.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, G
 from acc_ace.text.normalize import language_of
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, ask, load_prompts, parser
-from acc_ace.turn.tool_starts import call_text
+from acc_ace.turn.turn_commit import call_text
 from acc_ace.turn.turn_record import StageUse, TurnRecord
 
 _RULE: Final = "acc_ace_rule"

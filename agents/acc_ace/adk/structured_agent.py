@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.models.resilient import answered_by
-from acc_ace.schemas.consent import CompressorReply
+from acc_ace.schemas.commit import CompressorReply
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from acc_ace.errors import ModelOutputError
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.consent import CompressorReply, RuleChange
+from acc_ace.schemas.commit import CompressorReply, RuleChange
 from acc_ace.text.normalize import encodable, one_line
 from acc_ace.text.patterns import lazy_pattern
 

@@ -21,8 +21,8 @@ from acc_ace.schemas.commit import (
     CcsDiff,
     CommittedState,
     Repair,
+    RuleChange,
 )
-from acc_ace.schemas.consent import RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 

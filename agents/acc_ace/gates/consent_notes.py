@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from acc_ace.gates.constraints import ConstraintSet
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.schemas.consent import ChangeKind, OpenQuestion
+from acc_ace.schemas.commit import ChangeKind, CommittedState, ConstraintPin, OpenQuestion
 from acc_ace.text.normalize import language_of
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.tokens import clip_tokens

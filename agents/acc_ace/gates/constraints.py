@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from acc_ace.gates.commands import Amend, AnswerQuestion, Forget, Pin, parse_command
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import (
+    ChangeKind,
     CommittedState,
     ConstraintPin,
+    OpenQuestion,
     Release,
     Repair,
+    RuleChange,
     RuleScope,
 )
-from acc_ace.schemas.consent import ChangeKind, OpenQuestion, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.text.normalize import one_line
 from acc_ace.text.rules.own_words import OwnQuote, OwnWords, own_words

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from acc_ace.gates.constraints import ConstraintSet
 from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommittedState, GoalPin, Repair
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CommittedState, GoalPin, Repair, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import one_line

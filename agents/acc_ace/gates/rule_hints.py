@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from acc_ace.gates.commands import parse_command
 from acc_ace.schemas.base import MemoryName
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.consent import ChangeKind
+from acc_ace.schemas.commit import ChangeKind, ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.proposals import proposed_changes

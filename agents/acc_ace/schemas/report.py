@@ -6,8 +6,7 @@ from pydantic import ConfigDict, Field
 
 from acc_ace.schemas.base import Authority, MemoryName, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CcsDiff, RuleScope
-from acc_ace.schemas.consent import ChangeKind
+from acc_ace.schemas.commit import CcsDiff, ChangeKind, RuleScope
 
 
 class ReportedConstraint(Value):

@@ -20,8 +20,7 @@ from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import needed
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules
-from acc_ace.turn.tool_starts import lost_calls
-from acc_ace.turn.turn_commit import TurnCommit, commit_turn
+from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
 from acc_ace.turn.turn_record import TurnRecord
 
 if TYPE_CHECKING:

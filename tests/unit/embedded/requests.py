@@ -11,8 +11,7 @@ from pydantic import BaseModel
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.schemas.consent import CompressorReply
+from acc_ace.schemas.commit import CommittedState, CompressorReply, ConstraintPin
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch

@@ -2,8 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.consent import CompressorReply
+from acc_ace.schemas.commit import CommittedState, CompressorReply
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.text.tokens import estimate_tokens

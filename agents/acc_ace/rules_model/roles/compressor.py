@@ -40,7 +40,7 @@ from acc_ace.rules_model.views import (
     state_of,
     turn_input_of,
 )
-from acc_ace.schemas.consent import ChangeKind, CompressorReply, RuleChange
+from acc_ace.schemas.commit import ChangeKind, CompressorReply, RuleChange
 from acc_ace.text.normalize import language_of
 from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.proposals import proposed_changes

@@ -6,8 +6,7 @@ model whose reply could not be used.
 
 from collections.abc import Iterator, Sequence
 
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.consent import ChangeKind, RuleChange
+from acc_ace.schemas.commit import ChangeKind, ConstraintPin, RuleChange
 from acc_ace.text.normalize import language_of, normalise
 from acc_ace.text.patterns import any_of
 from acc_ace.text.polarity import negated
