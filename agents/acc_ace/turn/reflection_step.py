@@ -138,16 +138,15 @@ def heard_in(outcome: TurnOutcome) -> Heard:
     judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
     # Whoever gives the right answer vouches for what was asked.
     is_vouched = any(item.ground_truth for item in outcome.feedback)
-    asked = tuple(part.doubtful for part in parts)
     return Heard(
         own=(
             *(part.own for part in parts),
-            *(asked if is_vouched else ()),
+            *(words for part in parts for words in (part.doubtful, part.quoted) if is_vouched),
             *(words for two in judged for words in two if words),
         ),
         doubtful=(
             *(result.result for result in results if result.is_error),
-            *(() if is_vouched else asked),
+            *(part.doubtful for part in parts if not is_vouched),
             *words_of_the_agent(outcome),
         ),
         foreign=(
@@ -156,13 +155,14 @@ def heard_in(outcome: TurnOutcome) -> Heard:
             *outcome.documents,
             *(given.text for said in inputs for given in said.attachments),
             *(part.foreign for part in parts),
+            *(part.quoted for part in parts if not is_vouched),
         ),
     )
 
 
 def _speakers(said: TurnInput) -> Speakers:
     if not said.authority.may_rule:
-        return Speakers(own="", doubtful="", foreign=said.text)
+        return Speakers(own="", doubtful="", quoted="", foreign=said.text)
     return by_speaker(without_correction(said.text))
 
 

@@ -183,7 +183,9 @@ class Speakers(NamedTuple):
 
     own: str
     doubtful: str
-    """Inline quotations, and lines that only the user can say are their own."""
+    """Lines that only the user can say are their own."""
+    quoted: str
+    """Inline quotations."""
     foreign: str
 
 
@@ -197,7 +199,7 @@ def by_speaker(text: str) -> Speakers:
         "\n".join(_QUOTATION.sub(" ", line.text) for line in kept if line.doubtful is doubted)
         for doubted in (False, True)
     )
-    return Speakers(own, "\n".join((doubtful, *quotations)), "\n".join(others))
+    return Speakers(own, doubtful, "\n".join(quotations), "\n".join(others))
 
 
 def _unless_sentences(match: re.Match[str]) -> str:
