@@ -1,25 +1,37 @@
 """Public contract: what the gate writes around a CCS. Defined in `acc_ace.schemas.commit`."""
 
 from acc_ace.schemas.commit import (
+    MAX_REPAIRS,
     CcsDiff,
+    ChangeKind,
     CommitKind,
     CommittedState,
+    CompressorReply,
     ConstraintPin,
     FieldChange,
     GoalPin,
     JournalEntry,
+    OpenQuestion,
     Release,
     Repair,
+    RuleChange,
+    RuleScope,
 )
 
 __all__ = [
+    "MAX_REPAIRS",
     "CcsDiff",
+    "ChangeKind",
     "CommitKind",
     "CommittedState",
+    "CompressorReply",
     "ConstraintPin",
     "FieldChange",
     "GoalPin",
     "JournalEntry",
+    "OpenQuestion",
     "Release",
     "Repair",
+    "RuleChange",
+    "RuleScope",
 ]

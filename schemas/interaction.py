@@ -1,6 +1,11 @@
 """Public contract: a turn as evidence. Defined in `acc_ace.schemas.interaction`."""
 
 from acc_ace.schemas.interaction import (
+    ActVerdict,
+    Attachment,
+    GuardDecision,
+    GuardJudge,
+    GuardVerdict,
     Interaction,
     Outcome,
     ToolCall,
@@ -10,6 +15,11 @@ from acc_ace.schemas.interaction import (
 )
 
 __all__ = [
+    "ActVerdict",
+    "Attachment",
+    "GuardDecision",
+    "GuardJudge",
+    "GuardVerdict",
     "Interaction",
     "Outcome",
     "ToolCall",

@@ -50,6 +50,8 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
             monkeypatch.delenv(name)
     monkeypatch.setitem(Settings.model_config, "env_file", None)
     monkeypatch.setenv("ACC_ACE_DATA_DIR", str(tmp_path / "data"))
+    # The mechanics of learning are tested turn by turn; what is evidence has tests of its own.
+    monkeypatch.setenv("ACC_ACE_LEARN_ON", "every")
     settings.cache_clear()
     yield
     settings.cache_clear()

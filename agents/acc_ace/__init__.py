@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from acc_ace.schemas.base import Authority, SessionKey
     from acc_ace.schemas.bullet import Bullet
     from acc_ace.schemas.ccs import CompressedCognitiveState
-    from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+    from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry, RuleScope
     from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
-    from acc_ace.schemas.interaction import GeneratorOutput, ToolResult, TurnInput
+    from acc_ace.schemas.interaction import Attachment, GeneratorOutput, ToolResult, TurnInput
     from acc_ace.schemas.limits import Limits
     from acc_ace.schemas.playbook import Playbook
     from acc_ace.schemas.qualification import Qualification
@@ -47,6 +47,7 @@ __all__ = [
     "AccAceError",
     "AccController",
     "Artifact",
+    "Attachment",
     "Authority",
     "BoundedMemoryPlugin",
     "Bullet",
@@ -72,6 +73,7 @@ __all__ = [
     "RecallPort",
     "RecalledArtifact",
     "Reflection",
+    "RuleScope",
     "SessionKey",
     "Settings",
     "ToolResult",
@@ -102,9 +104,9 @@ _MODULES: Final = {
     "schemas.base": "Authority SessionKey",
     "schemas.bullet": "Bullet",
     "schemas.ccs": "CompressedCognitiveState",
-    "schemas.commit": "CcsDiff CommitKind CommittedState JournalEntry",
+    "schemas.commit": "CcsDiff CommitKind CommittedState JournalEntry RuleScope",
     "schemas.delta": "DeltaBatch DeltaOperation",
-    "schemas.interaction": "GeneratorOutput ToolResult TurnInput",
+    "schemas.interaction": "Attachment GeneratorOutput ToolResult TurnInput",
     "schemas.limits": "Limits",
     "schemas.playbook": "Playbook",
     "schemas.qualification": "Qualification",

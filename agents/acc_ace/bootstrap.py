@@ -42,6 +42,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         lock=stores.lock,
         directory=stores.directory,
         tool_starts=stores.tool_starts,
+        user_rules=stores.user_rules,
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,

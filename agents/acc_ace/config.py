@@ -8,7 +8,7 @@ import os
 from datetime import UTC, tzinfo
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
@@ -26,8 +26,11 @@ GEMINI_MODEL = "gemini-3.5-flash"
 AUTO = "auto"
 """Model name that means: Gemini where Google credentials exist, else the embedded model."""
 
-Role = Literal["qualifier", "compressor", "generator", "reflector", "curator"]
-ROLES: tuple[Role, ...] = get_args(Role)
+Role = Literal["qualifier", "compressor", "generator", "reflector", "curator", "guard"]
+ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", "curator")
+"""The agents of every turn; the guard's model is optional."""
+
+GuardMode = Literal["off", "confirm", "block"]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
 """How Google's own variables begin, which google-genai reads from the environment."""
@@ -65,6 +68,16 @@ class AgentSettings(BaseModel):
     )
     fallback: str | None = Field(
         default=None, description="Fallback model, used when all retries have failed."
+    )
+
+
+class GuardModelSettings(AgentSettings):
+    """How the guard calls its model."""
+
+    model: str = Field(
+        default="",
+        description="Model that judges tool calls against the rules in force, beside the "
+        "deterministic check: a name as above; '' = none. The embedded model cannot judge.",
     )
 
 
@@ -154,6 +167,7 @@ class Settings(BaseSettings):
     generator: AgentSettings = AgentSettings(temperature=0.4, max_output_tokens=4_096)
     reflector: AgentSettings = AgentSettings()
     curator: AgentSettings = AgentSettings()
+    guard_model: GuardModelSettings = GuardModelSettings()
     limits: Limits = Limits()
     recall: RecallWeights = RecallWeights()
     background: BackgroundLimits = BackgroundLimits()
@@ -240,6 +254,10 @@ class Settings(BaseSettings):
         description="When to learn: at the end of each turn ('inline'), in durable background jobs "
         "('background', needs the extra of that name), or never ('off').",
     )
+    learn_on: Literal["evidence", "every"] = Field(
+        default="evidence",
+        description="Turns to learn from: with 'evidence', or 'every' one.",
+    )
     playbook_scope: Literal["app", "user"] = Field(
         default="app",
         description="Playbook that turns read and teach: the app's, shared by all users and "
@@ -292,6 +310,16 @@ class Settings(BaseSettings):
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Your own tools as 'package.module:function', comma-separated."
     )
+    guard: GuardMode = Field(
+        default="confirm",
+        description="What happens to a tool call that breaks a rule in force: 'confirm' asks the "
+        "person, 'block' refuses it (for hosts where nobody can answer), 'off' lets it run.",
+    )
+    acting_tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names of tools that act, comma-separated: their calls are confirmed too when "
+        "a rule is about them, the check cannot decide, and no model judges.",
+    )
     mcp_servers: Path | None = Field(
         default=None, description="JSON file of MCP servers, as {'mcpServers': {name: {...}}}."
     )
@@ -317,7 +345,9 @@ class Settings(BaseSettings):
     def _tokens(cls, value: object) -> object:
         return _parse_tokens(value) if isinstance(value, str) else value
 
-    @field_validator("allow_origins", "trusted_hosts", "tools", "playbook_editors", mode="before")
+    @field_validator(
+        "allow_origins", "trusted_hosts", "tools", "acting_tools", "playbook_editors", mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -337,7 +367,7 @@ class Settings(BaseSettings):
 
     def agent(self, role: Role) -> AgentSettings:
         """The block of one agent."""
-        block: AgentSettings = getattr(self, role)
+        block: AgentSettings = getattr(self, block_name(role))
         return block
 
     def model_name(self, role: Role) -> str:
@@ -346,6 +376,11 @@ class Settings(BaseSettings):
         if name != AUTO:
             return name
         return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
+
+
+def block_name(role: Role) -> str:
+    """The settings block of a role: `guard` is the guard's mode."""
+    return "guard_model" if role == "guard" else role
 
 
 def _zone(name: str) -> tzinfo:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ToolStarts,
         UserErasure,
         UserFiles,
+        UserRules,
     )
     from acc_ace.turn.session_directory import SessionDirectory
     from acc_ace.unit_of_work import UnitOfWork
@@ -90,6 +91,7 @@ class Container:
     lock: SessionLock
     directory: SessionDirectory
     tool_starts: ToolStarts
+    user_rules: UserRules
     database: Database
     """Where all of them are, and ADK's sessions beside them."""
     unit_of_work: Callable[[], UnitOfWork]

@@ -20,11 +20,12 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, InputError, NotFoundError
+from acc_ace.gates.constraints import ConstraintSet
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, GoalPin, JournalEntry
+from acc_ace.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.text.input_checks import check_request_id, take_input
 from acc_ace.turn.algorithm import OPENED, STEPS, DecisionPort, Turn, check_order, needed, run_steps
@@ -66,6 +67,11 @@ class AccController:
         """What the last update changed: diff, pins, warnings."""
         return self._open.entry if self._open else None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines to show below the answer: rules added, lifted and changed, open questions."""
+        return self._open.notes if self._open else ()
+
     async def update_state(
         self,
         current_input: str | TurnInput,
@@ -75,7 +81,9 @@ class AccController:
     ) -> CompressedCognitiveState:
         """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
 
-        `prev_ccs` is what the last call gave back, or None to begin. A tool's or environment's
+        `prev_ccs` is what the last call gave back, edited or not; with None the session goes on
+        with the state it has. Rules that an edited state leaves out are in the diff as released;
+        those of system authority stay. A tool's or environment's
         result is a TurnInput with the authority TOOL. An update that was committed under the same
         `idempotency_key` gives back its state and runs nothing. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
@@ -113,15 +121,13 @@ class AccController:
         check_request_id(idempotency_key)
         turn_input = _taken(current_input, self._container)
         async with self._lifecycle.hold(self._key):
-            kept = await self._lifecycle.repeated(
-                self._key, idempotency_key, turn_input.text, turn_input.authority
-            )
+            kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
             if kept is not None:
                 return await self._again(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
             await self._lifecycle.open(record, turn_input)
             record.invocation_id = f"turn-{record.previous.version + 1}"
-            record.previous = _previous(record.previous, prev_ccs)
+            record.previous, record.dropped = _previous(record.previous, prev_ccs)
             steps = TurnSteps(
                 self._container, record, self._completions, invocation_id=record.invocation_id
             )
@@ -203,45 +209,57 @@ class AccController:
         )
 
 
-def _previous(current: CommittedState, prev_ccs: CompressedCognitiveState | None) -> CommittedState:
-    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`."""
-    if prev_ccs is not None and current.ccs == prev_ccs:
-        return current
-    base = CommittedState(version=current.version, turn=current.turn, next_pin=current.next_pin)
-    return base if prev_ccs is None else _adopt(base, prev_ccs, current)
+def _previous(
+    current: CommittedState, prev_ccs: CompressedCognitiveState | None
+) -> tuple[CommittedState, list[Release]]:
+    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`.
+
+    Beside it the rules that an edited state leaves out; those of system authority stay.
+    """
+    if prev_ccs is None or current.ccs == prev_ccs:
+        return current, []
+    fixed = [pin for pin in current.pins if pin.authority is Authority.SYSTEM]
+    kept = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
+    edited = "the state that the caller gave as prev_ccs"
+    dropped = [
+        Release(id=pin.id, text=pin.text, quote=edited)
+        for pin in current.pins
+        if pin.text not in kept
+    ]
+    return _adopt(prev_ccs, current), dropped
 
 
 def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:
     if isinstance(current_input, str):
         current_input = TurnInput(text=current_input)
-    return take_input(current_input.text, current_input.authority, container.settings.limits)
-
-
-def _adopt(
-    base: CommittedState, ccs: CompressedCognitiveState, current: CommittedState
-) -> CommittedState:
-    """A state that the caller brought along: its constraints are pinned as they stand."""
-    known = {pin.text: pin for pin in current.pins}
-    pins: list[ConstraintPin] = []
-    number = base.next_pin
-    for text in dict.fromkeys(ccs.constraints):
-        pin = known.get(text)
-        if pin is None:
-            pin = ConstraintPin(
-                id=f"c-{number:04d}",
-                text=text,
-                authority=Authority.USER,
-                origin_turn=base.turn,
-                quote=text,
-            )
-            number += 1
-        pins.append(pin)
-    goal = ccs.goal_orientation
-    goal_pin = (
-        GoalPin(text=goal, authority=Authority.USER, origin_turn=base.turn, quote=goal)
-        if goal
-        else None
+    return take_input(
+        current_input.text,
+        current_input.authority,
+        container.settings.limits,
+        attachments=current_input.attachments,
     )
-    return base.model_copy(
-        update={"ccs": ccs, "pins": pins, "goal_pin": goal_pin, "next_pin": number}
+
+
+def _adopt(ccs: CompressedCognitiveState, current: CommittedState) -> CommittedState:
+    """A state that the caller brought along: its constraints are pinned as they are."""
+    rules = ConstraintSet.of(current, turn=current.turn)
+    wanted = set(ccs.constraints)
+    rules.pins = [
+        pin for pin in rules.pins if pin.text in wanted or pin.authority is Authority.SYSTEM
+    ]
+    for text in ccs.constraints:
+        rules.pin(text, text, Authority.USER)
+    goal = ccs.goal_orientation
+    goal_pin = current.goal_pin
+    if goal != current.ccs.goal_orientation:
+        pin = GoalPin(text=goal, authority=Authority.USER, origin_turn=current.turn, quote=goal)
+        goal_pin = pin if goal else None
+    constraints = [pin.text for pin in rules.pins]
+    return current.model_copy(
+        update={
+            "ccs": ccs.model_copy(update={"constraints": constraints}),
+            "pins": rules.pins,
+            "goal_pin": goal_pin,
+            "next_pin": rules.next_pin,
+        }
     )

@@ -13,7 +13,6 @@ from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
-from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
@@ -23,6 +22,7 @@ from acc_ace.adk.session_turns import begin_session, session_gone
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
+from acc_ace.adk.user_content import input_content
 from acc_ace.adk.user_data_service import UserDataService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings, load_settings
@@ -33,10 +33,12 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnReport
 from acc_ace.text.input_checks import check_key, check_request_id, take_input
+from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback
 from acc_ace.turn.turn_record import TurnRequest
 
@@ -75,6 +77,7 @@ class Conversation:
             else SessionMaintenance(container, models=models)
         )
         self._rollback = Rollback(container)
+        self._rules = RuleService(container)
         self._feedback = FeedbackLearner(container, models=models)
         self._users = UserDataService(container, self._sessions, self._app.name)
         self._learns = False
@@ -92,18 +95,27 @@ class Conversation:
         """The stores and settings behind this conversation."""
         return self._container
 
+    @property
+    def rules(self) -> RuleService:
+        """What the owner of a session sees and corrects of its rules, outside of a turn."""
+        return self._rules
+
     async def stream(
         self,
         key: SessionKey,
         text: str,
         *,
         authority: Authority = Authority.USER,
+        attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
+        judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn and tell its events as they happen; creates the session when it is new.
 
-        `memory` is the strategy of this turn, that of the settings by default.
+        `attachments` are text of others: they make and lift no rule, whatever they say. `memory`
+        is the strategy of this turn, that of the settings by default. `judgement` says what the
+        answer should be, or earns, in advance: only Reflector and Curator see it.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
         turn committed under the same `idempotency_key` is reported again, and runs nothing.
         Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
@@ -116,10 +128,12 @@ class Conversation:
                 f"'{self._app.name}'; ask for a session of that one"
             )
         check_request_id(idempotency_key)
-        said = take_input(text, authority, self._container.settings.limits).text
+        limits = self._container.settings.limits
+        said = take_input(text, authority, limits, attachments=attachments)
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        request = TurnRequest(queue.put_nowait, idempotency_key, said, authority)
-        task = asyncio.create_task(self._run(key, request, _state_of(authority, memory), queue))
+        state = _state_of(authority, memory, judgement)
+        request = TurnRequest(queue.put_nowait, idempotency_key, said)
+        task = asyncio.create_task(self._run(key, request, said, state, queue))
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -135,13 +149,21 @@ class Conversation:
         text: str,
         *,
         authority: Authority = Authority.USER,
+        attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
+        judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> TurnReport:
         """Run a turn to its end, learning included; or report it again, as `stream` does."""
         report: TurnReport | None = None
         events = self.stream(
-            key, text, authority=authority, memory=memory, idempotency_key=idempotency_key
+            key,
+            text,
+            authority=authority,
+            attachments=attachments,
+            memory=memory,
+            judgement=judgement,
+            idempotency_key=idempotency_key,
         )
         async for event in events:
             if isinstance(event, TurnDone):
@@ -169,7 +191,7 @@ class Conversation:
             return await self._rollback.to_version(key, version)
 
     async def undo(self, key: SessionKey, *, turn: int | None = None) -> CommittedState:
-        """Take the last turn back. Raises NotFoundError when there is none.
+        """Take the last turn back, or the rules changed since. Raises NotFoundError for neither.
 
         With `turn` only if that is the last one, or was already undone, so that it may be asked
         for twice; raises ConflictError otherwise.
@@ -314,7 +336,8 @@ class Conversation:
         self,
         key: SessionKey,
         request: TurnRequest,
-        state: dict[str, str],
+        said: TurnInput,
+        state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         root = self._app.root_agent
@@ -325,7 +348,7 @@ class Conversation:
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
-                new_message=types.Content(role="user", parts=[types.Part(text=request.text)]),
+                new_message=input_content(said),
                 state_delta=dict(state),
                 run_config=_RUN_CONFIG,
             ):
@@ -350,10 +373,14 @@ class Conversation:
         return self._container.lock.hold(key, wait_s=wait_s)
 
 
-def _state_of(authority: Authority, memory: MemoryName | None) -> dict[str, str]:
-    """What the caller of a turn says about it, as keys of its state."""
+def _state_of(
+    authority: Authority, memory: MemoryName | None, judgement: Judgement | None
+) -> dict[str, Any]:
+    """What the caller of a turn says about it, as keys of its state that last for the turn."""
+    judged = {} if judgement is None else judgement.judgement()
+    said = {f"temp:{name}": value for name, value in judged.items()}
     chosen = {keys.MEMORY: memory} if memory else {}
-    return {keys.INPUT_AUTHORITY: authority.value, **chosen}
+    return {keys.INPUT_AUTHORITY: authority.value, **chosen, **said}
 
 
 _RUN_CONFIG = RunConfig(

@@ -17,6 +17,7 @@ from google.adk.apps import App
 from google.adk.models import BaseLlm
 
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.history_loader import HistoryLoader
@@ -76,6 +77,9 @@ def build_pipeline(
     }
     for role in ("qualifier", "compressor", "generator"):
         _tell_pressure(container, chosen[role])
+    guard = ToolGuard(container, (models or {}).get("guard"))
+    if guard.model is not None:
+        chosen["guard"] = guard.model
     prompts, records = load_prompts(), TurnRecords()
     asked = {
         role: StructuredAgent(
@@ -100,7 +104,7 @@ def build_pipeline(
         Recaller(container, records, completions),
         Qualifier(container, records, completions),
         Compressor(container, records, completions, history=history),
-        _generator(container, records, chosen["generator"], prompts),
+        _generator(container, records, chosen["generator"], prompts, guard),
     ]
     learning = background_learning(container, models)
     after = learning_stages(container, records, completions, learning)
@@ -120,7 +124,11 @@ def sequence(name: str, *agents: BaseAgent, description: str = "") -> Sequential
 
 
 def _generator(
-    container: Container, records: TurnRecords, model: BaseLlm, prompts: Prompts
+    container: Container,
+    records: TurnRecords,
+    model: BaseLlm,
+    prompts: Prompts,
+    guard: ToolGuard,
 ) -> Generator:
     return Generator(
         container,
@@ -129,6 +137,7 @@ def _generator(
         prompt=prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
+        guard=guard,
     )
 
 

@@ -6,6 +6,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.errors import ModelRefused, ModelUnavailable
 from acc_ace.schemas.learning_job import JobState
+from acc_ace.schemas.reflection import Judgement
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,
@@ -127,3 +128,18 @@ async def test_the_turn_asked_anew_after_an_undo_is_learnt_from(make_sqlite: Mak
         await talk.turn(KEY, "db-02 is down.")
         await settled(queue_of(talk.container), jobs=2)
         assert len(await lessons(talk.container)) == 2
+
+
+async def test_a_turn_without_evidence_leaves_no_job(make_sqlite: Make) -> None:
+    settings = make_sqlite().model_copy(update={"learn_on": "evidence"})
+    async with conversation(settings) as talk:
+        plain = await talk.turn(KEY, "db-01 is down.")
+        judged = await talk.turn(KEY, "And now?", judgement=Judgement(ground_truth="db-77"))
+        (job,) = await settled(queue_of(talk.container), jobs=1)
+        assert (plain.learning.skipped, judged.learning.skipped) == ("no_evidence", "")
+        assert job.job is not None
+        assert (job.job.turn, job.outcome) == (2, "learned")
+        turn = await talk.container.evidence.last(KEY)
+        assert turn is not None
+        assert [(item.ground_truth, item.learned) for item in turn.feedback] == [("db-77", True)]
+        assert "db-77" not in job.model_dump_json()

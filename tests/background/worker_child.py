@@ -63,6 +63,7 @@ def container() -> Container:
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         tool_starts=stores.tool_starts,
+        user_rules=stores.user_rules,
         erasure=stores.erasure,
         files=open_artifacts(settings),
         close=stores.close,

@@ -17,7 +17,8 @@ from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.schemas.memory import Summary
 from acc_ace.storage.create_stores import open_stores
 from acc_ace.storage.postgres.schema import SCHEMA
@@ -65,6 +66,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         lock=stores.lock,
         directory=stores.directory,
         tool_starts=stores.tool_starts,
+        user_rules=stores.user_rules,
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,
@@ -88,6 +90,15 @@ async def fill(
     await container.directory.summarise(key, summary)
     work = container.unit_of_work()
     work.add(lambda rows: rows.run(_TOOL_START, (*key, 1, "call-1", "restart", "{}", 0.0)))
+    rule = ConstraintPin(
+        id="u-0001",
+        text=mark("rule"),
+        authority=Authority.USER,
+        origin_turn=1,
+        quote=mark("rule"),
+        scope=RuleScope.USER,
+    )
+    work.add(container.user_rules.change_write(key.tenant, added=[rule], removed=[]))
     await work.commit()
     await _fill_chat(sessions, key)
     await _fill_playbook(container, key.tenant, lessons)

@@ -78,7 +78,7 @@ def test_people_see_answers_memory_lines_and_that_no_llm_speaks(acc_ace: Command
     ended = acc_ace("chat", stdin="営業時間内は再起動禁止です。\n")
     assert ended.code == 0
     assert "> 営業時間内は再起動禁止です。" in ended.out
-    assert "+1 constraint · " in ended.out
+    assert "+ c-0001 · " in ended.out
     assert "LLM ではありません" in ended.out
     assert "semantic_gist" not in ended.out
 

@@ -326,3 +326,34 @@ def test_stored_text_is_never_read_as_markup(acc_ace: CommandLine) -> None:
     shown = playbook(acc_ace, "show").out
     assert "[bold]Look[/bold]" in shown
     assert "\u202e" not in shown
+
+
+def test_a_full_playbook_says_what_left_it(
+    acc_ace: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACC_ACE_LIMITS__PLAYBOOK_BULLETS", "10")
+    subjects = [f"fact {number} of list {number * 7}" for number in range(25)]
+    lines = [
+        json.dumps({"type": "ADD", "section": "facts", "content": f"Look up {subject}."})
+        for subject in subjects
+    ]
+    done = playbook(acc_ace, "apply", "-", stdin="\n".join(lines)).turns
+    left = [gone["content"] for line in done for gone in line.get("left", [])]
+    alive = list(bullets(acc_ace).values())
+    assert alive == [f"Look up {subject}." for subject in subjects[-len(alive) :]]
+    assert len(alive) in {9, 10}
+    assert left == [f"Look up {subject}." for subject in subjects[: -len(alive)]]
+    (stats,) = playbook(acc_ace, "stats", "--json").turns
+    assert (stats["most_bullets"], stats["made_room"]) == (10, len(left))
+    found = {item["check"]: item for item in acc_ace("doctor", "--json").turns[0]["findings"]}
+    assert found["playbook"]["status"] == "note"
+    assert f"{len(left)} left to make room" in found["playbook"]["detail"]
+    playbook(acc_ace, "restore", "b-00001")
+
+
+def test_why_shows_what_a_proposal_said_for_itself(acc_ace: CommandLine) -> None:
+    said = {"rationale": "The node was lost twice.", "priority": "high"}
+    added = {"type": "ADD", "section": "s", "content": "Drain the node first.", **said}
+    playbook(acc_ace, "apply", "-", stdin=json.dumps(added))
+    why = " ".join(playbook(acc_ace, "why", "b-00001").out.split())
+    assert "because high priority: The node was lost twice." in why

@@ -125,7 +125,7 @@ def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Pa
         terminal.expect("resume: acc-ace chat --session inc")
         terminal.expect("> ")
         terminal.send("営業時間内は再起動禁止です。\n")
-        terminal.expect("+1 constraint · ")
+        terminal.expect("+ c-0001 · ")
         terminal.expect("> ")
         terminal.send("/quit\n")
         assert terminal.ended() == 0

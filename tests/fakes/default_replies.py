@@ -9,6 +9,8 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
 from acc_ace.schemas.ccs import CCS_FIELDS
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.rules.proposals import proposed_changes
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 
@@ -16,8 +18,9 @@ _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 def default_reply(role: Role | None, text: str) -> dict[str, Any]:
     """The answer of a role to a prompt; `text` is all of the prompt, with its tagged inputs.
 
-    The Qualifier calls every candidate relevant, the Compressor carries the previous state over
-    and writes x_t into the trace, the Generator says 'ok', Reflector and Curator learn nothing.
+    The Qualifier calls every candidate relevant, the Compressor carries the previous state over,
+    writes x_t into the trace and points at what x_t says of rules; the Generator says 'ok',
+    Reflector and Curator learn nothing.
     """
     inputs = read_tagged(text)
     match role:
@@ -36,6 +39,8 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
             }
         case "curator":
             return {"reasoning": "Nothing to change.", "operations": []}
+        case "guard":
+            return {"conflict": False, "rule_id": None, "why": ""}
         case _:
             return {"reasoning": ["It was asked."], "bullet_ids": [], "final_answer": "ok"}
 
@@ -68,7 +73,7 @@ def prompt_text(llm_request: LlmRequest) -> str:
 
 def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
     previous = _dict(inputs.get("previous_state"))
-    trace = str(_dict(inputs.get("current_input")).get("text", ""))[:200]
+    said = str(_dict(inputs.get("current_input")).get("text", ""))
     blank: dict[str, Any] = {
         "episodic_trace": "",
         "semantic_gist": "A conversation.",
@@ -81,7 +86,15 @@ def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "retrieved_artifacts": [],
     }
     kept = {name: previous[name] for name in CCS_FIELDS if name in previous}
-    return {**blank, **kept, "episodic_trace": trace}
+    pins = [
+        ConstraintPin.model_validate({"quote": pin["text"], **pin})
+        for pin in _list(_dict(previous.get("meta")).get("pins"))
+    ]
+    has_goal = bool(previous.get("goal_orientation"))
+    changes = [
+        change.model_dump(mode="json") for change in proposed_changes(said, pins, has_goal=has_goal)
+    ]
+    return {**blank, **kept, "episodic_trace": said[:200], "rule_changes": changes}
 
 
 def _relevant(candidate: object) -> dict[str, Any]:

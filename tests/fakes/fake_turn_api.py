@@ -9,7 +9,15 @@ from acc_ace.errors import AccAceError, InputError, NotFoundError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
 from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    JournalEntry,
+    RuleScope,
+)
+from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import (
@@ -26,6 +34,35 @@ from acc_ace.schemas.report import (
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
+class FakeRules:
+    """The rules of one session."""
+
+    def __init__(self) -> None:
+        self.pins: list[ConstraintPin] = []
+
+    async def state(self, key: SessionKey) -> CommittedState:
+        return CommittedState(pins=self.pins)
+
+    async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
+        pin = ConstraintPin(
+            id=f"c-{len(self.pins) + 1:04d}",
+            text=text,
+            authority=Authority.USER,
+            origin_turn=0,
+            quote=text,
+            scope=scope,
+        )
+        self.pins.append(pin)
+        return pin
+
+    async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
+        found = next((pin for pin in self.pins if pin.id == rule_id), None)
+        if found is None:
+            raise NotFoundError(f"no active rule has the id {rule_id}")
+        self.pins.remove(found)
+        return found
+
+
 class FakeTurnApi:
     """Answers 'echo: <input>'. An input that is a key of `errors` raises; 'hang' never ends."""
 
@@ -36,6 +73,8 @@ class FakeTurnApi:
         self.said: list[tuple[str, Authority]] = []
         self.erased: list[Tenant] = []
         self.memories: list[MemoryName | None] = []
+        self.attached: list[list[Attachment]] = []
+        self.rules = FakeRules()
         self.hanging = asyncio.Event()
         self.closed = False
         self.learning = False
@@ -47,10 +86,12 @@ class FakeTurnApi:
         text: str,
         *,
         authority: Authority = Authority.USER,
+        attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         self.memories.append(memory)
+        self.attached.append(list(attachments))
         if not text:
             raise InputError("the input is empty")
         yield StageStarted(stage="recaller")

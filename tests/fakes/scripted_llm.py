@@ -28,6 +28,7 @@ _SCHEMAS: dict[str, Role] = {
     "GeneratorOutput": "generator",
     "Reflection": "reflector",
     "DeltaBatch": "curator",
+    "ActVerdict": "guard",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event
+from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -17,7 +18,7 @@ from google.genai import types
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.bootstrap import build_container
 from acc_ace.clock import Clock
-from acc_ace.config import Settings
+from acc_ace.config import GuardMode, Role, Settings
 from acc_ace.container import Container
 from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.schemas.base import SessionKey
@@ -38,15 +39,18 @@ class Desk:
     others: tuple[BasePlugin, ...] = ()
     resumable: bool = False
     clock: Clock | None = None
+    guard: GuardMode | None = None
+    judge: ScriptedLlm | None = None
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
 
     def __post_init__(self) -> None:
         self.container: Container = build_container(self.settings, self.clock)
         self.reported: list[TurnEvent] = []
+        models: dict[Role, BaseLlm] = dict.fromkeys(MODEL_ROLES, self.memory)
+        if self.judge is not None:
+            models["guard"] = self.judge
         self.plugin = BoundedMemoryPlugin(
-            self.container,
-            models=dict.fromkeys(MODEL_ROLES, self.memory),
-            listener=self.reported.append,
+            self.container, models=models, listener=self.reported.append, guard=self.guard
         )
         app = App(
             name=KEY.app,
@@ -81,9 +85,10 @@ class Desk:
         return [event async for event in self.run(message, **options)]
 
     async def ask(self, message: str | types.Content, **options: Any) -> str:
-        """The last text that a turn says."""
+        """The last text that a turn says, without the new rules that code lists below it."""
         texts = [text_of(event) for event in await self.say(message, **options)]
-        return next((text for text in reversed(texts) if text), "")
+        said = next((text for text in reversed(texts) if text), "")
+        return said.partition("\n\n+ c-")[0]
 
     async def constraints(self, key: SessionKey = KEY) -> list[str]:
         """The active constraints."""
@@ -111,6 +116,11 @@ class Desk:
         """Wait until turns that ended without a callback are closed."""
         await asyncio.sleep(0)
         await self.plugin.close()
+
+
+def with_note(answer: str, rule: str) -> str:
+    """An answer with the first rule of a session listed below it as new."""
+    return f"{answer}\n\n+ c-0001 {rule} (/forget c-0001 if that was not meant)"
 
 
 def text_of(event: Event) -> str:

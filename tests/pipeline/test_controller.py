@@ -67,13 +67,13 @@ async def test_a_state_the_caller_brings_along_keeps_its_constraints(container: 
     assert ccs.constraints == [BAN, "Answer in Japanese."]
 
 
-async def test_none_begins_again_with_fresh_ids(container: Container) -> None:
+async def test_without_a_given_state_a_session_goes_on_with_its_own(container: Container) -> None:
     acc = controller(container, ScriptedLlm())
     await acc.update_state(BAN, None)
     await acc.update_state("Never delete backups.", None)
     assert acc.last_commit is not None
-    [pin] = acc.last_commit.state.pins
-    assert (pin.id, pin.text) == ("c-0002", "Never delete backups.")
+    pins = [(pin.id, pin.text) for pin in acc.last_commit.state.pins]
+    assert pins == [("c-0001", BAN), ("c-0002", "Never delete backups.")]
 
 
 async def test_a_model_that_is_down_keeps_the_state(container: Container) -> None:

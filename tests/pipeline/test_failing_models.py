@@ -131,8 +131,9 @@ async def test_constraints_over_budget_fail_the_turn_loudly_and_none_is_dropped(
     await talk.say(BAN)
     with pytest.raises(ConstraintBudgetError, match="ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"):
         await talk.say(
-            "Never delete any backup of the billing, ledger, payroll, invoice, customer, audit, "
-            "archive, warehouse and reporting databases without written approval of the owner."
+            "Rule: Never delete any backup of the billing, ledger, payroll, invoice, customer, "
+            "audit, archive, warehouse and reporting databases "
+            "without written approval of the owner."
         )
     assert await talk.constraints() == [BAN]
 

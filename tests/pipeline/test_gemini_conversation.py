@@ -28,6 +28,7 @@ from tests.fakes.fake_gemini import (
     wire_text,
 )
 from tests.fakes.loopback import HttpReply, Received
+from tests.pipeline.desk import with_note
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 BAN = "No restarts during business hours."
@@ -65,7 +66,7 @@ async def test_a_key_alone_puts_every_agent_on_gemini(
     gemini: FakeGemini, talk: Conversation
 ) -> None:
     report = await say(talk, BAN)
-    assert report.answer == "ok"
+    assert report.answer == with_note("ok", BAN)
     assert [item.text for item in report.constraints] == [BAN]
     assert set(report.model.values()) == {MODEL}
     assert [item.role for item in gemini.requests] == [
@@ -87,7 +88,7 @@ async def test_structured_stages_send_system_and_schema(
         assert config["responseMimeType"] == "application/json"
         assert config["responseSchema"]["type"] == "OBJECT"
     schema = gemini.requests_of("compressor")[0].body["generationConfig"]["responseSchema"]
-    assert tuple(schema["properties"]) == CCS_FIELDS
+    assert tuple(schema["properties"]) == (*CCS_FIELDS, "rule_changes")
 
 
 async def test_generator_is_sent_state_and_x_t_and_never_the_transcript(
@@ -185,7 +186,8 @@ async def test_failed_compression_keeps_the_last_good_state_and_warns(
     gemini.script("compressor", FAILURES[name])
     report = await say(talk, "What should I do next?")
     assert report.answer == "ok"
-    assert report.constraints == before.constraints
+    kept = [rule.model_copy(update={"tentative": False}) for rule in before.constraints]
+    assert report.constraints == kept  # No objection in a turn: they are the user's.
     assert report.ccs.goal_orientation == before.ccs.goal_orientation
     assert report.ccs.semantic_gist == before.ccs.semantic_gist
     assert "not updated" in report.ccs.uncertainty_signal

@@ -72,7 +72,7 @@ async def test_a_reset_is_no_undo() -> None:
 async def test_rollback_restores_content_as_a_new_version() -> None:
     talk = Talk()
     await talk.say(BAN)
-    await talk.say("The ban on restarts during business hours is lifted.")
+    await talk.say("release c-0001")
     assert await talk.constraints() == []
     state = await talk.conversation.rollback(KEY, 1)
     assert (state.version, state.ccs.constraints) == (3, [BAN])

@@ -60,7 +60,8 @@ async def test_a_turn_that_failed_is_taken_under_the_same_key(talk: Talk) -> Non
     talk.llm.on("generator", ModelUnavailable("down"), {"final_answer": "ok"})
     with pytest.raises(ModelUnavailable):
         await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
-    assert (await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")).answer == "ok"
+    answered = await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
+    assert answered.answer.startswith("ok\n\n+ c-0001 ")
     kept = await talk.container.evidence.list(KEY)
     assert [turn.outcome for turn in kept].count(Outcome.ANSWERED) == 1
 
@@ -86,8 +87,10 @@ async def test_a_repeat_while_the_turn_runs_is_refused() -> None:
     with pytest.raises(SessionBusyError):
         await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
     go_on.set()
-    assert (await first).answer == "done"
-    assert (await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")).answer == "done"
+    answered = await first
+    assert answered.answer.startswith("done\n\n+ c-0001 ")
+    again = await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
+    assert again.answer == answered.answer
     assert len(talk.llm.requests_of("generator")) == 1
     await talk.conversation.close()
 

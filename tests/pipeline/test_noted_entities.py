@@ -40,18 +40,18 @@ async def noted(life: Life) -> list[str]:
 
 
 async def test_entities_of_an_answered_turn_become_a_note(life: Life) -> None:
-    await life.say("Look at walnut please.")
+    await life.say("Look at walnut-07 please.")
     assert await noted(life) == [f"entities: {WALNUT}"]
 
 
 async def test_entities_of_before_a_reset_become_a_note(life: Life) -> None:
-    await life.say("Look at walnut please.")
+    await life.say("Look at walnut-07 please.")
     await life.conversation.reset(KEY)
     assert await noted(life) == [f"entities: {WALNUT}"]
 
 
 async def test_entities_of_an_undone_turn_become_none(life: Life) -> None:
-    await life.say("Look at walnut please.")
+    await life.say("Look at walnut-07 please.")
     await life.conversation.undo(KEY)
     assert await noted(life) == []
     await life.say("Good morning.", NEXT)
@@ -61,7 +61,7 @@ async def test_entities_of_an_undone_turn_become_none(life: Life) -> None:
 async def test_entities_of_a_failed_turn_become_none(life: Life) -> None:
     life.llm.on("generator", ModelUnavailable("down"))
     with pytest.raises(ModelUnavailable):
-        await life.say("Look at walnut please.")
+        await life.say("Look at walnut-07 please.")
     assert await noted(life) == []
 
 
@@ -80,7 +80,7 @@ async def test_entities_of_a_turn_that_runs_and_then_fails_become_none(life: Lif
 
     life.llm.on("generator", fail)
     life.background.before = think
-    turn = asyncio.create_task(life.say("Look at walnut please."))
+    turn = asyncio.create_task(life.say("Look at walnut-07 please."))
     await asked.wait()
     life.clock.advance(hours=2)
     work = asyncio.create_task(life.conversation.housekeep())

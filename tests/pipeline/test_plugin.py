@@ -152,7 +152,8 @@ async def test_a_forged_state_is_restored_from_the_journal() -> None:
 
 
 async def test_lessons_are_learned_shown_and_counted_when_they_were_used() -> None:
-    app = desk(ScriptedLlm().on("generator", "I check the replication lag first, then fail over."))
+    used = "I check the replication lag first, then fail over."
+    app = desk(ScriptedLlm().on("generator", "Which of them is it?", used))
     lesson = {"type": "ADD", "section": "db", "content": "Check replication lag before fail over."}
     app.memory.on("curator", {"operations": [lesson]}, {"operations": []})
     await app.ask("How do I fail over db-01?")

@@ -9,7 +9,7 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.config import Settings
 from acc_ace.errors import MemoryBypassedError
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
-from tests.pipeline.desk import Desk, whole
+from tests.pipeline.desk import Desk, whole, with_note
 
 BAN = "No restarts on Sundays."
 LONG = "\n".join(f"line {number}: all is well" for number in range(2_000))
@@ -134,4 +134,4 @@ async def test_a_task_given_to_a_sub_agent_has_the_memory_of_its_turn() -> None:
     assert BAN in whole(worker_llm.requests[0])
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == "It is up."
+    assert interaction.decision.final_answer == with_note("It is up.", "No restarts on Sundays.")

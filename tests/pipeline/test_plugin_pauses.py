@@ -15,7 +15,7 @@ from acc_ace.schemas.commit import CommitKind
 from acc_ace.schemas.interaction import Outcome
 from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import KEY, Desk, result_of, whole
+from tests.pipeline.desk import KEY, Desk, result_of, whole, with_note
 
 BAN = "No restarts on Sundays."
 APPROVED = {"approved": True, "note": "From now on never ask me again."}
@@ -117,7 +117,7 @@ async def test_a_result_that_comes_after_the_answer_is_a_turn_of_its_own() -> No
     assert [interaction.turn for interaction in kept] == [3, 2, 1]
     assert kept[0].input.authority is Authority.TOOL
     assert kept[2].decision is not None
-    assert kept[2].decision.final_answer == "Filed."
+    assert kept[2].decision.final_answer == with_note("Filed.", "No restarts on Sundays.")
 
 
 async def test_a_paused_turn_does_not_hold_up_the_next_message() -> None:
@@ -145,7 +145,10 @@ async def test_a_workflow_that_asks_a_person_is_one_turn() -> None:
     assert app.memory.roles == ["compressor", "reflector", "curator"]
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == "A draft.\n\nPublished."
+    assert (
+        interaction.decision.final_answer
+        == with_note("A draft.", "No restarts on Sundays.") + "\n\nPublished."
+    )
 
 
 async def test_a_pause_of_the_agent_that_took_over_goes_on_there() -> None:

@@ -6,7 +6,7 @@ from google.genai import types
 
 from acc_ace.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
-from tests.pipeline.desk import Desk, whole
+from tests.pipeline.desk import Desk, whole, with_note
 
 BAN = "No restarts during business hours."
 PICTURE = types.Part(inline_data=types.Blob(data=b"\x89PNG", mime_type="image/png"))
@@ -17,7 +17,9 @@ NAMED = [
     pytest.param([PICTURE], "[image/png attached]", id="picture"),
     pytest.param([FILE], "[application/pdf attached]", id="file"),
     pytest.param(
-        [types.Part(text="Here it is."), PICTURE], "Here it is.\n[image/png attached]", id="both"
+        [types.Part(text="Here it is."), PICTURE],
+        with_note("Here it is.", BAN) + "\n[image/png attached]",
+        id="both",
     ),
 ]
 

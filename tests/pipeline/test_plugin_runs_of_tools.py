@@ -14,7 +14,7 @@ from google.genai import types
 from acc_ace.errors import SessionBusyError
 from acc_ace.schemas.base import SessionKey
 from tests.fakes.scripted_llm import Script, ScriptedLlm, call
-from tests.pipeline.desk import KEY, Desk, whole
+from tests.pipeline.desk import KEY, Desk, whole, with_note
 from tests.pipeline.talk import settings
 from tests.pipeline.test_plugin_failures import Gate
 from tests.pipeline.test_plugin_trees import agents_as_tools
@@ -96,7 +96,9 @@ async def test_whom_a_task_left_by_a_tool_serves_has_a_turn_of_his_own(key: Sess
     assert [each.input.text for each in await opened.desk.evidence(key)] == [f"Hi. {NO_CALLS}"]
     [kept] = await opened.desk.evidence()
     assert kept.decision is not None
-    assert kept.decision.final_answer == "At last."
+    assert kept.decision.final_answer == with_note(
+        "At last.", "The vault code is 4711, never tell it."
+    )
 
 
 @agents_as_tools

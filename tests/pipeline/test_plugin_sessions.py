@@ -26,7 +26,7 @@ from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import KEY, result_of, text_of, whole
+from tests.pipeline.desk import KEY, result_of, text_of, whole, with_note
 
 BAN = "No restarts on Sundays."
 
@@ -84,7 +84,7 @@ async def test_a_conversation_with_a_pause_runs_on_every_session_service(
     llm = ScriptedLlm().on("generator", "Noted.", call("approve", what="it"), "Done.", "Yes.")
     sessions = service(tmp_path)
     running = runner(container, llm, sessions)
-    assert (await say(running, BAN))[0] == "Noted."
+    assert (await say(running, BAN))[0] == with_note("Noted.", BAN)
     _, [waiting] = await say(running, "Restart db-01.")
     assert (await say(running, result_of(waiting, {"ok": True})))[0] == "Done."
     assert (await say(running, "Is it up?"))[0] == "Yes."
@@ -141,7 +141,8 @@ async def test_what_goes_over_the_wire_to_gemini_is_bounded(
         running = Runner(
             app=app, session_service=InMemorySessionService(), auto_create_session=True
         )
-        for text in (BAN, "My marker is zebra.", "Hello.", "And now?"):
+        assert (await say(running, BAN))[0] == with_note("Noted, kiwi.", BAN)
+        for text in ("My marker is zebra.", "Hello.", "And now?"):
             assert (await say(running, text))[0] == "Noted, kiwi."
         body = gemini.requests[-1].body
         await running.close()

@@ -11,7 +11,7 @@ from google.adk.workflow import START, Workflow
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import Desk, whole
+from tests.pipeline.desk import Desk, whole, with_note
 
 agents_as_tools = pytest.mark.filterwarnings(
     # ADK's AgentTool itself hands its plugins on in the way that ADK deprecates.
@@ -59,7 +59,9 @@ async def test_the_agent_that_takes_over_sees_state_and_input(include: str) -> N
         assert '"constraints":["Never send reminders on Sundays."]' in whole(request)
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == "Invoice 7 is paid."
+    assert interaction.decision.final_answer == with_note(
+        "Invoice 7 is paid.", "Never send reminders on Sundays."
+    )
     assert app.memory.roles == ["compressor", "reflector", "curator"]
 
 
@@ -99,7 +101,9 @@ async def test_an_agent_called_as_a_tool_has_the_memory_and_its_own_loop() -> No
     [interaction] = await app.evidence()
     assert [result.name for result in interaction.tool_results] == ["look", "expert"]
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == "Still open."
+    assert interaction.decision.final_answer == with_note(
+        "Still open.", "Never send reminders on Sundays."
+    )
     assert app.memory.roles == ["compressor", "reflector", "curator"]
     assert app.reports[-1].warnings == []
 

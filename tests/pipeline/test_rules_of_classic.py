@@ -96,6 +96,16 @@ async def test_an_id_that_nobody_gave_releases_nothing(release: str, reported: s
     assert '"Never reboot db-09." stands in the way' in refused.answer
 
 
+async def test_an_id_of_another_memory_lifts_no_rule_among_messages() -> None:
+    conversation = embedded()
+    await conversation.turn(KEY, "Never drop the orders table.", memory="window")
+    await conversation.turn(KEY, "Never reboot db-01.")
+    await conversation.turn(KEY, "release c-0001", memory="window")
+    rules = await conversation.turn(KEY, "Which rules are active?", memory="window")
+    assert "Never drop the orders table." in rules.answer
+    assert "- Never reboot db-01." in rules.answer
+
+
 @pytest.mark.parametrize("memory", CLASSIC)
 @pytest.mark.parametrize(
     ("rule", "reported"),

@@ -147,7 +147,7 @@ async def test_evidence_keeps_input_decision_and_versions() -> None:
     assert interaction.ccs_version == 1
     assert set(interaction.prompt_hashes) == {
         "qualifier", "compressor", "generator", "reflector", "curator",
-        "generator_messages", "summarizer", "extractor",
+        "generator_messages", "summarizer", "extractor", "guard",
     }  # fmt: skip
 
 

@@ -191,23 +191,12 @@ class World(Promises):
             replace(reported.now, rules=frozenset(), before=reported.head),
         )
 
-    async def delete(self, reported: Told, *, keep: bool, fault: Fault | None, later: bool) -> None:
-        """Delete a session; one with consent that failed may be left to background work."""
-
-        async def finish() -> None:
-            self.clock.advance(hours=2)
-            await self.conversation.housekeep()
-
+    async def delete(self, reported: Told, *, keep: bool, fault: Fault | None) -> None:
+        """Delete a session, with consent or without."""
         await self._done(
-            lambda: self.conversation.forget_session(reported.key, keep_notes=keep),
-            fault,
-            then=finish if keep and later and await self._is_asked(reported, fault) else None,
+            lambda: self.conversation.forget_session(reported.key, keep_notes=keep), fault
         )
         self._forget(reported, keep=keep)
-
-    async def _is_asked(self, reported: Told, fault: Fault | None) -> bool:
-        """Whether a deletion will be a job before it can fail."""
-        return fault is not None and fault.at > 8 and bool(reported.now.stands)
 
     def _forget(self, reported: Told, *, keep: bool) -> None:
         for word in reported.words:
@@ -275,7 +264,6 @@ class World(Promises):
         fault: Fault | None,
         *,
         again: bool = True,
-        then: Callable[[], Awaitable[object]] | None = None,
     ) -> bool:
         """Do something that may fail at a fault, and if it did once more; whether it is done."""
         self.failing.plan(fault)
@@ -293,7 +281,7 @@ class World(Promises):
             return True
         if again:
             try:
-                await (then or work)()
+                await work()
             except NotFoundError:
                 return True  # Only the word of it was lost.
         return again

@@ -25,7 +25,6 @@ class Run:
     plan: Plan
     message: types.Content | None
     rule: str = ""
-    releases: str = ""
     resumes: str = ""
     """The invocation that a result, or the id alone, goes on with."""
     client: str = "reads"

@@ -223,17 +223,17 @@ class PluginRuns(RuleBasedStateMachine):
     def _words(
         self, steps: list[str], ruling: str, fault: tuple[str, str] = ("", ""), **client: Any
     ) -> Run:
-        word, rule_, released = self.world.word(), "", ""
+        word, rule_ = self.world.word(), ""
         text = f"Tell me of {word}."
         if ruling == "rule" and len(self.promises.rules) < 8:
             rule_ = f"Never touch {word}-rule."
             text = f"{text} {rule_}"
         if ruling == "release" and self.promises.rules and not self.unchecked:
-            released = self.promises.rules[0]
-            text = f"{text} Release {self.promises.pin_of(released)}."
+            # Within a message it is no command: the rule stays, and the answer asks.
+            text = f"{text} Release {self.promises.pin_of(self.promises.rules[0])}."
         message = types.Content(role="user", parts=[types.Part(text=text)])
         plan = Plan(word, _expanded(steps), dict([fault]))
-        return self._made(plan, message, rule=rule_, releases=released, **client)
+        return self._made(plan, message, rule=rule_, **client)
 
     def _result(
         self, answered: list[Waiting], confirmed: bool, steps: list[str], **client: Any

@@ -152,10 +152,10 @@ class SessionLife(RuleBasedStateMachine):
         for reported in self._picked(pick):
             self.run(self.world.reset(reported, fault))
 
-    @rule(pick=PICK, keep=st.booleans(), fault=st.none() | faults(35), later=st.booleans())
-    def a_deletion(self, pick: int, keep: bool, fault: Fault | None, later: bool) -> None:
+    @rule(pick=PICK, keep=st.booleans(), fault=st.none() | faults(35))
+    def a_deletion(self, pick: int, keep: bool, fault: Fault | None) -> None:
         for reported in self._picked(pick):
-            self.run(self.world.delete(reported, keep=keep, fault=fault, later=later))
+            self.run(self.world.delete(reported, keep=keep, fault=fault))
         self.run(self.world.check_gone())
 
     @rule(pick=PICK, first=WHAT, second=WHAT)
@@ -189,7 +189,7 @@ class SessionLife(RuleBasedStateMachine):
                 case "reset":
                     await self.world.reset(reported)
                 case _:
-                    await self.world.delete(reported, keep=keep, fault=None, later=False)
+                    await self.world.delete(reported, keep=keep, fault=None)
 
         async def meanwhile(text: str) -> None:
             if (reported := self.world.whose_words(text)) is not None:

@@ -9,8 +9,9 @@ from acc_ace.adk.tools import SearchEvidence
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Tenant
+from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.server.app import create_app
+from acc_ace.turn.turn_record import TurnRecords
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -43,7 +44,10 @@ async def test_no_model_and_no_tool_gets_what_expired(memory: str) -> None:
     async with client(app) as http:
         answer = await http.post("/v1/sessions/s/turns", json={"input": QUESTION, "memory": memory})
         here = SimpleNamespace(session=SimpleNamespace(app_name="acc_ace", user_id="user", id="s"))
-        searched = await SearchEvidence(container).search_evidence("wifi password", here)  # type: ignore[arg-type]
+        records = TurnRecords()
+        records.begin(SessionKey("acc_ace", "user", "s"), "search")
+        search = SearchEvidence(container, records).search_evidence
+        searched = await search("wifi password", here)  # type: ignore[arg-type]
     await app.state.acc_ace.close()
     assert answer.status_code == 200
     assert llm.requests
@@ -51,3 +55,4 @@ async def test_no_model_and_no_tool_gets_what_expired(memory: str) -> None:
     assert "OUTDATED-1" not in str(llm.requests)
     assert "CURRENT-2" in str(searched)
     assert "OUTDATED-1" not in str(searched)
+    assert searched["rejected"] == {"stale": 1}

@@ -79,3 +79,25 @@ async def test_the_api_document_tells_of_turns_that_wait(http: httpx.AsyncClient
         schema = accepted["content"]["application/json"]["schema"]
         assert schema == {"$ref": "#/components/schemas/TurnPaused"}
     assert {"session", "calls"} <= set(document["components"]["schemas"]["TurnPaused"]["required"])
+
+
+async def test_what_came_with_a_turn_that_waits_teaches_when_it_is_answered() -> None:
+    lesson = "Check which server is meant before naming one."
+    settings = Settings(
+        store="memory",
+        learn_on="evidence",
+        serve_web_interface=False,
+        tools=("tests.fakes.confirmed_tool:restart_server",),
+    )
+    restart = call("restart_server", server="db-01")
+    model = ScriptedLlm().on("generator", restart, {"final_answer": "Restarted."})
+    model.on("reflector", {"key_insight": lesson})
+    model.on("curator", {"operations": [{"type": "ADD", "section": "s", "content": lesson}]})
+    app = create_app(build_container(settings), models=dict.fromkeys(ROLES, model))
+    async with client(app) as opened:
+        paused = await opened.post(TURNS, json={"input": "Restart db-01.", "reward": -1.0})
+        assert not model.requests_of("reflector")
+        await answer(opened, paused.json())
+        bullets = (await opened.get("/v1/playbook")).json()["bullets"]
+    assert [bullet["content"] for bullet in bullets] == [lesson]
+    await app.state.acc_ace.close()

@@ -279,3 +279,23 @@ async def test_failed_generator_is_a_problem_and_leaves_the_turn_undone(
     assert streamed.text.strip().split("\n\n")[-1].startswith("event: error\ndata: {")
     assert '"code":"model_refused"' in streamed.text
     assert (await http.get("/v1/sessions/incident/ccs")).status_code == 404
+
+
+async def test_the_right_answer_travels_with_the_turn_and_the_generator_sees_none() -> None:
+    lesson = "Check which server is meant before naming one."
+    scripted = ScriptedLlm().on("reflector", {"key_insight": lesson})
+    scripted.on("curator", {"operations": [{"type": "ADD", "section": "s", "content": lesson}]})
+    settings = Settings(store="memory", learn_on="evidence", serve_web_interface=False)
+    app = create_app(build_container(settings), models=dict.fromkeys(ROLES, scripted))
+    async with client(app) as http:
+        plain = await http.post(TURNS, json={"input": "Which server is down?"})
+        judged = {"input": "And now?", "ground_truth": "It is db-77.", "reward": -1.0}
+        taught = await http.post(TURNS, json={**judged, "comment": "Look at the newest log."})
+        wrong = await http.post(TURNS, json={"input": "And now?", "reward": "much"})
+    assert plain.json()["learning"] == {"evidence": [], "skipped": "no_evidence", "left": []}
+    assert taught.json()["learning"]["evidence"] == ["feedback"]
+    assert [delta["status"] for delta in taught.json()["deltas"]] == ["applied"]
+    assert wrong.status_code == 422
+    assert not any("db-77" in str(request) for request in scripted.requests_of("generator"))
+    assert "db-77" in str(scripted.requests_of("reflector")[0])
+    await app.state.acc_ace.close()

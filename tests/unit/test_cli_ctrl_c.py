@@ -5,7 +5,7 @@ import io
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 from rich.console import Console
@@ -16,6 +16,7 @@ from acc_ace.cli.output import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.report import StageStarted, TurnEvent
 from tests.fakes.fake_turn_api import FakeTurnApi
 
@@ -45,6 +46,7 @@ class Undoing(FakeTurnApi):
         text: str,
         *,
         authority: Authority = Authority.USER,
+        attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:

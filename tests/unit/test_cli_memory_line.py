@@ -30,7 +30,7 @@ def test_line_has_the_documented_form() -> None:
         }
     )
     assert memory_line(reported) == (
-        "+1 constraint · 2 artifacts qualified, 1 rejected: stale · CCS 412/1024 tokens"
+        "+ c-0001 · 2 artifacts qualified, 1 rejected: stale · CCS 412/1024 tokens"
         " · +1 bullet · 2.1k tokens"
     )
 
@@ -50,7 +50,7 @@ def test_releases_restorations_and_goals_are_told() -> None:
         ],
     )
     line = memory_line(report().model_copy(update={"ccs_diff": diff}))
-    assert line.startswith("-1 constraint · goal set · 2 constraints restored · CCS")
+    assert line.startswith("- c-0001 · goal set · 2 constraints restored · CCS")
 
 
 def test_held_and_rejected_deltas_carry_their_reasons() -> None:

@@ -1,4 +1,4 @@
-"""Reading a model's reply as JSON and as a CCS."""
+"""Reading a model's reply as JSON, as a CCS, and as proposals about rules."""
 
 import json
 from contextlib import suppress
@@ -7,8 +7,15 @@ import pytest
 
 from acc_ace.errors import ModelOutputError
 from acc_ace.gates import ccs_output
-from acc_ace.gates.ccs_output import MAX_REPLY_CHARS, parse_ccs, parse_json_object
+from acc_ace.gates.ccs_output import (
+    MAX_REPLY_CHARS,
+    MAX_RULE_CHANGES,
+    parse_ccs,
+    parse_compressor_reply,
+    parse_json_object,
+)
 from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import ChangeKind
 
 CCS = CompressedCognitiveState(
     episodic_trace="disk } full {",
@@ -136,3 +143,51 @@ def test_mending_looks_at_a_string_without_end_once() -> None:
     reply = '"\\' * 1_000
     [string] = ccs_output._STRING_OR_TRAILING_COMMA.finditer(reply)
     assert string.span() == (0, len(reply))
+
+
+ADD = {"kind": "add", "quote": "Never push."}
+
+
+def proposing(*changes: object) -> str:
+    return json.dumps({**json.loads(JSON), "rule_changes": list(changes)})
+
+
+def test_proposals_are_read_beside_the_nine_fields() -> None:
+    amend = {"kind": "amend", "quote": "Make it 5.", "rule_id": "c-0001", "text": "5"}
+    read = parse_compressor_reply(proposing(ADD, amend))
+    assert read.model_dump(exclude={"rule_changes"}) == CCS.model_dump()
+    assert [change.kind for change in read.rule_changes] == [ChangeKind.ADD, ChangeKind.AMEND]
+    assert read.rule_changes[1].rule_id == "c-0001"
+
+
+@pytest.mark.parametrize("absent", [JSON, JSON[:-1] + ', "rule_changes": null}'])
+def test_a_reply_without_proposals_has_none(absent: str) -> None:
+    assert parse_compressor_reply(absent).rule_changes == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, 1, "Never push.", [], {}, {"kind": "lift", "quote": "x"}, {"kind": "add", "quote": []}],
+)
+def test_a_proposal_that_is_not_of_the_schema_costs_neither_state_nor_the_others(
+    wrong: object,
+) -> None:
+    read = parse_compressor_reply(proposing(wrong, ADD))
+    assert [change.quote for change in read.rule_changes] == ["Never push."]
+    assert read.constraints == CCS.constraints
+
+
+@pytest.mark.parametrize("wrong", ["true", '"add"', "{}", "7"])
+def test_proposals_that_are_no_list_cost_no_state(wrong: str) -> None:
+    read = parse_compressor_reply(f'{JSON[:-1]}, "rule_changes": {wrong}}}')
+    assert (read.rule_changes, read.semantic_gist) == ([], CCS.semantic_gist)
+
+
+def test_of_very_many_proposals_a_bounded_number_is_read() -> None:
+    read = parse_compressor_reply(proposing(*[ADD] * 5_000))
+    assert len(read.rule_changes) == MAX_RULE_CHANGES
+
+
+def test_a_reply_that_is_no_ccs_is_refused_whatever_it_proposes() -> None:
+    with pytest.raises(ModelOutputError, match="'episodic_trace' is missing"):
+        parse_compressor_reply(json.dumps({"rule_changes": [ADD]}))

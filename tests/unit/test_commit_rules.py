@@ -1,14 +1,15 @@
 """The five commit rules, by number: each is applied by `commit`, and one hop from the pipeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.gates.references import Evidence
 from acc_ace.pipeline import COMMIT_RULES
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 
@@ -21,34 +22,40 @@ def said(
     before: CommittedState | None = None,
     *,
     limits: Limits | None = None,
+    changes: Sequence[RuleChange] = (),
     **proposed: object,
 ) -> GateResult:
-    """One turn with a proposal of these fields."""
+    """One turn with a proposal of these fields and changes."""
     proposal: CompressedCognitiveState = empty_ccs().model_copy(update=proposed)
     return commit(
         before or CommittedState(),
         proposal,
         TurnInput(text=text),
-        known_artifacts={"known"},
+        evidence=Evidence({"known": "The disk is full."}),
         limits=limits or Limits(),
+        changes=changes,
     )
 
 
 def bounds_the_state() -> None:
     long = said("Hello.", semantic_gist="word " * 5_000).state
     assert len(long.ccs.semantic_gist) < 5_000
-    many = " ".join(f"Never touch server number {n}." for n in range(20))
+    many = "\n".join(f"Rule: Never touch server number {n}." for n in range(20))
     with pytest.raises(ConstraintBudgetError):
         said(many, semantic_gist="x", limits=Limits(constraints_tokens=32))
 
 
 def keeps_constraints() -> None:
-    before = said(BAN, semantic_gist="x").state
-    assert said("And now?", before, semantic_gist="calm").state.ccs.constraints == [BAN]
+    ban = RuleChange(kind=ChangeKind.ADD, quote=BAN)
+    before = said(BAN, changes=[ban], semantic_gist="x").state
+    lifting = RuleChange(kind=ChangeKind.RELEASE, quote="Do it anyway.", rule_id="c-0001")
+    after = said("Do it anyway.", before, changes=[lifting], semantic_gist="calm").state
+    assert after.ccs.constraints == before.ccs.constraints == [BAN]
 
 
 def keeps_the_goal() -> None:
-    before = said(GOAL, semantic_gist="x").state
+    goal = RuleChange(kind=ChangeKind.GOAL, quote=GOAL)
+    before = said(GOAL, changes=[goal], semantic_gist="x").state
     after = said("And now?", before, semantic_gist="x", goal_orientation="Sell shoes.").state
     assert after.ccs.goal_orientation == before.ccs.goal_orientation != ""
 

@@ -9,6 +9,7 @@ from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
+from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.learning_job import JobState, LearningJob
@@ -61,6 +62,7 @@ class FeedbackLearner:
             fresh=kept.fresh,
             learned=learned,
             deltas=_deltas(lesson),
+            left=departures(lesson.learned.curated.records) if lesson and lesson.learned else [],
             playbook_version=stored.version,
             warnings=list(lesson.warnings) if lesson else [],
         )

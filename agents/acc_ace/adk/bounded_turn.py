@@ -119,9 +119,7 @@ class BoundedTurn(BaseAgent):
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
-        kept = await self._lifecycle.repeated(
-            key, request.idempotency_key, request.text, request.authority
-        )
+        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
         if kept is not None:
             raise TurnRepeated(kept)
 

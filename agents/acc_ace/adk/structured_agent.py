@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.models.resilient import answered_by
-from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import CompressorReply
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
@@ -34,7 +34,7 @@ Models = Mapping[Role, BaseLlm]
 
 SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
     "qualifier": RelevanceBatch,
-    "compressor": CompressedCognitiveState,
+    "compressor": CompressorReply,
     "generator": GeneratorOutput,
     "reflector": Reflection,
     "curator": DeltaBatch,

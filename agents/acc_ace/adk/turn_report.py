@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from acc_ace.container import Container
 from acc_ace.errors import NotFoundError
+from acc_ace.gates.consent_notes import question_text
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
@@ -11,6 +12,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import (
     ReportedConstraint,
     ReportedDelta,
+    ReportedQuestion,
     ReportedVerdict,
     TokenUse,
     TurnDone,
@@ -18,6 +20,7 @@ from acc_ace.schemas.report import (
     TurnReport,
     WaitingCall,
 )
+from acc_ace.text.normalize import language_of
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.turn.algorithm import needed
 from acc_ace.turn.turn_record import StageUse, TurnRecord
@@ -39,9 +42,29 @@ def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstrai
     """Constraints as a report shows them."""
     return [
         ReportedConstraint(
-            id=pin.id, text=pin.text, authority=pin.authority, origin_turn=pin.origin_turn
+            id=pin.id,
+            text=pin.text,
+            authority=pin.authority,
+            origin_turn=pin.origin_turn,
+            quote=pin.quote,
+            scope=pin.scope,
+            tentative=pin.tentative,
         )
         for pin in pins
+    ]
+
+
+def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
+    """Open questions as a report shows them, each in the language of what raised it."""
+    return [
+        ReportedQuestion(
+            id=question.id,
+            kind=question.kind,
+            rule_id=question.rule_id,
+            quote=question.quote,
+            text=question_text(question, state.pins, language_of(question.quote)),
+        )
+        for question in state.questions
     ]
 
 
@@ -56,6 +79,7 @@ def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Lim
         ccs=state.ccs,
         ccs_diff=entry.diff,
         constraints=reported_constraints(state.pins),
+        questions=reported_questions(state),
         recalled=[],
         qualified=[],
         bullet_ids=decision.bullet_ids if decision else [],
@@ -96,6 +120,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         ccs=state.ccs,
         ccs_diff=entry.diff,
         constraints=reported_constraints(state.pins),
+        questions=reported_questions(state),
         recalled=[found.artifact.artifact_id for found in record.recalled.candidates],
         qualified=[
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)
@@ -106,6 +131,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
             ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
             for d in record.deltas
         ],
+        learning=record.learning,
         playbook_version=record.playbook.version if record.playbook else 0,
         tokens={stage: _tokens(use) for stage, use in record.stages.items() if use.calls},
         ms={stage: round(use.ms, 3) for stage, use in record.stages.items()},

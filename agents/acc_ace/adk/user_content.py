@@ -8,34 +8,42 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event, EventActions
 from google.genai import types
 
+from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import Authority, SessionKey, Value
+from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.memory import Message, MessageRole
 from acc_ace.text.prompt import write_input
 
 
 class ContentText(NamedTuple):
-    """The text of a content, and the most authority it can have."""
+    """The text of a content, the text of others beside it, and the most authority it can have."""
 
     text: str
     authority: Authority
+    attachments: tuple[Attachment, ...] = ()
 
 
 def content_text(content: types.Content | None, *, name_attachments: bool = False) -> ContentText:
-    """The text parts joined; a function response counts as a tool's words.
+    """The first text part; further text parts and text files are attachments.
 
-    There is no compressed state of a picture yet: binary parts raise InputError, or stand as
-    '[image/png attached]' in the text if they are to be named.
+    A function response counts as a tool's words, and what another role than the user says has no
+    user authority. There is no compressed state of a picture yet: other binary parts raise
+    InputError, or stand as '[image/png attached]' in the text if they are to be named.
     """
     parts = (content.parts if content else None) or []
     texts: list[str] = []
-    authority = Authority.USER
+    attachments: list[Attachment] = []
+    authority = role_authority(content.role if content else None)
+    read_attachment = _readable_attachment if name_attachments else text_attachment
     for part in parts:
-        if part.text:
+        if part.text and not texts:
             texts.append(part.text)
+        elif (given := read_attachment(part, len(attachments) + 1)) is not None:
+            attachments.append(given)
         elif part.function_response is not None:
             response = part.function_response.response or {}
-            texts.append(json.dumps(response, ensure_ascii=False, default=str))
+            texts.append(json.dumps(json_form(response), ensure_ascii=False))
             authority = Authority.TOOL
         elif attached := attachment(part):
             if name_attachments:
@@ -45,7 +53,92 @@ def content_text(content: types.Content | None, *, name_attachments: bool = Fals
                 "the input has a binary part (picture, audio or file); send text only, "
                 "or store the file's text as a document and ask about it"
             )
-    return ContentText("\n".join(texts), authority)
+    return ContentText("\n".join(texts), authority, tuple(attachments))
+
+
+_AUTHORITY_OF_ROLE = {
+    "user": Authority.USER,
+    "model": Authority.AGENT,
+    "agent": Authority.AGENT,
+    "assistant": Authority.AGENT,
+    "tool": Authority.TOOL,
+    "function": Authority.TOOL,
+}
+
+
+def role_authority(role: str | None) -> Authority:
+    """The most authority that the words of a role can have."""
+    return _AUTHORITY_OF_ROLE.get(role or "user", Authority.RETRIEVED)
+
+
+def text_attachment(part: types.Part, number: int) -> Attachment | None:
+    """A further text part, or a text file, as an attachment; None for another part.
+
+    Raises InputError for a text file that is not UTF-8.
+    """
+    if part.text:
+        return Attachment(text=part.text, source=f"part {number}")
+    blob = part.inline_data
+    if blob is None or not (blob.mime_type or "").startswith("text/"):
+        return None
+    source = blob.display_name or f"file {number}"
+    try:
+        return Attachment(text=(blob.data or b"").decode("utf-8"), source=source)
+    except UnicodeDecodeError:
+        raise InputError(f"attachment '{source}' is not UTF-8 text; save it as UTF-8") from None
+
+
+def input_content(turn_input: TurnInput) -> types.Content:
+    """x_t as a user's content that `content_text` reads back."""
+    files = [_file_part(given) for given in turn_input.attachments]
+    return types.Content(role="user", parts=[types.Part(text=turn_input.text), *files])
+
+
+def _file_part(given: Attachment) -> types.Part:
+    blob = types.Blob(
+        data=given.text.encode("utf-8", "replace"),
+        mime_type="text/plain",
+        display_name=given.source or None,
+    )
+    return types.Part(inline_data=blob)
+
+
+def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> None:
+    """Show a model the attachments in a request as quoted data, and x_t as it is.
+
+    A request shares its contents with the session's events, so a content is replaced.
+    """
+    for at, content in enumerate(contents):
+        if content.role not in {None, "user"}:
+            continue
+        is_input = content_text(content, name_attachments=True).text == turn_input.text
+        parts = _quoted_parts(content.parts or [], has_text_attachments=is_input)
+        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
+            contents[at] = content.model_copy(update={"parts": parts})
+
+
+def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) -> list[types.Part]:
+    """The parts with text files as quoted data, and further texts too where they are attached."""
+    shown: list[types.Part] = []
+    said, number = False, 0
+    for part in parts:
+        is_own = bool(part.text) and not (said and has_text_attachments)
+        said = said or bool(part.text)
+        given = None if is_own else _readable_attachment(part, number + 1)
+        number += given is not None
+        shown.append(part if given is None else _quoted(given))
+    return shown
+
+
+def _readable_attachment(part: types.Part, number: int) -> Attachment | None:
+    try:
+        return text_attachment(part, number)
+    except InputError:
+        return None  # No text: it is named like any other file, and shown as it is.
+
+
+def _quoted(given: Attachment) -> types.Part:
+    return types.Part(text=write_input("attachment", given.model_dump(mode="json")))
 
 
 def attachment(part: types.Part) -> str | None:

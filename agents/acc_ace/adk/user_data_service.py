@@ -26,13 +26,14 @@ __all__ = ["Record", "export_user"]
 async def export_user(
     container: Container, sessions: BaseSessionService, tenant: Tenant
 ) -> AsyncIterator[Record]:
-    """Sessions, states, turns, chat events, artifacts, own playbook, lessons, jobs, files.
+    """Rules, sessions, states, turns, chat events, artifacts, playbook, lessons, jobs, files.
 
     Memory stays flat however much is held, one file at a time aside. What a store cannot list or
     read is said in a record of the kind `missing`; the last record is `end`. Raises StoreError.
     """
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     for part in (
+        _rules(container, tenant),
         export_sessions(container, sessions, tenant),
         _artifacts(container, tenant),
         _own_playbook(container, tenant),
@@ -43,6 +44,12 @@ async def export_user(
         async for item in part:
             yield item
     yield {"kind": "end"}
+
+
+async def _rules(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
+    """The rules that hold in every session of the user."""
+    for pin in await container.user_rules.list(tenant):
+        yield record("rule", pin)
 
 
 async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Record]:

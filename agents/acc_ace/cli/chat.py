@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
+from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_command
@@ -15,6 +16,7 @@ from acc_ace.errors import AccAceError, InputError
 from acc_ace.models.factory import ModelInfo
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.schemas.interaction import Attachment
 
 
 class Chat:
@@ -33,20 +35,41 @@ class Chat:
         self._memory = memory
         self._key = key
         self._screen = screen
+        self._desk = AttachmentDesk()
+
+    @property
+    def is_pasting(self) -> bool:
+        """Whether the lines that come belong to a paste, blank ones too."""
+        return self._desk.is_pasting
+
+    def drop_paste(self) -> None:
+        """Forget the paste that is going on."""
+        self._desk.drop_paste()
+        self._screen.notice("the paste was dropped")
 
     async def say(
-        self, line: str, authority: Authority = Authority.USER, *, idempotency_key: str = ""
+        self,
+        line: str,
+        authority: Authority = Authority.USER,
+        *,
+        attachments: Sequence[Attachment] = (),
+        idempotency_key: str = "",
     ) -> bool:
-        """Run a line, a turn or a slash command; False when it asks to leave.
+        """Run a line: a turn, a slash command or a line of a paste; False when it asks to leave.
 
         Raises AccAceError, which has been shown, when it failed.
         """
+        if self.is_pasting:
+            if (said := self._desk.paste(line)) is not None:
+                self._screen.notice(said)
+            return True
         spoken = parse_command(line)
         if spoken is None:
-            await self._turn(plain_text(line), authority, idempotency_key)
+            await self._turn(plain_text(line), authority, attachments, idempotency_key)
             return True
         try:
-            return await run_command(spoken, Place(self._turns, self._key, self._screen))
+            place = Place(self._turns, self._key, self._screen, self._desk)
+            return await run_command(spoken, place)
         except AccAceError as error:
             self._screen.failed(error, turn=None, text=line)
             raise
@@ -65,21 +88,38 @@ class Chat:
         """Tell whoever presses Ctrl-C again that the first one was taken."""
         self._screen.notice("already cancelling; the prompt returns when the turn has been settled")
 
-    async def _turn(self, text: str, authority: Authority, idempotency_key: str) -> None:
+    async def _turn(
+        self,
+        text: str,
+        authority: Authority,
+        attachments: Sequence[Attachment],
+        idempotency_key: str,
+    ) -> None:
         self._screen.begin(text)
+        waiting = self._desk.take()
         try:
-            await self._follow(text, authority, idempotency_key)
+            await self._follow(text, authority, [*waiting, *attachments], idempotency_key)
         except AccAceError as error:
             self._screen.failed(error, turn=await self._next_turn(), text=text)
+            if waiting:
+                self._desk.put_back(waiting)
+                self._screen.notice(self._desk.listed())
             raise
         finally:
             self._screen.end()
 
-    async def _follow(self, text: str, authority: Authority, idempotency_key: str) -> None:
+    async def _follow(
+        self,
+        text: str,
+        authority: Authority,
+        attachments: Sequence[Attachment],
+        idempotency_key: str,
+    ) -> None:
         events = self._turns.stream(
             self._key,
             text,
             authority=authority,
+            attachments=attachments,
             memory=self._memory,
             idempotency_key=idempotency_key,
         )
@@ -110,7 +150,12 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
         try:
             # A Ctrl-C between two turns ends the script as well.
             with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
-                said = chat.say(turn.input, turn.authority, idempotency_key=turn.id)
+                said = chat.say(
+                    turn.input,
+                    turn.authority,
+                    attachments=turn.attachments,
+                    idempotency_key=turn.id,
+                )
                 if not ctrl_c.run(said):
                     break
         except AccAceError as error:
@@ -128,8 +173,11 @@ def converse(
     """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
     with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
         while (line := ctrl_c.read(read_line)) is not None:
-            text = line.strip()
-            if not text:
+            if chat.is_pasting and ctrl_c.was_pressed:
+                chat.drop_paste()
+                continue
+            text = line if chat.is_pasting else line.strip()
+            if not text and not chat.is_pasting:
                 continue
             try:
                 if not ctrl_c.run(_say_or_cancel(chat, text, screen)):

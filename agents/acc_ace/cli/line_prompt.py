@@ -91,6 +91,8 @@ class CtrlC:
         self._runner, self._again, self._blocked_s = runner, again, blocked_s
         self._reading = self._working = self._heard = False
         self._presses, self._since = 0, 0.0
+        self.was_pressed = False
+        """Whether Ctrl-C ended the last reading of a line."""
         self._task: asyncio.Task[Any] | None = None
         self._before: Any = None
 
@@ -104,7 +106,8 @@ class CtrlC:
             signal.signal(signal.SIGINT, self._before)
 
     def read(self, read_line: Callable[[], str | None]) -> str | None:
-        """What it reads; '' after a Ctrl-C."""
+        """What it reads; '' after a Ctrl-C, and then `was_pressed` is true."""
+        self.was_pressed = False
         try:
             self._reading = True
             return read_line()
@@ -142,7 +145,7 @@ class CtrlC:
     def _pressed(self, signum: int, frame: FrameType | None) -> None:
         del signum, frame
         if self._reading:
-            self._reading = False
+            self._reading, self.was_pressed = False, True
             raise KeyboardInterrupt
         if not self._working:
             return

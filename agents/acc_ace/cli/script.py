@@ -1,9 +1,9 @@
 """Scripts: inputs played one after another from a text file, a YAML file or standard input.
 
 Text: one input a line; blank lines and lines that start with '#' are left out, and '\\#' starts
-an input with '#'. YAML: a list of inputs, or a mapping `{turns: [...], documents: [...]}` where
-a turn is a string or `{input, authority, id}` and a document is `{content, id, source}`. Slash
-commands work as inputs too.
+an input with '#'. YAML or JSON: a list of inputs, or a mapping `{turns: [...], documents: [...]}`
+where a turn is a string or `{input, authority, id, attachments}`, an attachment is
+`{text, source}`, and a document is `{content, id, source}`. Slash commands work as inputs too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import Authority
+from acc_ace.schemas.interaction import Attachment
 
 STDIN = "-"
 MAX_BYTES = 64 * 1024 * 1024
@@ -39,6 +40,7 @@ class ScriptedTurn:
     place: str = ""
     id: str = ""
     """Idempotency key: the turn is run once, however often the script is played."""
+    attachments: tuple[Attachment, ...] = ()
 
 
 class ScriptedDocument(BaseModel):
@@ -59,12 +61,20 @@ class Script:
     documents: tuple[ScriptedDocument, ...] = ()
 
 
+class _Attachment(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    source: str = ""
+
+
 class _Turn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: str
     authority: Authority = Authority.USER
     id: str = Field(default="", max_length=256)
+    attachments: tuple[_Attachment, ...] = ()
     expect: Any = None
 
 
@@ -90,7 +100,7 @@ def load_script(source: str, *, stdin: TextIO) -> Script:
     if source == STDIN:
         return Script(turns=_from_lines(stdin, name="standard input"))
     text = _read(Path(source))
-    if Path(source).suffix.lower() in {".yaml", ".yml"}:
+    if Path(source).suffix.lower() in {".yaml", ".yml", ".json"}:
         return _from_yaml(text, name=source)
     return Script(turns=tuple(_from_lines(text.split("\n"), name=source)))
 
@@ -165,7 +175,8 @@ def _turn(item: str | _Turn, place: str) -> ScriptedTurn:
     if turn.authority not in _ALLOWED:
         allowed = ", ".join(_ALLOWED)
         raise InputError(f"script {place}: authority '{turn.authority}' is not one of {allowed}")
-    return ScriptedTurn(turn.input.strip(), turn.authority, place, turn.id)
+    given = tuple(Attachment(text=item.text, source=item.source) for item in turn.attachments)
+    return ScriptedTurn(turn.input.strip(), turn.authority, place, turn.id, given)
 
 
 def _problem(error: ValidationError) -> str:

@@ -5,7 +5,7 @@ Stored text is data: it is never read as markup.
 
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -13,6 +13,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from acc_ace.cli.output import Lines, named_values
+from acc_ace.cli.prompt.attachments import AttachmentDesk
+from acc_ace.cli.prompt.rule_commands import (
+    added_line,
+    lifted_line,
+    read_ids,
+    read_rule,
+    rules_view,
+)
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import InputError
@@ -117,6 +125,7 @@ class Place:
     turns: TurnApi
     key: SessionKey
     screen: Screen
+    desk: AttachmentDesk = field(default_factory=AttachmentDesk)
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,36 @@ async def _playbook(place: Place) -> None:
     place.screen.view(playbook_view(await place.turns.playbook()))
 
 
+async def _rules(place: Place) -> None:
+    place.screen.view(rules_view(await place.turns.rules.state(place.key)))
+
+
+async def _rule(place: Place, words: str) -> None:
+    wanted = read_rule(words)
+    place.screen.notice(
+        added_line(await place.turns.rules.pin(place.key, wanted.text, wanted.scope))
+    )
+
+
+async def _forget(place: Place, words: str) -> None:
+    for rule_id in read_ids(words):
+        place.screen.notice(lifted_line(await place.turns.rules.forget(place.key, rule_id)))
+
+
+async def _paste(place: Place) -> None:
+    place.desk.begin_paste()
+    place.screen.notice("paste now; a line with only a dot ends it, Ctrl-C drops it")
+
+
+async def _attach(place: Place, path: str) -> None:
+    place.screen.notice(place.desk.attach_file(path) if path else place.desk.listed())
+
+
+async def _detach(place: Place) -> None:
+    place.desk.take()
+    place.screen.notice("nothing is attached")
+
+
 async def _good(place: Place, words: str) -> None:
     await _judge(place, Judgement(thumbs="up", comment=_comment(words)))
 
@@ -231,10 +270,16 @@ async def _help(place: Place) -> None:
 COMMANDS: dict[str, Command] = {
     "ccs": Command("show the compressed cognitive state", _ccs),
     "diff": Command("show what the last turn changed", _diff),
+    "rules": Command("show the rules and open questions", _rules),
+    "rule": Command("make a rule: /rule TEXT, or /rule always TEXT for every session", tell=_rule),
+    "forget": Command("lift a rule: /forget ID", tell=_forget),
+    "paste": Command("attach the lines that follow, up to a line '.'", _paste),
+    "attach": Command("attach a text file: /attach FILE; without a file, list", tell=_attach),
+    "detach": Command("drop what is attached", _detach),
     "playbook": Command("show the playbook", _playbook),
     "good": Command("rate the last answer as good; a comment may follow", tell=_good),
     "bad": Command("rate the last answer as bad; say what was wrong", tell=_bad),
-    "undo": Command("undo the last turn", _undo),
+    "undo": Command("undo the last turn, or the last /rule or /forget", _undo),
     "reset": Command("clear the state of this session", _reset),
     "help": Command("show this help", _help),
     "quit": Command("exit (also Ctrl-D); the session is kept"),

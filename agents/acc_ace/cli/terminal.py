@@ -33,7 +33,7 @@ _RESTORED = {"constraint_restored": "constraint", "goal_restored": "goal"}
 def memory_line(report: TurnReport) -> str:
     """What memory did, in the order of the stages.
 
-    For example: '+1 constraint · 2 artifacts qualified, 1 rejected: stale ·
+    For example: '+ c-0003 · ? release c-0001 · 2 artifacts qualified, 1 rejected: stale ·
     CCS 412/1024 tokens · +1 bullet · 2.1k tokens'. What did not happen is left out; the size
     of the CCS and the tokens of the turn (into and out of all model calls) always stand.
     """
@@ -56,17 +56,21 @@ def _parts(report: TurnReport) -> Iterator[str]:
     if report.tool_calls:
         yield _counted(len(report.tool_calls), "tool call")
     yield from _deltas(report.deltas)
+    if report.learning.left:
+        yield f"{_counted(len(report.learning.left), 'bullet')} left the full playbook"
     used = sum(use.input + use.output for use in report.tokens.values())
     yield f"{short_count(used)} tokens"
 
 
 def _invariants(report: TurnReport) -> Iterator[str]:
-    """What happened to constraints and goal."""
+    """What happened to constraints and goal, and what waits for the user's yes or no."""
     diff = report.ccs_diff
     if diff.constraints_added:
-        yield f"+{_counted(len(diff.constraints_added), 'constraint')}"
+        yield f"+ {', '.join(pin.id for pin in diff.constraints_added)}"
     if diff.constraints_released:
-        yield f"-{_counted(len(diff.constraints_released), 'constraint')}"
+        yield f"- {', '.join(gone.id for gone in diff.constraints_released)}"
+    for asked in report.questions:
+        yield f"? {asked.kind.value} {asked.rule_id or asked.id}"
     if diff.goal_before != diff.goal_after:
         yield "goal changed" if diff.goal_before else "goal set"
     restored = Counter(
@@ -243,6 +247,8 @@ class TerminalScreen:
         self._close_line()
         for call in event.calls:
             self.notice(f"{call.name} ({call.id}) waits for a person's answer")
+            if hint := call.hint:
+                self._tell(f"? {hint}", "yellow")
         self._tell(event.detail, "yellow")
 
     def _close_line(self) -> None:

@@ -5,14 +5,36 @@ from typing import Any, Protocol
 
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry, RuleScope
+from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent
 
 
+class RuleApi(Protocol):
+    """The rules of sessions, outside of their turns. Every method raises as RuleService says."""
+
+    async def state(self, key: SessionKey) -> CommittedState:
+        """The session's state with its rules and open questions as they are now."""
+        ...
+
+    async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
+        """Make a rule of these words."""
+        ...
+
+    async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
+        """Lift a rule."""
+        ...
+
+
 class TurnApi(Protocol):
     """Runs turns and reads memory. Every method raises subclasses of AccAceError."""
+
+    @property
+    def rules(self) -> "RuleApi":
+        """The rules of sessions, to see and correct."""
+        ...
 
     def stream(
         self,
@@ -20,6 +42,7 @@ class TurnApi(Protocol):
         text: str,
         *,
         authority: Authority = Authority.USER,
+        attachments: Sequence[Attachment] = (),
         memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
@@ -37,7 +60,7 @@ class TurnApi(Protocol):
         ...
 
     async def undo(self, key: SessionKey) -> CommittedState:
-        """Take the last turn back."""
+        """Take the last turn back, or the rules changed since."""
         ...
 
     async def reset(self, key: SessionKey) -> None:

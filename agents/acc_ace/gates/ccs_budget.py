@@ -140,14 +140,16 @@ def rule_1_bounded(
     pins: Sequence[ConstraintPin],
     *,
     added: Sequence[ConstraintPin] = (),
+    shrinks: bool = False,
     limits: Limits,
 ) -> FittedState:
     """Rule 1: the CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
 
     Raises ConstraintBudgetError when the active constraints exceed their budget, or with the goal
-    that of the whole; `added` are those of this turn.
+    that of the whole, unless this turn only `shrinks` them; `added` are those of this turn.
     """
-    _check_constraints(pins, limits=limits, added=added)
+    if not shrinks:
+        _check_constraints(pins, limits=limits, added=added)
     repairs: list[Repair] = []
     for field in TRIM_ORDER:
         over = ccs_tokens(ccs) - limits.ccs_tokens
@@ -158,7 +160,7 @@ def rule_1_bounded(
             repairs.append(Repair(field=field, reason=WHOLE_OVER_BUDGET, detail=f"{over} over"))
         ccs = trimmed
     tokens = ccs_tokens(ccs)
-    if tokens > limits.ccs_tokens:
+    if tokens > limits.ccs_tokens and not shrinks:
         raise ConstraintBudgetError(
             f"constraints and goal alone need {tokens} tokens, but the state may have "
             f"{limits.ccs_tokens}; nothing was committed. "

@@ -4,8 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 
+from pydantic import ValidationError
+
 from acc_ace.errors import ModelOutputError
 from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import CompressorReply, RuleChange
 from acc_ace.text.normalize import encodable, one_line
 from acc_ace.text.patterns import lazy_pattern
 
@@ -61,6 +64,30 @@ def parse_ccs(text: str) -> CompressedCognitiveState:
     fields |= {name: _items({name: [], **data}, name) for name in _OPTIONAL_LIST_FIELDS}
     fields["predictive_cue"] = _text({"predictive_cue": None, **data}, "predictive_cue") or None
     return CompressedCognitiveState.model_validate(fields)
+
+
+MAX_RULE_CHANGES = 1_000
+"""Proposals of a reply that are read; the gate looks at far fewer."""
+
+
+def parse_compressor_reply(text: str) -> CompressorReply:
+    """The nine fields and the proposed rule changes in a reply.
+
+    Fields are mended as `parse_ccs` says. A proposal that is not of the schema is left out: it
+    must not cost the state. Raises ModelOutputError as `parse_ccs`.
+    """
+    ccs = parse_ccs(text)
+    proposed = parse_json_object(text).get("rule_changes")
+    items = proposed[:MAX_RULE_CHANGES] if isinstance(proposed, list) else []
+    changes = [change for item in items if (change := _rule_change(item)) is not None]
+    return CompressorReply(**ccs.model_dump(), rule_changes=changes)
+
+
+def _rule_change(item: object) -> RuleChange | None:
+    try:
+        return RuleChange.model_validate(item)
+    except ValidationError:
+        return None
 
 
 def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:

@@ -6,19 +6,22 @@ applies `RULES`, each a function named by its number: rule 5 first, which says w
 is used at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds what they made.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from acc_ace.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
+from acc_ace.gates.consent_notes import consent_notes
 from acc_ace.gates.constraints import rule_2_constraints_survive
 from acc_ace.gates.goal import rule_3_goal_survives
-from acc_ace.gates.references import rule_4_grounded
+from acc_ace.gates.grounding import obey
+from acc_ace.gates.references import NO_EVIDENCE, Evidence, rule_4_grounded
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
     CommittedState,
     Repair,
+    RuleChange,
 )
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
@@ -37,6 +40,8 @@ class GateResult:
     diff: CcsDiff
     warnings: tuple[str, ...]
     kept: bool
+    notes: tuple[str, ...] = ()
+    """What the answer says of rules: lifted, changed, added; and what it asks."""
 
 
 def commit(
@@ -44,14 +49,17 @@ def commit(
     proposal: CompressedCognitiveState | None,
     turn_input: TurnInput,
     *,
-    known_artifacts: Collection[str],
+    evidence: Evidence = NO_EVIDENCE,
     limits: Limits,
+    changes: Sequence[RuleChange] = (),
+    sole_question: str | None = None,
 ) -> GateResult:
     """Make CCS_t from CCS_{t-1}, the CCM's proposal and x_t.
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
-    the uncertainty; rules, releases and a goal that x_t states are honoured all the same.
-    `known_artifacts` are the ids qualified this turn. Version and turn grow by one.
+    the uncertainty; commands about rules and goal are honoured all the same. `changes` are the
+    CCM's `rule_changes`, `sole_question` is what a bare yes or no answers, `evidence` is what was
+    qualified this turn. Version and turn grow by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
     or with the goal `limits.ccs_tokens`; nothing is committed then.
@@ -61,26 +69,41 @@ def commit(
     rules = rule_2_constraints_survive(
         previous,
         usable.constraints if usable else None,
+        changes,
         turn_input,
         turn=turn,
         budget=limits.constraints_tokens,
+        sole_question=sole_question,
     )
     goal = rule_3_goal_survives(
-        previous, usable.goal_orientation if usable else None, turn_input, turn=turn, limits=limits
+        previous,
+        usable.goal_orientation if usable else None,
+        changes,
+        turn_input,
+        rules,
+        limits=limits,
     )
     content, repairs = (
-        _fitted(previous.ccs, usable, limits=limits)
-        if usable
-        else _kept(previous.ccs, limits=limits)
+        _fitted(usable, limits=limits) if usable else _kept(previous.ccs, limits=limits)
     )
     if usable:
         grounded = rule_4_grounded(
-            content, previous.ccs, turn_input, known_artifacts, limits=limits
+            content, previous.ccs, turn_input, evidence, rules.pins, limits=limits
         )
         content, repairs = grounded.ccs, [*repairs, *grounded.repairs]
+        if not content.semantic_gist and (gist := obey(previous.ccs, rules.pins)[0].semantic_gist):
+            content = content.model_copy(update={"semantic_gist": gist})
+            repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
+    else:
+        content, against = obey(content, rules.pins)
+        repairs = [*repairs, *against]
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
-        content.model_copy(update=pinned), rules.pins, added=rules.added, limits=limits
+        content.model_copy(update=pinned),
+        rules.pins,
+        added=rules.added,
+        shrinks=rules.shrinks,
+        limits=limits,
     )
     state = CommittedState(
         version=previous.version + 1,
@@ -89,6 +112,9 @@ def commit(
         pins=rules.pins,
         goal_pin=goal.pin,
         next_pin=rules.next_pin,
+        questions=rules.questions,
+        next_question=rules.next_question,
+        next_user_pin=rules.next_user_pin,
     )
     diff = CcsDiff.between(
         previous,
@@ -98,7 +124,8 @@ def commit(
         repairs=[*rules.repairs, *goal.repairs, *repairs, *fitted.repairs],
     )
     warnings = (*rules.warnings, *((KEPT_MARK,) if usable is None else ()))
-    return GateResult(state=state, diff=diff, warnings=warnings, kept=usable is None)
+    notes = consent_notes(rules, turn_input.text)
+    return GateResult(state, diff, warnings, kept=usable is None, notes=notes)
 
 
 def rule_5_all_or_nothing(
@@ -131,17 +158,12 @@ def _blank(ccs: CompressedCognitiveState) -> bool:
 
 
 def _fitted(
-    before: CompressedCognitiveState, proposal: CompressedCognitiveState, *, limits: Limits
+    proposal: CompressedCognitiveState, *, limits: Limits
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The CCM's content within the budgets of its fields; a gist that it lost is carried over."""
+    """The CCM's content within the budgets of its fields."""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
     fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
-    repairs = list(fields.repairs)
-    content = fields.ccs
-    if before.semantic_gist and not content.semantic_gist:
-        content = content.model_copy(update={"semantic_gist": before.semantic_gist})
-        repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
-    return content, repairs
+    return fields.ccs, list(fields.repairs)
 
 
 def _kept(

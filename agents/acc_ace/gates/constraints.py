@@ -1,278 +1,403 @@
-"""Rule 2 of the commit gate: constraints survive until the user's words release them.
+"""Rule 2 of the commit gate: constraints survive until the user consents to lift them.
 
-What a CCM proposes are pointers to the user's words; a proposal that no words of the user bear
-out becomes nothing, and says why.
+The CCM points at words, code verifies that they are the user's own, and only a command or a yes
+lifts or changes what holds. Nothing here understands a language beyond those commands.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from acc_ace.gates.rule_hints import how_to_release, names_constraint
-from acc_ace.gates.user_support import Support, best_support, shared, statements, within_any
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, Release, Repair
+from acc_ace.gates.commands import Amend, AnswerQuestion, Forget, Pin, parse_command
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.commit import (
+    ChangeKind,
+    CommittedState,
+    ConstraintPin,
+    OpenQuestion,
+    Release,
+    Repair,
+    RuleChange,
+    RuleScope,
+)
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.text.normalize import one_line
-from acc_ace.text.rules.rule_changes import (
-    ChangeKind,
-    RuleChange,
-    detect_changes,
-    unmatched_release,
-)
-from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.similarity import content_words, has_words, same_wording
+from acc_ace.text.rules.own_words import OwnQuote, OwnWords, own_words
+from acc_ace.text.similarity import has_words, same_wording
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
-_QUOTE_TOKENS = 200
-"""Of the sentence that a pin keeps for as long as it stands."""
+CONSTRAINT_RESTORED = "constraint_restored"
+NOT_OWN_WORDS = "not_own_words"
+UNKNOWN_RULE = "unknown_rule"
+TOO_MANY_PROPOSALS = "too_many_proposals"
 
+MOST_NEW = 3
+"""Rules that the CCM may pin in one turn; the rest become one question."""
+
+MOST_PROPOSALS = 64
+"""Proposals of one reply that are looked at."""
+
+MOST_ASKED = 12
+"""Rules that one question lists."""
+
+MOST_QUESTIONS = 8
+QUESTION_TURNS = 3
+"""Turns after which a question lapses."""
+
+_QUOTE_TOKENS = 200
 _QUOTE_CHARS = 2_000
-"""Of the words that a release records; no sentence is longer."""
+_DETAIL_TOKENS = 32
+_PREFIX = {RuleScope.SESSION: "c", RuleScope.USER: "u"}
 
 
 @dataclass
-class ConstraintRuling:
-    """The constraints of one turn while they are being settled."""
+class ConstraintSet:
+    """The constraints and open questions of one turn while they are being settled."""
 
     pins: list[ConstraintPin]
     next_pin: int
+    turn: int
+    questions: list[OpenQuestion] = field(default_factory=list)
+    next_question: int = 1
+    next_user_pin: int = 1
     added: list[ConstraintPin] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
     repairs: list[Repair] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    _ids: dict[str, str] = field(init=False)
+    unmatched: str = ""
+    """Words with which x_t seems to lift a rule that is not there."""
+    is_command: bool = False
+    """Whether x_t as a whole is a command, and proposes nothing."""
+    agreed_goal: OpenQuestion | None = None
+    """The question about the goal that x_t says yes to."""
 
-    def __post_init__(self) -> None:
-        self._ids = {same_wording(pin.text): pin.id for pin in self.pins}
+    @classmethod
+    def of(cls, state: CommittedState, *, turn: int) -> "ConstraintSet":
+        """The constraints that a state holds, before anything of this turn is applied."""
+        return cls(
+            pins=list(state.pins),
+            next_pin=state.next_pin,
+            turn=turn,
+            questions=list(state.questions),
+            next_question=state.next_question,
+            next_user_pin=state.next_user_pin,
+        )
 
-    def pin(self, text: str, quote: str, turn_input: TurnInput, *, turn: int) -> str | None:
-        """Add a constraint unless it stands already; its id, or None."""
+    def pin(
+        self,
+        text: str,
+        quote: str,
+        authority: Authority,
+        *,
+        tentative: bool = False,
+        scope: RuleScope = RuleScope.SESSION,
+    ) -> str | None:
+        """Add a constraint unless it is active already; its id, or None."""
         plain = one_line(text)
-        if not has_words(plain) or self.standing(plain) is not None:
+        if not has_words(plain) or self.active(plain) is not None:
             return None
         pin = ConstraintPin(
-            id=f"c-{self.next_pin:04d}",
+            id=self._next_id(scope),
             text=plain,
-            authority=turn_input.authority,
-            origin_turn=turn,
+            authority=authority,
+            origin_turn=self.turn,
             quote=clip_tokens(one_line(quote), _QUOTE_TOKENS),
+            scope=scope,
+            tentative=tentative,
         )
-        self.next_pin += 1
         self.pins.append(pin)
         self.added.append(pin)
-        self._ids[same_wording(plain)] = pin.id
         return pin.id
 
-    def standing(self, text: str) -> str | None:
+    def active(self, text: str) -> str | None:
         """The id of the active constraint in these words, or None."""
-        return self._ids.get(same_wording(text))
+        wanted = same_wording(text)
+        return next((pin.id for pin in self.pins if same_wording(pin.text) == wanted), None)
+
+    def find(self, rule_id: str | None) -> ConstraintPin | None:
+        """The active constraint of an id, or None."""
+        return next((pin for pin in self.pins if pin.id == rule_id), None)
 
     def release(self, pin: ConstraintPin, quote: str, *, replaced_by: str | None = None) -> None:
-        """Take a constraint out, recording the words that did it."""
+        """Take a constraint out, recording the words that did it, and what was asked about it."""
         self.pins.remove(pin)
-        self._ids.pop(same_wording(pin.text), None)
         said = one_line(quote[:_QUOTE_CHARS])
         self.released.append(Release(id=pin.id, text=pin.text, quote=said, replaced_by=replaced_by))
+        self.questions = [asked for asked in self.questions if asked.rule_id != pin.id]
+
+    def ask(
+        self,
+        kind: ChangeKind,
+        quote: str,
+        *,
+        rule_id: str | None = None,
+        texts: Sequence[str] = (),
+    ) -> None:
+        """Ask the user, in place of an older question about the same; the oldest makes room."""
+        number = self.next_question
+        self.next_question += 1
+        question = OpenQuestion(
+            id=f"q-{number:04d}",
+            kind=kind,
+            rule_id=rule_id,
+            quote=clip_tokens(one_line(quote), _QUOTE_TOKENS),
+            texts=[one_line(text) for text in texts],
+            asked_turn=self.turn,
+        )
+        kept = [asked for asked in self.questions if not _same_matter(asked, question)]
+        self.questions = [*kept, question][-MOST_QUESTIONS:]
+
+    def lapse(self) -> None:
+        """Drop the questions that have waited for too long."""
+        oldest = self.turn - QUESTION_TURNS
+        self.questions = [asked for asked in self.questions if asked.asked_turn >= oldest]
+
+    def settle_tentative(self) -> None:
+        """Rules of earlier turns to which this one does not object are the user's from now on."""
+        self.pins = [
+            pin.model_copy(update={"tentative": False})
+            if pin.tentative and pin.origin_turn < self.turn
+            else pin
+            for pin in self.pins
+        ]
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the turn leaves less of constraints than it found."""
+        gone = sum(estimate_tokens(release.text) for release in self.released)
+        return gone > 0 and sum(estimate_tokens(pin.text) for pin in self.added) <= gone
+
+    def asked_now(self) -> list[OpenQuestion]:
+        """The questions of this turn."""
+        return [question for question in self.questions if question.asked_turn == self.turn]
+
+    def _next_id(self, scope: RuleScope) -> str:
+        if scope is RuleScope.USER:
+            number = self.next_user_pin
+            self.next_user_pin += 1
+        else:
+            number = self.next_pin
+            self.next_pin += 1
+        return f"{_PREFIX[scope]}-{number:04d}"
 
 
-CONSTRAINT_RESTORED = "constraint_restored"
-CONSTRAINT_UNSUPPORTED = "constraint_unsupported"
-CONSTRAINT_OVER_BUDGET = "over_budget"
-
-_MAX_NEW = 64
-"""Proposed constraints, beyond as many as stand, that are looked at."""
-
-_PROPOSED_CHARS = 2_000
-_DETAIL_TOKENS = 32
-
-_REWORDED = 0.6
-"""Share of a proposal's words in a standing constraint from which it is a rewording of it."""
+def _same_matter(first: OpenQuestion, second: OpenQuestion) -> bool:
+    same_rule = first.rule_id == second.rule_id
+    return first.kind is second.kind and same_rule and (bool(first.rule_id) or first == second)
 
 
-def judge_proposals(
-    ruling: ConstraintRuling,
-    proposed: Sequence[str],
+def rule_2_constraints_survive(
+    previous: CommittedState,
+    written: Sequence[str] | None,
+    changes: Sequence[RuleChange],
     turn_input: TurnInput,
     *,
     turn: int,
     budget: int,
-) -> None:
-    """Settle what the CCM proposed, after the input's own rules and releases are settled.
+    sole_question: str | None = None,
+) -> ConstraintSet:
+    """Rule 2: no constraint is made but from own words, none lifted but by consent.
 
-    A proposal that a clause of x_t bears out is pinned as that clause if it fits `budget` tokens;
-    others are dropped. Each earlier constraint that is missing word for word is noted as restored.
+    `written` is the CCM's list, or None when there is none: it pins nothing, and what it lacks is
+    noted as restored. `changes` are the CCM's proposals. `sole_question` is the question that a
+    bare yes or no answers. Labelled rules and commands are pinned whatever their length, for the
+    caller to refuse; proposals while they fit `budget` tokens, so that no model can fail a turn.
     """
-    texts = [one_line(item[:_PROPOSED_CHARS]) for item in proposed[: len(ruling.pins) + _MAX_NEW]]
-    _note_restored(ruling, texts)
-    fresh = [text for text in texts if text and ruling.standing(text) is None]
-    if fresh:
-        _Docket(ruling, turn_input, turn=turn, budget=budget).judge(fresh)
+    rules = ConstraintSet.of(previous, turn=turn)
+    rules.lapse()
+    if written is not None:
+        _note_restored(rules, written)
+    if not turn_input.authority.may_rule:
+        return rules
+    rules.settle_tentative()
+    command = parse_command(turn_input.text)
+    rules.is_command = command is not None
+    match command:
+        case Forget(rule_ids):
+            forget_rules(rules, rule_ids, turn_input.text, turn_input.authority)
+        case Amend(rule_id, text):
+            amend_rule(rules, rule_id, text, turn_input.text, turn_input.authority)
+        case Pin(text, scope):
+            make_rule(rules, text, turn_input.text, turn_input.authority, scope)
+        case AnswerQuestion(yes, question_id):
+            _answer(rules, question_id or sole_question, yes=yes, said=turn_input)
+        case None:
+            _take_proposals(rules, changes, turn_input, budget=budget)
+    return rules
 
 
-def _note_restored(ruling: ConstraintRuling, texts: Sequence[str]) -> None:
-    kept = frozenset(texts)
-    added = {pin.id for pin in ruling.added}
-    ruling.repairs.extend(
+def make_rule(
+    rules: ConstraintSet, text: str, quote: str, authority: Authority, scope: RuleScope
+) -> None:
+    """Pin these words; a rule of the session in the same words is widened to the asked scope."""
+    held = rules.find(rules.active(text))
+    widens = held is not None and held.scope is not scope and scope is RuleScope.USER
+    if held is None or not widens:
+        rules.pin(text, quote, authority, scope=scope)
+    elif _may_change(rules, held, authority):
+        rules.release(held, quote)
+        successor = rules.pin(text, quote, authority, scope=scope)
+        rules.released[-1] = rules.released[-1].model_copy(update={"replaced_by": successor})
+
+
+def forget_rules(
+    rules: ConstraintSet, rule_ids: Sequence[str], quote: str, authority: Authority
+) -> None:
+    """Lift the named rules; a warning for each that is not active or of higher authority."""
+    for rule_id in rule_ids:
+        pin = rules.find(rule_id)
+        if pin is None:
+            rules.warnings.append(_unknown(rules, rule_id))
+        elif _may_change(rules, pin, authority):
+            rules.release(pin, quote)
+
+
+def amend_rule(
+    rules: ConstraintSet, rule_id: str, text: str, quote: str, authority: Authority
+) -> None:
+    """Give a rule new words under a new id; a warning if it is not active or may not be changed."""
+    pin = rules.find(rule_id)
+    if pin is None:
+        rules.warnings.append(_unknown(rules, rule_id))
+    elif same_wording(text) != same_wording(pin.text) and _may_change(rules, pin, authority):
+        successor = rules.pin(text, quote, authority, scope=pin.scope) or rules.active(text)
+        if successor is not None:
+            rules.release(pin, quote, replaced_by=successor)
+
+
+def settle_question(
+    rules: ConstraintSet, question_id: str, *, yes: bool, authority: Authority
+) -> None:
+    """Do what a question asked for, or drop it; a warning if it is not open any more."""
+    question = next((asked for asked in rules.questions if asked.id == question_id), None)
+    if question is None:
+        rules.warnings.append(
+            f"question {question_id} is not open: it was answered, or lapsed after "
+            f"{QUESTION_TURNS} turns; nothing was changed"
+        )
+        return
+    rules.questions.remove(question)
+    if not yes:
+        return
+    match question.kind:
+        case ChangeKind.ADD:
+            for text in question.texts:
+                rules.pin(text, question.quote, authority)
+        case ChangeKind.RELEASE:
+            forget_rules(rules, [question.rule_id or ""], question.quote, authority)
+        case ChangeKind.AMEND:
+            for text in question.texts[:1]:
+                amend_rule(rules, question.rule_id or "", text, question.quote, authority)
+        case ChangeKind.GOAL:
+            rules.agreed_goal = question
+
+
+def _answer(rules: ConstraintSet, question_id: str | None, *, yes: bool, said: TurnInput) -> None:
+    if question_id is not None:
+        settle_question(rules, question_id, yes=yes, authority=said.authority)
+
+
+def _take_proposals(
+    rules: ConstraintSet, changes: Sequence[RuleChange], turn_input: TurnInput, *, budget: int
+) -> None:
+    """Pin labelled rules, then what the CCM points at; ask where only the user can say."""
+    own = own_words(turn_input.text)
+    asks = own.mixed or bool(turn_input.attachments)
+    new = list[OwnQuote]()
+    for label in own.labelled_rules():
+        if asks:
+            new.append(label)
+        else:
+            rules.pin(label.text, label.sentence, turn_input.authority)
+    if len(changes) > MOST_PROPOSALS:
+        rules.repairs.append(_repair(TOO_MANY_PROPOSALS, f"{len(changes)} proposals"))
+    for change in changes[:MOST_PROPOSALS]:
+        if change.kind is ChangeKind.GOAL:
+            continue
+        quotes = own.find_all(change.quote)
+        if not quotes:
+            rules.repairs.append(_repair(NOT_OWN_WORDS, change.quote))
+        elif change.kind is not ChangeKind.ADD:
+            _ask_to_change(rules, change, quotes[0], own)
+        for quote in quotes if change.kind is ChangeKind.ADD else ():
+            if not _is_said(rules, new, quote):
+                new.append(quote if change.sure else quote._replace(doubtful=True))
+    sure = [] if asks else [quote for quote in new if not quote.doubtful][:MOST_NEW]
+    _pin_proposed(rules, sure, turn_input.authority, budget=budget)
+    texts = [one_line(quote.text) for quote in new if quote not in sure]
+    if len(texts) > MOST_ASKED:
+        rules.warnings.append(
+            f"{len(texts) - MOST_ASKED} more sentences may be rules and were not kept; send each "
+            "as '/rule TEXT'"
+        )
+    texts = texts[:MOST_ASKED]
+    if texts:
+        rules.ask(ChangeKind.ADD, "; ".join(texts), texts=texts)
+
+
+def _pin_proposed(
+    rules: ConstraintSet, quotes: Sequence[OwnQuote], authority: Authority, *, budget: int
+) -> None:
+    left = budget - sum(estimate_tokens(pin.text) for pin in rules.pins)
+    for quote in quotes:
+        cost = estimate_tokens(quote.text)
+        if cost > left:
+            rules.warnings.append(_no_room(quote.text))
+        elif rules.pin(quote.text, quote.sentence, authority, tentative=True) is not None:
+            left -= cost
+
+
+def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) -> bool:
+    """Whether a proposal adds nothing: its words, or the rule that holds them, are there."""
+    said = same_wording(quote.text)
+    newly = [pin.text for pin in rules.added] + [other.text for other in more]
+    return rules.active(quote.text) is not None or any(said in same_wording(new) for new in newly)
+
+
+def _ask_to_change(
+    rules: ConstraintSet, change: RuleChange, quote: OwnQuote, own: OwnWords
+) -> None:
+    """Turn a proposed release or amendment into a question, or note that it fits no rule."""
+    pin = rules.find(change.rule_id)
+    if pin is None:
+        rules.unmatched = rules.unmatched or quote.text
+        rules.repairs.append(_repair(UNKNOWN_RULE, change.rule_id or quote.text))
+        return
+    wording = own.find(change.text) if change.text else None
+    texts = [(wording or quote).text] if change.kind is ChangeKind.AMEND else []
+    rules.ask(change.kind, quote.sentence, rule_id=pin.id, texts=texts)
+
+
+def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) -> bool:
+    if authority.rank >= pin.authority.rank:
+        return True
+    rules.warnings.append(
+        f"{pin.id} was set with {pin.authority.value} authority and stays; "
+        f"{authority.value} words cannot change it"
+    )
+    return False
+
+
+def _note_restored(rules: ConstraintSet, written: Sequence[str]) -> None:
+    kept = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_PROPOSALS]}
+    rules.repairs.extend(
         Repair(field="constraints", reason=CONSTRAINT_RESTORED, detail=pin.id)
-        for pin in ruling.pins
-        if pin.id not in added and pin.text not in kept
+        for pin in rules.pins
+        if pin.text not in kept
     )
 
 
-class _Docket:
-    """New proposals of one turn, with what judging them needs."""
-
-    def __init__(
-        self, ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int, budget: int
-    ) -> None:
-        self._ruling = ruling
-        self._input = turn_input
-        self._turn = turn
-        self._left = budget - sum(estimate_tokens(pin.text) for pin in ruling.pins)
-        self._standing = [content_words(pin.text) for pin in ruling.pins]
-        taken = [pin.text for pin in ruling.added]
-        taken += [release.quote for release in ruling.released]
-        said = statements(turn_input.text) if turn_input.authority.may_rule else ()
-        # A clause that sets or changes a constraint already is not another one.
-        self._clauses = [clause for clause in said if not within_any(clause.text, taken)]
-        self._ending: dict[str, bool] = {}
-
-    def judge(self, texts: Sequence[str]) -> None:
-        """Pin the clause behind each text; drop the text that has none."""
-        for text in texts:
-            words = content_words(text)
-            likeness = max((shared(words, standing) for standing in self._standing), default=0.0)
-            support = best_support(text, self._clauses)
-            if support is not None and support.share > likeness and not self._ends_rule(support):
-                self._pin(support.clause)
-            elif likeness < _REWORDED:
-                self._ruling.repairs.append(_repair(CONSTRAINT_UNSUPPORTED, text))
-
-    def _ends_rule(self, support: Support) -> bool:
-        """Whether the clause would end some rule rather than set one."""
-        clause = support.clause
-        # Many proposals may point at one clause; it is held against every pin only once.
-        if clause not in self._ending:
-            self._ending[clause] = unmatched_release(clause, self._ruling.pins) is not None
-        return self._ending[clause]
-
-    def _pin(self, clause: str) -> None:
-        cost = estimate_tokens(clause)
-        if cost > self._left:
-            self._ruling.repairs.append(_repair(CONSTRAINT_OVER_BUDGET, clause))
-            self._ruling.warnings.append(_no_room(clause))
-        elif self._ruling.pin(clause, clause, self._input, turn=self._turn) is not None:
-            self._left -= cost
-
-
 def _repair(reason: str, text: str) -> Repair:
-    return Repair(field="constraints", reason=reason, detail=clip_tokens(text, _DETAIL_TOKENS))
+    detail = clip_tokens(one_line(text[:_QUOTE_CHARS]), _DETAIL_TOKENS)
+    return Repair(field="constraints", reason=reason, detail=detail)
+
+
+def _unknown(rules: ConstraintSet, rule_id: str) -> str:
+    active = ", ".join(pin.id for pin in rules.pins[:8]) or "none"
+    return f"no active rule has the id {rule_id} (active: {active}); nothing was changed for it"
 
 
 def _no_room(clause: str) -> str:
     return (
         f"'{clip_tokens(clause, _DETAIL_TOKENS)}' may be a rule, but the constraints' budget has "
-        "no room for it; say it as a rule of its own, release another, or raise "
-        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"
+        "no room for it; lift another rule, or raise ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"
     )
-
-
-_SAME_RULE = 0.6
-"""Share of a pin's words from which a text within the words that release it is that pin."""
-
-
-def rule_2_constraints_survive(
-    previous: CommittedState,
-    proposed: Sequence[str] | None,
-    turn_input: TurnInput,
-    *,
-    turn: int,
-    budget: int,
-) -> ConstraintRuling:
-    """Rule 2: constraints are released and amended by the words of x_t only, restored otherwise.
-
-    `proposed` is the CCM's list, or None when there is none. What x_t states outright is pinned
-    whatever its length, for the caller to refuse; what only the CCM points at is pinned while
-    it fits `budget` tokens and reported in a warning otherwise, so that no model can fail a turn.
-    """
-    ruling = ConstraintRuling(pins=list(previous.pins), next_pin=previous.next_pin)
-    if turn_input.authority.may_rule:
-        _apply_changes(ruling, turn_input, turn=turn)
-        unmatched = unmatched_release(turn_input.text, previous.pins)
-        _pin_rules(ruling, turn_input, unmatched, turn=turn)
-        if unmatched and (previous.pins or names_constraint(unmatched)):
-            ruling.warnings.append(how_to_release(turn_input.text, unmatched, ruling.pins))
-    if proposed is not None:
-        judge_proposals(ruling, proposed, turn_input, turn=turn, budget=budget)
-    return ruling
-
-
-def _apply_changes(ruling: ConstraintRuling, turn_input: TurnInput, *, turn: int) -> None:
-    """Release and amend what x_t names."""
-    before = tuple(ruling.pins)
-    for change in detect_changes(turn_input.text, before):
-        pin = next((pin for pin in ruling.pins if pin.id == change.constraint_id), None)
-        if pin is None:
-            continue
-        if turn_input.authority.rank < pin.authority.rank:
-            ruling.warnings.append(
-                f"{pin.id} was set with {pin.authority.value} authority and stays; "
-                f"{turn_input.authority.value} words cannot change it"
-            )
-            continue
-        _change(ruling, pin, change, turn_input, turn=turn)
-
-
-def _change(
-    ruling: ConstraintRuling,
-    pin: ConstraintPin,
-    change: RuleChange,
-    turn_input: TurnInput,
-    *,
-    turn: int,
-) -> None:
-    if change.kind is ChangeKind.RELEASE:
-        ruling.release(pin, change.quote)
-        return
-    if not change.new_text or same_wording(change.new_text) == same_wording(pin.text):
-        return
-    successor = ruling.pin(change.new_text, change.quote, turn_input, turn=turn)
-    if successor is None:
-        # The new wording stands already as another constraint, or says nothing.
-        successor = ruling.standing(change.new_text)
-    if successor is not None:
-        ruling.release(pin, change.quote, replaced_by=successor)
-
-
-def _pin_rules(
-    ruling: ConstraintRuling, turn_input: TurnInput, unmatched: str | None, *, turn: int
-) -> None:
-    """Pin the rules that x_t states; words that would end rules state none."""
-    for span in detect_rules(turn_input.text):
-        plain = one_line(span.text)
-        if unmatched and _says_only(plain, one_line(unmatched)):
-            continue
-        if not _spoken_of(plain, ruling):
-            ruling.pin(plain, span.sentence, turn_input, turn=turn)
-
-
-def _spoken_of(plain: str, ruling: ConstraintRuling) -> bool:
-    """Whether a text is how x_t names a constraint that it releases or amends."""
-    if any(_names_released(plain, release) for release in ruling.released):
-        return True
-    amending = {release.replaced_by for release in ruling.released}
-    return any(within_any(plain, [pin.text]) for pin in ruling.added if pin.id in amending)
-
-
-def _names_released(plain: str, release: Release) -> bool:
-    if _says_only(plain, release.quote):
-        return True
-    likeness = shared(content_words(release.text), content_words(plain))
-    return plain in release.quote and likeness >= _SAME_RULE
-
-
-def _says_only(plain: str, quote: str) -> bool:
-    """Whether a text says what the quote says and lays down nothing beside it."""
-    if plain == quote:
-        return True
-    # What the sentence goes on with may be a rule of its own.
-    return quote in plain and not detect_rules(plain.replace(quote, " "))

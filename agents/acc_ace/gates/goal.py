@@ -1,20 +1,23 @@
-"""Rule 3 of the commit gate: the goal survives until the user's words change it."""
+"""Rule 3 of the commit gate: the goal survives until the user changes it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from acc_ace.gates.user_support import best_support, is_greeting, statements
-from acc_ace.schemas.commit import CommittedState, GoalPin, Repair
+from acc_ace.gates.constraints import ConstraintSet
+from acc_ace.schemas.base import Authority
+from acc_ace.schemas.commit import ChangeKind, CommittedState, GoalPin, Repair, RuleChange
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import one_line
-from acc_ace.text.rules.goal_detection import detect_goal
+from acc_ace.text.rules.own_words import own_words
+from acc_ace.text.similarity import same_wording
 from acc_ace.text.tokens import clip_tokens
 
 GOAL_RESTORED = "goal_restored"
 GOAL_UNSUPPORTED = "goal_unsupported"
 
 _FIELD = "goal_orientation"
-_PROPOSED_CHARS = 2_000
+_WRITTEN_CHARS = 2_000
 _DETAIL_TOKENS = 32
 _QUOTE_TOKENS = 200
 
@@ -27,64 +30,77 @@ class GoalRuling(NamedTuple):
     repairs: tuple[Repair, ...] = ()
 
 
-class _Words(NamedTuple):
-    """The user's words that state a goal."""
-
-    text: str
-    quote: str
-
-
 def rule_3_goal_survives(
     previous: CommittedState,
-    proposed: str | None,
+    written: str | None,
+    changes: Sequence[RuleChange],
     turn_input: TurnInput,
+    rules: ConstraintSet,
     *,
-    turn: int,
     limits: Limits,
 ) -> GoalRuling:
-    """Rule 3: the goal in the user's words, set when there is none and changed only outright.
+    """Rule 3: the goal in the user's own words; one that holds is changed by consent only.
 
-    `proposed` is the CCM's goal, or None when there is none.
+    Set at once: a line 'Goal: …', a question that x_t says yes to, and what the CCM points at
+    where there is no goal yet. Any other proposal becomes a question. `written` is the CCM's
+    field, or None: it sets nothing.
     """
-    standing = previous.ccs.goal_orientation
-    wanted = one_line(proposed[:_PROPOSED_CHARS]) if proposed is not None else standing
-    words = _stated_goal(standing, wanted, previous, turn_input)
-    if words is not None:
-        text = clip_tokens(one_line(words.text), limits.goal_tokens)
-        pin = GoalPin(
-            text=text,
-            authority=turn_input.authority,
-            origin_turn=turn,
-            quote=clip_tokens(one_line(words.quote), _QUOTE_TOKENS),
-        )
-        return GoalRuling(text, pin)
-    if wanted == standing:
-        return GoalRuling(standing, previous.goal_pin)
-    reason = GOAL_RESTORED if standing else GOAL_UNSUPPORTED
+    goal = previous.ccs.goal_orientation
+    stated = _stated(previous, changes, turn_input, rules)
+    if stated:
+        pin = _pin(stated, turn_input.authority, rules.turn, limits)
+        return GoalRuling(pin.text, pin)
+    wanted = one_line(written[:_WRITTEN_CHARS]) if written is not None else goal
+    if wanted == goal:
+        return GoalRuling(goal, previous.goal_pin)
+    reason = GOAL_RESTORED if goal else GOAL_UNSUPPORTED
     repair = Repair(field=_FIELD, reason=reason, detail=clip_tokens(wanted, _DETAIL_TOKENS))
-    return GoalRuling(standing, previous.goal_pin, (repair,))
+    return GoalRuling(goal, previous.goal_pin, (repair,))
 
 
-def _stated_goal(
-    standing: str, wanted: str, previous: CommittedState, turn_input: TurnInput
-) -> _Words | None:
-    """The words of x_t that set or change the goal, or None when it stays."""
-    if not turn_input.authority.may_rule:
-        return None
-    span = detect_goal(turn_input.text)
-    if standing:
-        return (
-            _Words(span.text, span.quote)
-            if _changes(previous, turn_input) and span and span.explicit
-            else None
-        )
-    if span is not None and not is_greeting(one_line(span.text)):
-        return _Words(span.text, span.quote)
-    support = best_support(wanted, statements(turn_input.text), same_polarity=False)
-    return _Words(support.clause, support.clause) if support is not None else None
+def agreed_goal(rules: ConstraintSet, authority: Authority, limits: Limits) -> GoalPin | None:
+    """The goal of the question that was said yes to, or None."""
+    texts = rules.agreed_goal.texts if rules.agreed_goal is not None else []
+    return _pin(texts[0], authority, rules.turn, limits) if texts else None
 
 
-def _changes(previous: CommittedState, turn_input: TurnInput) -> bool:
-    """Whether the speaker ranks high enough to change the standing goal."""
+def _pin(words: str, authority: Authority, turn: int, limits: Limits) -> GoalPin:
+    return GoalPin(
+        text=clip_tokens(one_line(words), limits.goal_tokens),
+        authority=authority,
+        origin_turn=turn,
+        quote=clip_tokens(one_line(words), _QUOTE_TOKENS),
+    )
+
+
+def _stated(
+    previous: CommittedState,
+    changes: Sequence[RuleChange],
+    turn_input: TurnInput,
+    rules: ConstraintSet,
+) -> str:
+    """The words that become the goal now, or ''; asks about those that only the user can decide."""
+    if not turn_input.authority.may_rule or not _may_change(previous, turn_input):
+        return ""
+    if rules.is_command:
+        return next(iter(rules.agreed_goal.texts), "") if rules.agreed_goal else ""
+    own = own_words(turn_input.text)
+    mixed = own.mixed or bool(turn_input.attachments)
+    label = own.labelled_goal()
+    if label is not None and not mixed:
+        return label.text
+    proposed = (change.quote for change in changes if change.kind is ChangeKind.GOAL)
+    quote = next((found for words in proposed if (found := own.find(words))), label)
+    goal = previous.ccs.goal_orientation
+    if quote is None or same_wording(quote.text) == same_wording(goal):
+        return ""
+    if not goal and not mixed and not quote.doubtful:
+        return quote.text
+    rules.ask(ChangeKind.GOAL, quote.sentence, texts=[quote.text])
+    return ""
+
+
+def _may_change(previous: CommittedState, turn_input: TurnInput) -> bool:
+    """Whether the speaker ranks high enough to change the goal."""
     pin = previous.goal_pin
     return pin is None or turn_input.authority.rank >= pin.authority.rank

@@ -5,12 +5,14 @@ the longest unmentioned go out.
 """
 
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from acc_ace.gates.ccs_budget import FittedState, append_fitting, fit_text
+from acc_ace.gates.contradiction import contradiction
+from acc_ace.gates.grounding import AGAINST_RULE, Sources, ground
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import Repair
+from acc_ace.schemas.commit import ConstraintPin, Repair
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.normalize import one_line, visible
@@ -34,6 +36,8 @@ _SAID_CHARS = 65_536
 _SCANNED_ITEMS = 256
 _SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16
+_JUDGED_TOKENS = 4_000
+"""Of one artifact; no stage is shown more."""
 
 
 class Reference(NamedTuple):
@@ -50,30 +54,69 @@ class References(NamedTuple):
     repairs: list[Repair]
 
 
+class Evidence(NamedTuple):
+    """What the CCM was shown beside x_t and CCS_{t-1}: texts by artifact id."""
+
+    texts: Mapping[str, str]
+    own_turns: frozenset[str] = frozenset()
+    """Ids of this session's turns: they quote what was asked under its rules."""
+
+    def against(self, pins: Sequence[ConstraintPin]) -> frozenset[str]:
+        """Ids of what was qualified and goes against a rule, one that x_t has made included."""
+        return frozenset(
+            artifact_id
+            for artifact_id, text in self.texts.items()
+            if artifact_id not in self.own_turns
+            and contradiction(clip_tokens(text, _JUDGED_TOKENS), pins) is not None
+        )
+
+
+NO_EVIDENCE = Evidence({})
+
+
 def rule_4_grounded(
     proposal: CompressedCognitiveState,
     before: CompressedCognitiveState,
     turn_input: TurnInput,
-    known_artifacts: Collection[str],
+    evidence: Evidence,
+    pins: Sequence[ConstraintPin],
     *,
     limits: Limits,
 ) -> FittedState:
-    """Rule 4: references name artifacts qualified this turn or carried by CCS_{t-1}, none else.
+    """Rule 4: what a state names was said or seen; references are to artifacts that are known.
 
-    Earlier references and entities follow the CCM's while they fit, those that x_t mentions first.
+    Names, ids and numbers occur in x_t, CCS_{t-1} or the evidence. Earlier references and entities
+    follow the CCM's while they fit, those that x_t mentions first.
     """
+    said = [turn_input.text, *(given.text for given in turn_input.attachments)]
+    sources = Sources([*said, before.model_dump_json(), *evidence.texts.values(), *evidence.texts])
+    grounded, repairs = ground(proposal, sources, pins)
+    if not grounded.episodic_trace and proposal.episodic_trace:
+        trace = fit_text(turn_input.text, limits.episodic_trace_tokens).text
+        grounded = grounded.model_copy(update={"episodic_trace": trace})
+    # What went against older rules did not qualify.
+    against = evidence.against([pin for pin in pins if pin.text not in before.constraints])
+    for artifact_id in sorted(against):
+        repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
     references = merge_references(
-        proposal.retrieved_artifacts, before.retrieved_artifacts, known_artifacts, limits=limits
+        grounded.retrieved_artifacts,
+        [
+            item
+            for item in before.retrieved_artifacts
+            if not artifact_ids([item]) & against and contradiction(item, pins) is None
+        ],
+        evidence.texts.keys() - against,
+        limits=limits,
     )
     entities = merge_entities(
-        proposal.focal_entities,
+        grounded.focal_entities,
         before.focal_entities,
         turn_input.text[:_SAID_CHARS],
         budget=limits.focal_entities_tokens,
         max_items=limits.list_items,
     )
     named = {"retrieved_artifacts": references.items, "focal_entities": entities}
-    return FittedState(proposal.model_copy(update=named), references.repairs)
+    return FittedState(grounded.model_copy(update=named), [*repairs, *references.repairs])
 
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:

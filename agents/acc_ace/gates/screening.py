@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from acc_ace.gates.contradiction import contradiction
+from acc_ace.gates.contradiction import answer_with_rule_beside, contradiction, with_rule_beside
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
@@ -162,6 +162,16 @@ class Rules:
             return None
         detail = f"{against.constraint_id}: {against.sentence}"
         return Rejection(QualificationReason.CONTRADICTS_CONSTRAINT, detail)
+
+
+def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: int) -> Artifact:
+    """The artifact as a model may be shown it, cut: with the rule beside what goes against one.
+
+    Of a turn that is the agent's answer alone: to ask is not to contradict.
+    """
+    beside = answer_with_rule_beside if artifact.kind is ArtifactKind.TURN else with_rule_beside
+    shown = beside(clip_tokens(artifact.content, max_tokens), pins)
+    return artifact.model_copy(update={"content": shown})
 
 
 def utc(moment: datetime) -> datetime:

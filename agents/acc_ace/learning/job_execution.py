@@ -6,6 +6,7 @@ from acc_ace.container import Container
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.playbook.playbook_store import Once
+from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.playbook.refine.refinement import Refinery, stale_time
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus
@@ -61,11 +62,10 @@ class Learner:
 
     async def _known(self, job: LearningJob) -> LearningOutcome:
         """The end of a job that was committed; its worker may have died before it said so."""
-        if job.kind is LearningKind.FEEDBACK:
-            try:
-                await mark_learned(self._container, job.key, job.turn, job.detail)
-            except NotFoundError:
-                return OBSOLETE
+        try:
+            await mark_learned(self._container, job.key, job.turn, job.detail)
+        except NotFoundError:
+            return OBSOLETE
         return KNOWN
 
     async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
@@ -100,6 +100,8 @@ class Learner:
             max_rounds=settings.reflector_max_rounds,
             once=once,
         )
+        if outcome.feedback and lesson.reflected.value is not None:
+            await mark_learned(container, job.key, job.turn)
         await self._refinery.after_turn(scope, context)
         return lesson
 
@@ -170,4 +172,5 @@ def _outcome_of(lesson: Lesson) -> LearningOutcome:
         applied=ends.count(DeltaStatus.APPLIED),
         held=ends.count(DeltaStatus.HELD),
         rejected=ends.count(DeltaStatus.REJECTED),
+        left=len(departures(lesson.learned.curated.records)),
     )

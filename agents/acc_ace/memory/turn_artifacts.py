@@ -21,12 +21,18 @@ SEARCH_TOOL = "search_evidence"
 def turn_artifacts(
     key: SessionKey, interaction: Interaction, *, max_tokens: int
 ) -> Sequence[Artifact]:
-    """The turn as one artifact, and one for each new tool result, each within `max_tokens`.
+    """The turn as one artifact, one for each attachment and new tool result.
+
+    Each is within `max_tokens`. Attachments have the authority of what is retrieved.
 
     The turn holds the agent's own words too, so it has the agent's authority: recalling it can
     never make a rule. Tool results have the authority of tools.
     """
-    return [_turn(key, interaction, max_tokens), *_tool_results(key, interaction, max_tokens)]
+    return [
+        _turn(key, interaction, max_tokens),
+        *_attachments(key, interaction, max_tokens),
+        *_tool_results(key, interaction, max_tokens),
+    ]
 
 
 def turn_artifact_id(key: SessionKey, turn: int) -> str:
@@ -49,6 +55,23 @@ def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifac
         session=key.session,
         turn=interaction.turn,
     )
+
+
+def _attachments(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
+    return [
+        Artifact(
+            artifact_id=f"attached:{key.session}:{interaction.turn}:{number}",
+            content=clip_tokens(given.text, max_tokens),
+            source=f"attachment:{given.source}",
+            created_at=interaction.created_at,
+            tenant=key.tenant,
+            kind=ArtifactKind.DOCUMENT,
+            authority=Authority.RETRIEVED,
+            session=key.session,
+            turn=interaction.turn,
+        )
+        for number, given in enumerate(interaction.input.attachments, start=1)
+    ]
 
 
 def _tool_results(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:

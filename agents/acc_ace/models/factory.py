@@ -19,6 +19,7 @@ from acc_ace.config import (
     AgentSettings,
     Role,
     Settings,
+    block_name,
     google_credentials,
 )
 from acc_ace.errors import ConfigError
@@ -85,11 +86,10 @@ def build_model(role: Role, settings: Settings) -> BaseLlm:
     Raises ConfigError that names the setting when a name is unknown or an extra is missing.
     """
     block = settings.agent(role)
-    primary = _named(f"{role.upper()}__MODEL", settings.model_name(role), block, settings)
+    block_of = block_name(role).upper()
+    primary = _named(f"{block_of}__MODEL", settings.model_name(role), block, settings)
     fallback = (
-        _named(f"{role.upper()}__FALLBACK", block.fallback, block, settings)
-        if block.fallback
-        else None
+        _named(f"{block_of}__FALLBACK", block.fallback, block, settings) if block.fallback else None
     )
     return ResilientLlm(
         model=primary.model, role=role, policy=block, primary=primary, fallback=fallback

@@ -26,6 +26,7 @@ _MARKS: dict[str, Role] = {
     "final_answer": "generator",
     "bullet_tags": "reflector",
     "operations": "curator",
+    "conflict": "guard",
 }
 """A field that only the output schema of this role has."""
 

@@ -145,8 +145,9 @@ def _additions(bullets: Iterable[Bullet]) -> DeltaBatch:
 
 
 def _one_batch(context: CurationContext) -> CurationContext:
+    # A file of many lessons must not drive out those that were taught, nor its own first ones.
     limits = context.limits.model_copy(update={"delta_operations": _BATCH})
-    return replace(context, limits=limits)
+    return replace(context, limits=limits, refine=None)
 
 
 def _batches(bullets: Sequence[Bullet]) -> list[Sequence[Bullet]]:

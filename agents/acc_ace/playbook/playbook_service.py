@@ -6,7 +6,7 @@ compare-and-swap commit with the person as its author, and can be rolled back.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acc_ace.clock import Clock
@@ -19,12 +19,14 @@ from acc_ace.playbook.lesson_index import Hit, search_bullets
 from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
 from acc_ace.playbook.playbook_store import PlaybookStore
+from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.schemas.report import ReportedDeparture
 
 PAGE = 200
 """Records that one page of a look-up holds."""
@@ -48,11 +50,15 @@ class Governed:
 
     stored: StoredPlaybook
     results: list[DeltaResult]
+    left: list[ReportedDeparture] = field(default_factory=list)
+    """Bullets that left a full playbook."""
 
     def to_line(self) -> dict[str, Any]:
-        """`{version, results: [{type, bullet_id, status, reason}]}`."""
+        """`{version, results: [{type, bullet_id, status, reason}]}`, and what `left`, if any."""
         results = [result.model_dump(mode="json") for result in self.results]
-        return {"version": self.stored.version, "results": results}
+        left = [gone.model_dump(mode="json") for gone in self.left]
+        line = {"version": self.stored.version, "results": results}
+        return {**line, "left": left} if left else line
 
 
 class PlaybookGovernor:
@@ -295,7 +301,7 @@ class PlaybookGovernor:
                 if attempt == _TRIES - 1:
                     raise
                 continue
-            return Governed(stored, curated.results)
+            return Governed(stored, curated.results, departures(curated.records))
         raise AssertionError("unreachable: the last try returns or raises")
 
 

@@ -17,6 +17,7 @@ from acc_ace.rules_model.text_match import (
     once,
     terms_of,
 )
+from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 
 _TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
@@ -57,7 +58,16 @@ def facts_held(situation: Situation) -> list[Fact]:
     facts += [
         Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
     ]
+    facts += _attached(situation)
     return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
+
+
+def _attached(situation: Situation) -> Iterator[Fact]:
+    """Sentences of what came beside x_t, but for those that read like an instruction."""
+    for given in situation.attachments:
+        for sentence in split_sentences(given.text):
+            if instruction_like(sentence) is None:
+                yield Fact(sentence, given.source)
 
 
 def _certainty(text: str) -> float:

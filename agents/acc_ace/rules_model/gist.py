@@ -8,7 +8,6 @@ from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.relations import find_claim
 from acc_ace.rules_model.speech_acts import (
     is_aside,
-    is_correction,
     is_greeting,
     is_order,
     is_question,
@@ -20,6 +19,7 @@ from acc_ace.rules_model.text_match import Fact, asked_kinds, best_facts, holds_
 from acc_ace.rules_model.views import Evidence
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens, estimate_tokens

@@ -15,8 +15,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "それは行えません。「{rule}」という制約があります{cite}。",
     ),
     "how_to_release": (
-        'Only you can lift it; say "Release {id}." if you mean it.',
-        "解除できるのはご本人だけです。解除する場合は「制約 {id} を解除」と書いてください。",
+        "Only you can lift it, by sending just this: release {id}",
+        "解除できるのはご本人だけです。解除する場合は「制約 {id} を解除」とだけ送ってください。",
     ),
     "how_to_release_text": (
         "Only you can lift it, by saying so explicitly.",
@@ -26,25 +26,17 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "I noted this as what {who} says, not as a decision of yours.",
         "これは{who}の発言として記録しました。あなたの決定としては扱いません。",
     ),
-    "claim_conflict": (
-        'The constraint "{rule}"{cite} still stands.',
-        "「{rule}」という制約{cite}は有効のままです。",
+    "in_force": (
+        'The constraint "{rule}"{cite} is in force.',
+        "「{rule}」という制約{cite}は有効です。",
     ),
     "allowed": (
         "No active constraint forbids it.",
         "これを禁じる有効な制約はありません。",
     ),
-    "new_rule": (
-        'Noted as a constraint{cite}: "{rule}"',
-        "制約として記録しました{cite}：「{rule}」",
-    ),
-    "amended": (
-        'Amended; the constraint is now{cite}: "{rule}"',
-        "制約を改めました{cite}：「{rule}」",
-    ),
-    "released": (
-        "The constraint is released.",
-        "その制約を解除しました。",
+    "by_consent": (
+        "I change a rule or the goal only with your word.",
+        "ルールや目標は、ご本人の確認を得てから変更します。",
     ),
     "rules": ("Active constraints:", "有効な制約："),
     "no_rules": ("No constraint is active.", "有効な制約はありません。"),

@@ -14,12 +14,12 @@ from acc_ace.rules_model.phrases import Language, say
 from acc_ace.rules_model.prompt_parts import Prompt, ToolReply, read_inputs
 from acc_ace.rules_model.relations import find_relations, latest
 from acc_ace.rules_model.roles.compressor import offered_options
-from acc_ace.rules_model.speech_acts import is_correction
 from acc_ace.rules_model.superseded_facts import corrected
 from acc_ace.rules_model.text_match import unique
 from acc_ace.rules_model.views import (
     BulletView,
     StateView,
+    attachments_of,
     bullets_of,
     mapping_of,
     state_of,
@@ -30,8 +30,9 @@ from acc_ace.rules_model.views import (
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.ccs import empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.rules.goal_detection import detect_goal
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules
@@ -52,6 +53,7 @@ class Situation:
     language: Language
     state: StateView
     authority: Authority = Authority.USER
+    attachments: tuple[Attachment, ...] = ()
     bullets: tuple[BulletView, ...] = ()
     warnings: tuple[str, ...] = ()
     replies: tuple[ToolReply, ...] = ()
@@ -100,6 +102,7 @@ def situation_of(prompt: Prompt) -> Situation:
     return Situation(
         text=turn_input.text,
         authority=turn_input.authority,
+        attachments=(*turn_input.attachments, *attachments_of(prompt.attachments)),
         language=language_of(turn_input.text),
         state=_state(prompt, turn_input),
         bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),

@@ -15,6 +15,7 @@ from google.genai import types
 from acc_ace.models.response_shape import declarations_of, parameters_of
 
 _BLOCK = re.compile(r'<input name="([a-z][a-z0-9_]{0,63})">(.*?)</input>', re.DOTALL)
+_ATTACHMENT = re.compile(r'\n?<input name="attachment">(.*?)</input>', re.DOTALL)
 _MAX_CHARS = 400_000
 """Characters read of one text; far beyond what the budgets of a prompt allow."""
 
@@ -35,6 +36,8 @@ class Prompt:
 
     inputs: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
+    attachments: tuple[object, ...] = ()
+    """What came beside x_t, each as its block holds it."""
     earlier: tuple[tuple[str, str], ...] = ()
     """Role and text of each message before x_t, oldest first."""
     replies: tuple[ToolReply, ...] = ()
@@ -58,6 +61,20 @@ def read_inputs(text: str) -> dict[str, object]:
     return inputs
 
 
+def read_attachments(text: str) -> tuple[str, tuple[object, ...]]:
+    """A text without its blocks of attachments, and what these hold."""
+    given: list[object] = []
+
+    def take(match: re.Match[str]) -> str:
+        try:
+            given.append(json.loads(match[1]))
+        except (ValueError, RecursionError):
+            return match[0]
+        return ""
+
+    return _ATTACHMENT.sub(take, text[:_MAX_CHARS]), tuple(given)
+
+
 def read_prompt(llm_request: LlmRequest) -> Prompt:
     """Everything the roles need of a request; the instruction counts before the contents."""
     contents = llm_request.contents
@@ -66,9 +83,11 @@ def read_prompt(llm_request: LlmRequest) -> Prompt:
     for text in texts:
         inputs = {**read_inputs(text), **inputs}
     at = _position_of_input(contents)
+    said, attachments = read_attachments("" if at is None else _text(contents[at]))
     return Prompt(
         inputs=inputs,
-        text="" if at is None else _text(contents[at])[:_MAX_CHARS].strip(),
+        text=said.strip(),
+        attachments=attachments,
         earlier=tuple(
             (item.role or "user", text) for item in contents[: at or 0] if (text := _text(item))
         ),

@@ -1,8 +1,10 @@
 """Answers about the state: its rules, its goal, the whole situation."""
 
 import re
+from collections.abc import Sequence
 
-from acc_ace.gates.rule_hints import tells_of_no_release
+from acc_ace.gates.commands import AnswerQuestion, parse_command
+from acc_ace.gates.contradiction import contradiction
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.extractive_qa import facts_held, lessons_for, quoted_lines, told_relation
@@ -10,16 +12,16 @@ from acc_ace.rules_model.gist import pick, referred_option, without_list
 from acc_ace.rules_model.phrases import cited, say
 from acc_ace.rules_model.prompt_context import Said, Situation
 from acc_ace.rules_model.relations import find_claim
-from acc_ace.rules_model.roles.compressor import amended_in, released_in
 from acc_ace.rules_model.speech_acts import orders, questions
 from acc_ace.rules_model.text_match import Fact, actions_in, best_facts
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.normalize import normalise, one_line
-from acc_ace.text.rules import release_cues
+from acc_ace.text.normalize import one_line
 from acc_ace.text.rules.goal_detection import detect_goal
-from acc_ace.text.rules.rule_changes import unmatched_release
-from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.rules.rule_changes import RuleChange, detect_changes, unmatched_release
 from acc_ace.text.sentences import split_sentences
+
+_PARTS = re.compile(r"[,;、；]\s*")
+_LIST_MARK = re.compile(r"^(?:[-*•]|\d{1,2}\.) ")
 
 _WHO = r"(?:i|we|you)"
 _DUTY = rf"(?:must|should|shall|may) {_WHO} (?:not|never)|(?:mustn|shouldn)['’]t {_WHO}"
@@ -47,14 +49,28 @@ _ASKS_STATUS = re.compile(
 )
 
 
+def answer_command(situation: Situation) -> Said | None:
+    """After a command about rules: the rules that the state now has."""
+    command = parse_command(situation.text)
+    if command is None:
+        return None
+    if isinstance(command, AnswerQuestion):
+        return Said((say("ok", situation.language),), "the user answered a question about rules")
+    lines = rule_lines(situation)
+    if not situation.state.pinned and not situation.state.ended:
+        lines = [say("unpinned_not_released", situation.language), *lines]
+    return Said(tuple(lines), "listed the constraints after a command about them")
+
+
 def refuse(situation: Situation) -> Said | None:
     """Say no to what would break a constraint, and how the user can lift it."""
     ruled = [pin.quote for pin in _pins_of_turn(situation)]
-    # "Change the limit to …" is done by the state itself once it stands there.
+    # To lift a rule is the user's to confirm; to do what it forbids is refused.
+    ending = [change.quote for change in _ends_said(situation)]
     wanted = [
         item
         for item in intents(without_list(situation.text))
-        if not any(quote in one_line(item) for quote in ruled)
+        if item not in ending and not any(quote in one_line(item) for quote in ruled)
     ]
     number = referred_option(situation.text)
     chosen = pick(situation.options, number) if number is not None else None
@@ -80,60 +96,63 @@ def refuse(situation: Situation) -> Said | None:
 
 
 def confirm_rules(situation: Situation) -> Said | None:
-    """Answer for rules and goals that x_t set or released, as the state now has them."""
+    """Answer for rules and goals that x_t speaks of; what came of them is listed below by code."""
     language, state = situation.language, situation.state
     lines = []
-    amended = amended_in(state.ccs.episodic_trace)
-    for pin in _pins_of_turn(situation):
-        name = "amended" if amended and _amends(pin.quote) else "new_rule"
-        cite = cited(state.constraint_id(pin.text))
-        lines.append(situation.tell_rule(name, rule=pin.text, cite=cite))
-    if not lines:
-        lines = _release_lines(situation)
+    if not state.pinned and (_pins_of_turn(situation) or state.ended):
+        lines = rule_lines(situation)
+    elif _asks_to_end(situation):
+        lines = [say("by_consent" if state.pinned else "unpinned_not_released", language)]
+    elif _pins_of_turn(situation):
+        lines = [say("ok", language)]
     span = detect_goal(situation.text)
     if span is not None and span.text in state.ccs.goal_orientation:
         lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
     if not lines or questions(situation.text):
         return None
-    return Said(tuple(lines), "the user set or released a rule or the goal")
+    return Said(tuple(lines), "the user spoke of a rule or the goal")
 
 
-def _pins_of_turn(situation: Situation) -> list[ConstraintPin]:
-    """Constraints that x_t set or amended, by its words and by the turn of their pins."""
-    spoken = detect_rules(situation.text)
-    fresh = {rule.text for rule in spoken} | {rule.sentence for rule in spoken}
-    said = one_line(situation.text)
+def in_force(situation: Situation, lines: Sequence[str]) -> list[str]:
+    """The rules that lines of an answer go against and do not quote, to be given beside them."""
+    said = "\n".join(lines)
+    stated = [_LIST_MARK.sub("", line) for line in lines]
     return [
-        pin
+        situation.tell_rule("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
         for pin in situation.state.pins
-        if pin.origin_turn == situation.state.turn
-        and (pin.text in fresh or pin.quote in fresh or pin.quote in said)
+        if pin.text not in said and any(_is_against(line, pin) for line in stated)
     ]
 
 
-def _amends(quote: str) -> bool:
-    return release_cues.amends(normalise(quote))
+def _is_against(line: str, pin: ConstraintPin) -> bool:
+    if contradiction(line, [pin]) is not None:
+        return True
+    # "When the queue is full, restart db-01" orders in its second part.
+    wanted = (item for part in (line, *_PARTS.split(line)) for item in intents(part))
+    return any(find_conflict(item, [pin.text]) is not None for item in wanted)
 
 
-def _release_lines(situation: Situation) -> list[str]:
-    """What to say of the rules that x_t released, or meant to release; empty for none."""
-    if not situation.state.pinned:
-        return _unpinned_release_lines(situation)
-    released = [say("released", situation.language), *rule_lines(situation)]
-    if released_in(situation.state.ccs.episodic_trace):
-        return released
-    if any(tells_of_no_release(warning) for warning in situation.warnings):
-        return rule_lines(situation)  # The warning, which is passed on, says the rest.
-    # Another Compressor may have written the state; then the words of x_t must do.
-    return released if unmatched_release(situation.text, ()) is not None else []
+def _id_of(situation: Situation, pin: ConstraintPin) -> str:
+    return situation.state.constraint_id(pin.text)
 
 
-def _unpinned_release_lines(situation: Situation) -> list[str]:
-    if situation.state.ended:
-        return [situation.tell_rule("released"), *rule_lines(situation)]
-    if unmatched_release(situation.text, situation.state.pins) is None:
-        return []
-    return [say("unpinned_not_released", situation.language), *rule_lines(situation)]
+def _pins_of_turn(situation: Situation) -> list[ConstraintPin]:
+    """Constraints that x_t set, by its words and by the turn of their pins."""
+    said = one_line(situation.text)
+    turn = situation.state.turn
+    return [pin for pin in situation.state.pins if pin.origin_turn == turn and pin.text in said]
+
+
+def _ends_said(situation: Situation) -> Sequence[RuleChange]:
+    """Words of x_t that would lift or change a rule that was there before."""
+    new = _pins_of_turn(situation)
+    return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])
+
+
+def _asks_to_end(situation: Situation) -> bool:
+    """Whether x_t seems to lift or change a rule, of which the user is asked."""
+    unmatched = unmatched_release(situation.text, situation.state.pins)
+    return bool(_ends_said(situation)) or unmatched is not None
 
 
 def permit(situation: Situation) -> Said | None:
@@ -150,7 +169,7 @@ def permit(situation: Situation) -> Said | None:
 
 
 def take_claim(situation: Situation) -> Said | None:
-    """Words of somebody else are kept as a claim; a rule they speak against stands."""
+    """Words of somebody else are kept as a claim; a rule they speak against is quoted."""
     for sentence in split_sentences(situation.text):
         claim = find_claim(sentence)
         if claim is None:
@@ -160,7 +179,7 @@ def take_claim(situation: Situation) -> Said | None:
         conflict = find_conflict(what, situation.state.ccs.constraints)
         if conflict is not None:
             cite = cited(situation.state.constraint_id(conflict.constraint))
-            lines.append(situation.tell_rule("claim_conflict", rule=conflict.constraint, cite=cite))
+            lines.append(situation.tell_rule("in_force", rule=conflict.constraint, cite=cite))
         return Said(tuple(lines), "reported speech sets and lifts nothing")
     return None
 

@@ -2,6 +2,7 @@
 
 import re
 
+from acc_ace.text.rules.corrections import without_correction
 from acc_ace.text.rules.verbs_en import WORK
 from acc_ace.text.sentences import split_sentences
 
@@ -72,23 +73,6 @@ _ORDER_JA = re.compile(
     r"|(?:しよう|ましょう|しろ|せよ|お願いします|頼みます|お願い)[。！!]*$"
 )
 _NO_ORDER_JA = re.compile(r"(?:ないで|なくて|助かって|困って|まして|思って)")
-_CORRECTION = re.compile(
-    r"^(?:no[,.:;!]|nope\b|wrong\b|actually,? (?:no|it|that)|that(?:'s| is| was)"
-    r" (?:wrong|incorrect|not (?:right|true|correct|it|what))"
-    r"|you(?:'re| are| were)? (?:wrong|mistaken|got (?:it|that) wrong|misunderstood)"
-    r"|correction\b|not quite\b|i meant\b|i said\b)"
-    r"|\byou got (?:it|that|\w+) wrong\b"
-    r"|^(?:いや、|いえ、|違います|違う|ちがいます|間違い|間違って|訂正|そうではなく|そうじゃな)"
-    r"|(?:ではなくて?、.{1,40}です|は間違いです|は誤りです|違っています)",
-    re.IGNORECASE,
-)
-_CORRECTION_LEAD = re.compile(
-    r"^(?:(?:no|nope|wrong|actually|sorry|correction|you got (?:it|that) wrong"
-    r"|you(?:'re| are) wrong|that(?:'s| is| was) (?:wrong|incorrect|not right|not true))"
-    r"\s*[,:;]\s*)+"
-    r"|^(?:いや|いえ|違います|違う|訂正|間違いです)[、：:]\s*",
-    re.IGNORECASE,
-)
 _PRAISE = re.compile(
     r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)"
     r"|healthy again|well done|good job|perfect"
@@ -179,14 +163,9 @@ def statements(text: str) -> list[str]:
     ]
 
 
-def is_correction(text: str) -> bool:
-    """Whether the user says that the previous answer was wrong."""
-    return any(_CORRECTION.search(item.strip()) for item in split_sentences(text)[:4])
-
-
 def without_lead(sentence: str) -> str:
     """A sentence without words that only say that something was wrong, or is to be remembered."""
-    return _REMEMBER.sub("", _CORRECTION_LEAD.sub("", sentence.strip()))
+    return _REMEMBER.sub("", without_correction(sentence))
 
 
 def is_praise(text: str) -> bool:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from acc_ace.rules_model.entities import Entity, find_entities, is_city
 from acc_ace.rules_model.relations import find_relations, status_of
-from acc_ace.rules_model.speech_acts import is_correction, without_lead
+from acc_ace.rules_model.speech_acts import without_lead
 from acc_ace.rules_model.text_match import terms_of, unique
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.similarity import content_words
 
 _CHANGES = content_words(

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from acc_ace.schemas.base import Authority, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import Attachment, TurnInput
 
 _MAX_TEXT = 40_000
 """Characters of one text that the engine analyses; what lies beyond is not read."""
@@ -95,8 +95,18 @@ def turn_input_of(value: object) -> TurnInput:
     name = text_of(fields.get("authority")) or Authority.USER.value
     known = {item.value: item for item in Authority}
     return TurnInput(
-        text=text_of(fields.get("text")), authority=known.get(name, Authority.RETRIEVED)
+        text=text_of(fields.get("text")),
+        authority=known.get(name, Authority.RETRIEVED),
+        attachments=tuple(attachments_of(fields.get("attachments"))),
     )
+
+
+def attachments_of(value: object) -> list[Attachment]:
+    """The attachments of a list, their texts bounded."""
+    given = (
+        {**item, "text": text_of(item.get("text"))} for item in map(mapping_of, items_of(value))
+    )
+    return _valid(Attachment, given)
 
 
 def state_of(value: object) -> StateView:

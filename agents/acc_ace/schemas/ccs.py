@@ -9,34 +9,28 @@ class CompressedCognitiveState(Value):
     """The bounded internal state that replaces the transcript from turn to turn.
 
     These nine fields are exactly what the CCM writes. Everything else that is kept with a
-    state (version, pins, digest) is in `acc_ace.schemas.commit.CommittedState`.
+    state (version, pins, digest) is in `acc_ace.schemas.commit.CommittedState`. The CCM reads what
+    they mean in its prompt, once: small models copy what the schema gives as an example.
     """
 
-    episodic_trace: str = Field(
-        description="What happened in this turn: observed facts, the input, tool results; brief."
-    )
-    semantic_gist: str = Field(description="What the situation is about now, in the abstract.")
-    focal_entities: list[str] = Field(
-        description="Entities that decisions depend on, typed: 'server:db-01', 'person:Aiko'."
-    )
-    relational_map: list[str] = Field(
-        default_factory=list,
-        description="Causal, temporal and dependency relations: 'cause: disk full -> db-01 down'.",
-    )
-    goal_orientation: str = Field(
-        description="The overall goal. Invariant until the user changes it."
-    )
-    constraints: list[str] = Field(
-        description="Rules, prohibitions and policies, verbatim. Invariant until released."
-    )
-    predictive_cue: str | None = Field(
-        default=None, description="The next step, or what is expected to happen next."
-    )
-    uncertainty_signal: str = Field(description="What is not confirmed, open questions, risk.")
-    retrieved_artifacts: list[str] = Field(
-        default_factory=list,
-        description="References with gist, '[artifact_id] gist'; never the content itself.",
-    )
+    episodic_trace: str
+    """What happened in this turn: observed facts, the input, tool results; brief."""
+    semantic_gist: str
+    """What the situation is about now, in the abstract."""
+    focal_entities: list[str]
+    """Entities that decisions depend on, typed: 'server:db-01', 'person:Aiko'."""
+    relational_map: list[str] = Field(default_factory=list)
+    """Causal, temporal and dependency relations: 'cause: disk full -> db-01 down'."""
+    goal_orientation: str
+    """The overall goal. Invariant until the user changes it."""
+    constraints: list[str]
+    """Rules, prohibitions and policies, verbatim. Invariant until released."""
+    predictive_cue: str | None = None
+    """The next step, or what is expected to happen next."""
+    uncertainty_signal: str
+    """What is not confirmed, open questions, risk."""
+    retrieved_artifacts: list[str] = Field(default_factory=list)
+    """References with gist, '[artifact_id] gist'; never the content itself."""
 
 
 CCS_FIELDS: tuple[str, ...] = tuple(CompressedCognitiveState.model_fields)

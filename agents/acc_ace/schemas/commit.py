@@ -1,4 +1,7 @@
-"""Commit records around a CCS: pins, versions, digest, diff, journal entry."""
+"""Commit records around a CCS: pins, versions, digest, diff, journal entry; and consent.
+
+Consent is what a CCM proposes about rules, and what the user is asked before it happens.
+"""
 
 import hashlib
 import json
@@ -13,14 +16,84 @@ from acc_ace.schemas.base import Authority, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 
+class ChangeKind(StrEnum):
+    """What a proposal would do to the rules or the goal."""
+
+    ADD = "add"
+    RELEASE = "release"
+    AMEND = "amend"
+    GOAL = "goal"
+
+
+class RuleChange(Value):
+    """A pointer by the CCM to words of x_t that make, lift or change a rule or the goal.
+
+    A proposal has no authority: the commit gate verifies the quote against the user's own words.
+    """
+
+    kind: ChangeKind
+    quote: str
+    """The sentence or clause of the current input, verbatim."""
+    rule_id: str | None = None
+    """For release and amend: the id of the rule, such as 'c-0001'."""
+    text: str | None = None
+    """For amend: the new wording, verbatim from the current input."""
+    sure: bool = True
+    """False if it may be no standing rule: the user is asked."""
+
+
+class CompressorReply(CompressedCognitiveState):
+    """The CCM's reply: the nine fields of the CCS, and what it proposes about rules."""
+
+    rule_changes: list[RuleChange] = Field(default_factory=list)
+    """Rules and goal that the user's own words set, lift or change."""
+
+    @property
+    def ccs(self) -> CompressedCognitiveState:
+        """The nine fields alone."""
+        return CompressedCognitiveState(**self.model_dump(exclude={"rule_changes"}))
+
+
+class OpenQuestion(Value):
+    """A change that waits for the user's word; it lapses after a few turns."""
+
+    id: str = Field(description="Stable id, 'q-0001', never reused within a session.")
+    kind: ChangeKind
+    rule_id: str | None = None
+    quote: str = Field(default="", description="The words of x_t that raised it.")
+    texts: list[str] = Field(
+        default_factory=list,
+        description="What would be pinned: new rules, the new wording, or the new goal.",
+    )
+    asked_turn: int = 0
+
+
+class RuleScope(StrEnum):
+    """Where a rule holds: in its session, or in every session of its user."""
+
+    SESSION = "session"
+    USER = "user"
+
+
 class ConstraintPin(Value):
     """A constraint verbatim; `text` is its entry in `ccs.constraints`."""
 
-    id: str = Field(description="Stable id, 'c-0001', never reused within a session.")
+    id: str = Field(
+        description="Stable id, never reused: 'c-0001' in a session, 'u-0001' for a user's rules."
+    )
     text: str = Field(description="The rule, verbatim from the words that set it.")
     authority: Authority
     origin_turn: int
     quote: str = Field(description="The sentence of x_t that set it.")
+    scope: RuleScope = Field(
+        default=RuleScope.SESSION, exclude_if=lambda scope: scope is RuleScope.SESSION
+    )
+    tentative: bool = Field(
+        default=False,
+        exclude_if=lambda tentative: not tentative,
+        description="The CCM pointed at it, and no turn has passed yet without an objection. It "
+        "binds like any other rule.",
+    )
 
 
 class GoalPin(Value):
@@ -100,16 +173,16 @@ class CcsDiff(Value):
         )
 
 
-_MAX_REPAIRS: Final = 64
+MAX_REPAIRS: Final = 64
 """Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
 
 
 def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
-    if len(repairs) <= _MAX_REPAIRS:
+    if len(repairs) <= MAX_REPAIRS:
         return list(repairs)
-    more = len(repairs) - _MAX_REPAIRS + 1
+    more = len(repairs) - MAX_REPAIRS + 1
     tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
-    return [*repairs[: _MAX_REPAIRS - 1], tail]
+    return [*repairs[: MAX_REPAIRS - 1], tail]
 
 
 class CommittedState(StoredValue):
@@ -121,6 +194,21 @@ class CommittedState(StoredValue):
     pins: list[ConstraintPin] = Field(default_factory=list)
     goal_pin: GoalPin | None = None
     next_pin: int = Field(default=1, description="Number of the next constraint id.")
+    questions: list[OpenQuestion] = Field(
+        default_factory=list,
+        exclude_if=lambda asked: not asked,
+        description="What waits for the user's word, oldest first.",
+    )
+    next_question: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the next question id.",
+    )
+    next_user_pin: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the user's next rule, as known when the version was made.",
+    )
 
     @property
     def digest(self) -> str:
@@ -159,6 +247,8 @@ class CommitKind(StrEnum):
 
     COMMIT = "commit"
     KEPT = "kept"
+    RULES = "rules"
+    """A rule was made, lifted or a question answered outside of a turn."""
     ROLLBACK = "rollback"
     RESET = "reset"
 

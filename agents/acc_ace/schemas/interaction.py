@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -22,11 +22,23 @@ class GeneratorOutput(Value):
     final_answer: str = Field(description="The answer to the user, in the user's language.")
 
 
+class Attachment(Value):
+    """Text that the user hands over: somebody else's words, whatever they claim to be."""
+
+    text: str
+    source: str = Field(default="", description="Where it is from, such as a file name.")
+
+
 class TurnInput(Value):
     """x_t: what arrives before the agent acts; user text, or a tool's or environment's result."""
 
     text: str
     authority: Authority = Authority.USER
+    attachments: tuple[Attachment, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="Text of others beside the input, of authority retrieved.",
+    )
 
 
 class ToolCall(Value):
@@ -66,6 +78,44 @@ class Outcome(StrEnum):
     UNDONE = "undone"
 
 
+class GuardVerdict(StrEnum):
+    """What became of a tool call that was held against the rules."""
+
+    ALLOWED = "allowed"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+
+
+class GuardJudge(StrEnum):
+    """Who decided it."""
+
+    CHECK = "rule check"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class GuardDecision(Value):
+    """A tool call held against a rule in force."""
+
+    call_id: str
+    tool: str
+    rule_id: str = Field(default="", description="Empty for a call that breaks none.")
+    verdict: GuardVerdict
+    by: GuardJudge
+    why: str = ""
+
+
+class ActVerdict(Value):
+    """Output schema of the guard's model: whether one tool call breaks a rule."""
+
+    conflict: bool | None = Field(
+        default=None, description="Whether the call breaks a rule; null when it cannot be known."
+    )
+    rule_id: str | None = Field(default=None, description="Id of the rule, as given.")
+    why: str = Field(default="", description="One short sentence.")
+
+
 class Interaction(StoredValue):
     """One turn: input, tool calls and answer. Evidence that outlives the CCS."""
 
@@ -85,6 +135,11 @@ class Interaction(StoredValue):
     )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    guarded: list[GuardDecision] = Field(
+        default_factory=list,
+        exclude_if=lambda decisions: not decisions,
+        description="Tool calls that were held against the rules, in their order.",
+    )
     feedback: tuple[Feedback, ...] = Field(
         default=(),
         exclude_if=lambda given: not given,
@@ -96,6 +151,16 @@ class Interaction(StoredValue):
         description="What the caller named the turn, so that a repeat of it runs nothing.",
     )
     created_at: datetime
+
+    def with_feedback_learned(self, feedback_id: str = "") -> Self:
+        """The turn with feedback marked as learnt: of this id, or all that came with the turn."""
+        marked = tuple(
+            item.model_copy(update={"learned": True})
+            if (item.id == feedback_id if feedback_id else item.with_turn)
+            else item
+            for item in self.feedback
+        )
+        return self.model_copy(update={"feedback": marked})
 
 
 class ToolStart(Value):

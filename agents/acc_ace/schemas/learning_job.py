@@ -104,6 +104,7 @@ class LearningOutcome(Value):
     applied: int = Field(default=0, ge=0)
     held: int = Field(default=0, ge=0)
     rejected: int = Field(default=0, ge=0)
+    left: int = Field(default=0, ge=0, description="Bullets that left the full playbook.")
 
 
 FeedbackMode = Literal["truth", "reward", "none"]

@@ -1,5 +1,7 @@
 """Output schema of the Reflector (ACE, section 3.1), and the feedback that it learns from."""
 
+import hashlib
+import json
 from datetime import datetime
 from typing import Literal, Self
 
@@ -117,6 +119,12 @@ class Judgement(Value):
             return self
         raise ValueError("give at least one of thumbs, reward, ground_truth and comment")
 
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits; the same judgement has the same ones."""
+        text = json.dumps(self.judgement(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
     def judgement(self) -> dict[str, object]:
         """The rating without id and time, for prompts and comparison."""
         return self.model_dump(mode="json", include=set(Judgement.model_fields), exclude_none=True)
@@ -129,4 +137,9 @@ class Feedback(Judgement):
         min_length=1, max_length=128, description="Idempotency key: each id is learned from once."
     )
     learned: bool = Field(default=False, description="Whether reflection on it is done.")
+    with_turn: bool = Field(
+        default=False,
+        exclude_if=lambda came: not came,
+        description="Whether it came with the turn, and is reflected on with it.",
+    )
     created_at: datetime

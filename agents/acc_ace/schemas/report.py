@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from acc_ace.schemas.base import Authority, MemoryName, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CcsDiff
+from acc_ace.schemas.commit import CcsDiff, ChangeKind, RuleScope
 
 
 class ReportedConstraint(Value):
@@ -16,6 +16,19 @@ class ReportedConstraint(Value):
     text: str
     authority: Authority
     origin_turn: int
+    quote: str = Field(default="", description="The words that set it.")
+    scope: RuleScope = RuleScope.SESSION
+    tentative: bool = False
+
+
+class ReportedQuestion(Value):
+    """What waits for the user's yes or no."""
+
+    id: str
+    kind: ChangeKind
+    rule_id: str | None = None
+    quote: str
+    text: str = Field(description="The question as the answer asks it.")
 
 
 class ReportedVerdict(Value):
@@ -33,6 +46,30 @@ class ReportedDelta(Value):
     status: str
     reason: str
     bullet_id: str | None = None
+
+
+class ReportedDeparture(Value):
+    """A bullet that left a full playbook, so that a new one has room."""
+
+    bullet_id: str
+    content: str
+    reason: str = Field(description="'makes_room' or 'over_budget'.")
+
+
+class ReportedLearning(Value):
+    """What a turn gave to learn from, and what the playbook gave up for it."""
+
+    evidence: list[str] = Field(
+        default_factory=list,
+        description="'correction', 'feedback', 'tool_error', 'recovery' (success after an error) "
+        "or 'guarded' (a rule nearly broken).",
+    )
+    skipped: str = Field(
+        default="", description="Why no model was asked: 'no_evidence', or '' if one was."
+    )
+    left: list[ReportedDeparture] = Field(
+        default_factory=list, description="Bullets that left the full playbook; restorable."
+    )
 
 
 class TokenUse(Value):
@@ -62,6 +99,10 @@ class TurnReport(Value):
     ms: dict[str, float]
     model: dict[str, str]
     warnings: list[str]
+    learning: ReportedLearning = ReportedLearning()
+    questions: list[ReportedQuestion] = Field(
+        default_factory=list, description="Open questions about rules and goal, oldest first."
+    )
     session: str = ""
     ccs_version: int = 0
     ccs_tokens: int = 0
@@ -81,6 +122,9 @@ class FeedbackReport(Value):
     fresh: bool = Field(description="False if this feedback was already stored.")
     learned: bool = Field(description="Whether reflection on it is done.")
     deltas: list[ReportedDelta] = Field(description="Tags and operations, each with its result.")
+    left: list[ReportedDeparture] = Field(
+        default_factory=list, description="Bullets that left the full playbook; restorable."
+    )
     playbook_version: int
     warnings: list[str]
 
@@ -153,6 +197,13 @@ class WaitingCall(Value):
     id: str
     name: str
     args: dict[str, Any]
+
+    @property
+    def hint(self) -> str:
+        """What a tool confirmation asks the person, in its own words; '' for other calls."""
+        confirmation = self.args.get("toolConfirmation")
+        hint = confirmation.get("hint") if isinstance(confirmation, dict) else None
+        return hint if isinstance(hint, str) else ""
 
 
 class TurnPaused(Value):

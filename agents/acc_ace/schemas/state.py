@@ -28,3 +28,18 @@ REFLECTOR_OUTPUT: Final = "temp:reflector_output"
 
 CURATOR_OUTPUT: Final = "temp:curator_output"
 """dict: DeltaBatch."""
+
+GROUND_TRUTH: Final = "temp:ground_truth"
+"""str: the correct answer of this turn; only Reflector and Curator see it."""
+
+REWARD: Final = "temp:reward"
+"""float: an environment's reward of this turn; above 0 is good."""
+
+COMMENT: Final = "temp:comment"
+"""str: what a person says of this turn's answer."""
+
+THUMBS: Final = "temp:thumbs"
+"""str: 'up' or 'down'."""
+
+JUDGEMENT: Final = (GROUND_TRUTH, REWARD, COMMENT, THUMBS)
+"""What the caller of a turn may say of its answer, under the names of `Judgement`."""

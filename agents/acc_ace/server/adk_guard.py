@@ -3,18 +3,22 @@
 The path of the data directory is kept out of the errors that ADK writes into its streams.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acc_ace.adk.sessions.json_safe import MOST_DEEP
+from acc_ace.adk.user_content import role_authority
+from acc_ace.schemas import state as keys
+from acc_ace.schemas.base import Authority
 from acc_ace.schemas.limits import Limits
 from acc_ace.server.identity import is_too_deep, json_object
 from acc_ace.server.problems import Problem, problem, problem_response
-from acc_ace.server.request_body import is_unicode
+from acc_ace.server.request_body import BODY, is_unicode, replay
 from acc_ace.text.tokens import estimate_tokens
 
 _SHOWN_LEVELS: Final = 4
@@ -107,7 +111,9 @@ def _shown(text: str) -> str:
 
 _RUN: Final = frozenset({"/run", "/run_sse"})
 _APPS: Final = "/apps/"
-_BINARY: Final = ("inlineData", "inline_data", "fileData", "file_data")
+_INLINE: Final = ("inlineData", "inline_data")
+_ELSEWHERE: Final = ("fileData", "file_data")
+_STATE: Final = ("stateDelta", "state_delta")
 _REPLY: Final = ("functionResponse", "function_response")
 
 
@@ -115,7 +121,8 @@ class AdkInputGuard:
     """ASGI middleware: refuses what ADK's routes take and cannot keep.
 
     Binary parts, empty and oversized text on `/run` and `/run_sse`; names and text that no store
-    holds there and under `/apps/`.
+    holds there and under `/apps/`. A message of another role than the user's gets no more than
+    the authority of that role.
     """
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
@@ -129,10 +136,37 @@ class AdkInputGuard:
             refusal = _check(scope, self._limits) or check_names(scope)
         elif scope["type"] == "http" and scope["path"].startswith(_APPS):
             refusal = check_names(scope)
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
+        if refusal is not None:
             await problem_response(refusal)(scope, receive, send)
+            return
+        if scope["path"] in _RUN and (body := _with_authority(json_object(scope))) is not None:
+            scope, receive = _with_body(scope, receive, body)
+        await self._app(scope, receive, send)
+
+
+def _with_authority(fields: dict[str, object]) -> bytes | None:
+    """The body with the authority of its message's role; None where the user speaks.
+
+    ADK's Runner makes every role a user's before any of its hooks sees the message.
+    """
+    messages = [fields.get("newMessage"), fields.get("new_message")]
+    roles = [message.get("role") for message in messages if isinstance(message, dict)]
+    others = [str(role) for role in roles if role and role != Authority.USER]
+    given = [fields.get(name) or {} for name in _STATE]
+    if not others or not all(isinstance(delta, dict) for delta in given):
+        return None
+    state: dict[str, object] = {}
+    for delta in given:
+        state.update(delta if isinstance(delta, dict) else {})
+    state[keys.INPUT_AUTHORITY] = role_authority(others[0]).value
+    kept = {name: value for name, value in fields.items() if name not in _STATE}
+    return json.dumps({**kept, _STATE[0]: state}).encode()
+
+
+def _with_body(scope: Scope, receive: Receive, body: bytes) -> tuple[Scope, Receive]:
+    headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+    headers.append((b"content-length", str(len(body)).encode()))
+    return {**scope, "headers": headers, BODY: body}, replay(body, receive)
 
 
 def _check(scope: Scope, limits: Limits) -> Problem | None:
@@ -154,14 +188,28 @@ def _check(scope: Scope, limits: Limits) -> Problem | None:
         # No message resumes a paused run; anything else is for ADK's own validation.
         return None
     parts = list(_parts(message))
-    if any(name in part for part in parts for name in _BINARY):
+    if any(_is_binary(part) for part in parts):
         return problem(
-            415, "binary_input", "only text is taken; send the text of the file", instance=path
+            415,
+            "binary_input",
+            "only text and text files are taken; send the text of the file",
+            instance=path,
         )
     if any(name in part for part in parts for name in _REPLY):
         return None
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
     return _check_text(text, limits, path)
+
+
+def _is_binary(part: dict[str, Any]) -> bool:
+    """Whether a part is a file that is no text, or is somewhere else."""
+    files = [part[name] for name in _INLINE if name in part]
+    kinds = [
+        str(file.get("mimeType") or file.get("mime_type")) if isinstance(file, dict) else ""
+        for file in files
+    ]
+    elsewhere = any(name in part for name in _ELSEWHERE)
+    return elsewhere or not all(kind.startswith("text/") for kind in kinds)
 
 
 def _check_text(text: str, limits: Limits, path: str) -> Problem | None:
@@ -180,7 +228,7 @@ def _check_text(text: str, limits: Limits, path: str) -> Problem | None:
     )
 
 
-def _parts(message: dict[str, object]) -> Iterator[dict[str, str]]:
+def _parts(message: dict[str, object]) -> Iterator[dict[str, Any]]:
     parts = message.get("parts")
     if isinstance(parts, list):
         yield from (part for part in parts if isinstance(part, dict))

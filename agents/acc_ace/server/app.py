@@ -44,6 +44,7 @@ from acc_ace.server.request_body import BodyLimit, Upload, body_limit
 from acc_ace.server.routes import (
     memory_routes,
     playbook_changes,
+    rule_routes,
     session_routes,
     status_routes,
     turn_routes,
@@ -136,6 +137,7 @@ _ROUTERS: Final = (
     turn_routes.router,
     turn_routes.feedback_router,
     session_routes.router,
+    rule_routes.router,
     playbook_changes.router,
     status_routes.jobs_router,
     memory_routes.router,

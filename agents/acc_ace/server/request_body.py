@@ -76,7 +76,7 @@ class BodyLimit:
             return
         # What is uploaded is a document: what it says is no field of the request.
         fields = b"" if self._is_upload(scope) else body
-        await self._app({**scope, BODY: fields}, _replay(body, receive), send)
+        await self._app({**scope, BODY: fields}, replay(body, receive), send)
 
     def _bound(self, scope: Scope) -> tuple[int, str]:
         """The limit of a request's body, and the setting that raises it."""
@@ -124,7 +124,7 @@ def _declared_length(scope: Scope) -> int:
     return 0
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Give the body once, then whatever the client does next (that is, its disconnect)."""
     given = False
 

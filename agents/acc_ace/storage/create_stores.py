@@ -21,11 +21,19 @@ from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
 from acc_ace.storage.sql_journal import SqlJournal
+from acc_ace.storage.sql_user_rules import SqlUserRules
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, IN_MEMORY, SqliteDatabase
 from acc_ace.turn.journal import Journal
-from acc_ace.turn.ports import EvidenceStore, SessionLock, ToolStarts, UserErasure, UserFiles
+from acc_ace.turn.ports import (
+    EvidenceStore,
+    SessionLock,
+    ToolStarts,
+    UserErasure,
+    UserFiles,
+    UserRules,
+)
 from acc_ace.turn.session_directory import SessionDirectory
 
 
@@ -45,6 +53,7 @@ class Stores:
     lock: SessionLock
     directory: SessionDirectory
     tool_starts: ToolStarts
+    user_rules: UserRules
     erasure: UserErasure
     """Deletes sessions and users from all of them in one transaction."""
     database: Database
@@ -65,6 +74,7 @@ class SqlStores:
     playbooks: SqlPlaybookStore
     directory: SqlSessionDirectory
     tool_starts: SqlToolStarts
+    user_rules: SqlUserRules
 
     @staticmethod
     def over(
@@ -85,6 +95,7 @@ class SqlStores:
             playbooks=SqlPlaybookStore(database, clock, follower=follower),
             directory=SqlSessionDirectory(database),
             tool_starts=SqlToolStarts(database),
+            user_rules=SqlUserRules(database),
         )
 
     def completed(
@@ -122,6 +133,7 @@ class SqlStores:
             lock=lock,
             directory=self.directory,
             tool_starts=self.tool_starts,
+            user_rules=self.user_rules,
             erasure=erasure,
             database=self.database,
             unit_of_work=lambda: UnitOfWork(self.database, after=[self.artifacts.wake]),

@@ -87,6 +87,7 @@ class SqlErasure:
             if not _sessions(rows, tenant) <= set(held):
                 return None
             erased = {name: _count(rows, table, tenant) for name, table in _TABLES.items()}
+            erased["rules"] = _count(rows, "user_rules", tenant)
             erased["artifacts"] = self._artifacts.erase_rows(rows, tenant)
             erased["playbook"] = self._playbooks.erase_rows(rows, tenant)
             rows.run("DELETE FROM tenants WHERE app = ? AND user_id = ?", tenant)

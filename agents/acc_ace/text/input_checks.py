@@ -1,16 +1,20 @@
 """What may come in: the names of users, sessions and requests, and x_t within its budget."""
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 from acc_ace.errors import InputError, InputTooLargeError
 from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.interaction import TurnInput
+from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.schemas.limits import Limits
+from acc_ace.text.normalize import one_line
 from acc_ace.text.tokens import estimate_tokens
 
 MAX_ID_CHARS: Final = 256
 """Of the name of a user or a session, and of an idempotency key."""
+
+MAX_ATTACHMENTS: Final = 32
 
 _CHARS_PER_TOKEN_AT_MOST: Final = 32
 """Longer than this per token is refused unread: blank padding must not cost a scan of it all."""
@@ -37,8 +41,16 @@ def check_request_id(name: str) -> None:
         _check_name("idempotency key", name)
 
 
-def take_input(text: str, authority: Authority, limits: Limits) -> TurnInput:
+def take_input(
+    text: str,
+    authority: Authority,
+    limits: Limits,
+    *,
+    attachments: Sequence[Attachment] = (),
+) -> TurnInput:
     """x_t as a value; raises InputError when blank, InputTooLargeError beyond its budget.
+
+    Attachments count toward the budget of the input.
 
     Callers outside the process may speak as user or below, never as system.
     """
@@ -51,7 +63,34 @@ def take_input(text: str, authority: Authority, limits: Limits) -> TurnInput:
     tokens = estimate_tokens(text)
     if tokens > limits.input_tokens:
         raise InputTooLargeError(_too_large(f"about {tokens:,} tokens", limits))
-    return TurnInput(text=text.encode("utf-8", "replace").decode("utf-8"), authority=authority)
+    given = _attached(attachments, limits, left=limits.input_tokens - tokens)
+    return TurnInput(text=_encodable(text), authority=authority, attachments=given)
+
+
+def _attached(
+    attachments: Sequence[Attachment], limits: Limits, *, left: int
+) -> tuple[Attachment, ...]:
+    """The attachments that are not blank, if they fit."""
+    if len(attachments) > MAX_ATTACHMENTS:
+        raise InputError(f"{len(attachments)} attachments; at most {MAX_ATTACHMENTS} can be sent")
+    given: list[Attachment] = []
+    for number, attachment in enumerate(attachments, start=1):
+        source = one_line(attachment.source)[:MAX_ID_CHARS] or f"attachment {number}"
+        is_long = len(attachment.text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST
+        left -= limits.input_tokens + 1 if is_long else estimate_tokens(attachment.text)
+        if left < 0:
+            raise InputTooLargeError(
+                f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input "
+                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a "
+                "shorter excerpt, or store it as a document and ask about it"
+            )
+        if attachment.text.strip():
+            given.append(Attachment(text=_encodable(attachment.text), source=source))
+    return tuple(given)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _too_large(size: str, limits: Limits) -> str:

@@ -166,6 +166,15 @@ def _without_spans(text: str, *, wary: bool) -> str:
     return text
 
 
+def without_tagged(text: str) -> str:
+    """The text without tagged documents; tags that mark up a speaker's own words stay."""
+    pieces, at = [], 0
+    for start, end in _tagged(text, wary=False):
+        pieces += [text[at:start], "\n"]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
 def _tagged(text: str, *, wary: bool) -> Iterator[_Span]:
     """Blocks '<document> … </document>'; for a wary reader up to the last closing tag."""
     tags = [tag for tag in _TAG.finditer(text) if tag["name"].lower() not in _OWN_TAGS]

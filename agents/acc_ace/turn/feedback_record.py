@@ -3,8 +3,6 @@
 The bullets of an answer are followed to what they have become: a merged one to its survivor.
 """
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,12 +30,6 @@ class Kept:
     fresh: bool
 
 
-def feedback_id(judgement: Judgement) -> str:
-    """The id of feedback whose sender gave none: the same judgement has the same one."""
-    text = json.dumps(judgement.judgement(), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 async def keep_feedback(
     container: Container, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
 ) -> Kept:
@@ -49,7 +41,7 @@ async def keep_feedback(
     wait_s = container.settings.limits.turn_wait_s
     async with container.lock.hold(key, wait_s=wait_s):
         interaction = await answered_turn(container, key, turn)
-        name = given_id or feedback_id(judgement)
+        name = given_id or judgement.digest
         known = _find(interaction.feedback, name)
         if known is not None:
             if known.judgement() != judgement.judgement():
@@ -131,16 +123,17 @@ async def answered_turn(container: Container, key: SessionKey, turn: int) -> Int
     raise NotFoundError(f"session '{key.session}' has no answered turn {turn}")
 
 
-async def mark_learned(container: Container, key: SessionKey, turn: int, given_id: str) -> None:
-    """Note that feedback is learnt from. Raises SessionBusyError, NotFoundError or StoreError."""
+async def mark_learned(
+    container: Container, key: SessionKey, turn: int, given_id: str = ""
+) -> None:
+    """Note that feedback is learnt from: of this id, or all that came with the turn.
+
+    Raises SessionBusyError, NotFoundError or StoreError.
+    """
     # Read again under the lock: other feedback may have come while the models were asked.
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
         interaction = await answered_turn(container, key, turn)
-        marked = tuple(
-            item.model_copy(update={"learned": True}) if item.id == given_id else item
-            for item in interaction.feedback
-        )
-        await container.evidence.record(key, interaction.model_copy(update={"feedback": marked}))
+        await container.evidence.record(key, interaction.with_feedback_learned(given_id))
 
 
 async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -> bool:

@@ -119,6 +119,8 @@ def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[
         if state.turn != previous.turn + 1:
             yield f"turn {state.turn} follows turn {previous.turn}"
         yield from _lost_constraints(entry, previous)
+    elif entry.kind is CommitKind.RULES:
+        yield from _lost_constraints(entry, previous)
     elif not any(_same_content(state, other) for other in earlier):
         yield "goes back to a state that never was"
 
@@ -132,7 +134,7 @@ def _lost_constraints(entry: JournalEntry, previous: CommittedState) -> Iterator
                 yield f"constraint {pin.id} was released and is still there"
         elif pin.id not in kept:
             yield f"constraint {pin.id} left without a release"
-        elif kept[pin.id] != pin:
+        elif kept[pin.id].text != pin.text:
             yield f"constraint {pin.id} was altered"
 
 

@@ -11,17 +11,25 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from acc_ace.errors import ConflictError
+from acc_ace.gates.contradiction import contradiction
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.playbook.playbook_store import Once, PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.base import PlaybookScope
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.reflection_step import TurnOutcome, reflect, tool_values, with_current_bullets
+from acc_ace.turn.reflection_step import (
+    TurnOutcome,
+    heard_in,
+    reflect,
+    tool_values,
+    with_current_bullets,
+)
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
 
 __all__ = [
@@ -192,12 +200,13 @@ def curation_context(
 ) -> CurationContext:
     """Who taught it, when, and whether it rests on more than tool or document text.
 
-    Feedback counts as more: a person's verdict, a ground truth or an environment's reward.
+    Feedback counts as more: a person's verdict, a ground truth or an environment's reward. It does
+    not make words of others the user's own.
     `shared` is False for the user's own playbook; what goes into any other passes the gate.
     A playbook that is full is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    previous = outcome.previous.input if outcome.previous else None
+    heard = heard_in(outcome)
     return CurationContext(
         limits=limits,
         at=at,
@@ -205,11 +214,10 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        # Feedback vouches for what the turn teaches, whoever said it first.
-        untrusted=() if reported else _said_by_others(outcome),
-        vouched=tuple(
-            item.text for item in (outcome.turn_input, previous) if item and item.authority.may_rule
-        ),
+        foreign=heard.foreign,
+        untrusted=heard.doubtful,
+        vouched=heard.own,
+        rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
         entities=tuple(outcome.state.ccs.focal_entities),
@@ -217,12 +225,9 @@ def curation_context(
     )
 
 
-def _said_by_others(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What tools returned in the turn, and what of documents the state holds."""
-    return (
-        *(result.result for result in outcome.tool_results),
-        *outcome.state.ccs.retrieved_artifacts,
-    )
+def _rule_objection(pins: Sequence[ConstraintPin]) -> Callable[[str], str | None]:
+    """What says that a lesson goes against a rule in force."""
+    return lambda text: "against_rule" if contradiction(text, pins) else None
 
 
 def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> str:

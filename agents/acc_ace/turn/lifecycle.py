@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, StoreError
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import CommitKind, JournalEntry
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import needed
 from acc_ace.turn.ports import Database, HeldEvents
-from acc_ace.turn.tool_starts import lost_calls
-from acc_ace.turn.turn_commit import TurnCommit, commit_turn
+from acc_ace.turn.rule_service import with_user_rules
+from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
 from acc_ace.turn.turn_record import TurnRecord
 
 if TYPE_CHECKING:
@@ -46,17 +46,18 @@ class TurnLifecycle:
         return self._container.lock.hold(key, wait_s=self._container.settings.limits.turn_wait_s)
 
     async def repeated(
-        self, key: SessionKey, name: str, text: str, authority: Authority
+        self, key: SessionKey, name: str, turn_input: TurnInput | None
     ) -> Interaction | None:
         """The committed turn of an idempotency key, if there is one.
 
-        Raises InputError when that had other words, or StoreError.
+        Raises InputError when that had other words or attachments, or StoreError.
         """
-        if not name:
+        if not name or turn_input is None:
             return None
         kept = await self._container.evidence.of_request(key, name)
         # One that went on after a pause has the result that it waited for as its input.
-        if kept is not None and kept.input.authority is authority and kept.input.text != text:
+        is_same = kept is None or kept.input.authority is not turn_input.authority
+        if kept is not None and not is_same and kept.input != turn_input:
             raise InputError(
                 f"the idempotency key '{name[:80]}' was used for another input of session "
                 f"'{key.session}'; give each turn a key of its own"
@@ -89,9 +90,9 @@ class TurnLifecycle:
         if begin is not None and container.settings.bootstrap and await self._begins(key, head):
             # After an undo of its first turn too, the session begins with what is known then.
             started = await begin(container, key)
-            numbers = {"version": record.previous.version, "next_pin": record.previous.next_pin}
-            record.previous = started.state.model_copy(update=numbers)
+            record.previous = _begun_with(started.state, record.previous)
             record.known = started.verdicts
+        record.previous = await with_user_rules(container, key, record.previous)
         record.previous_turn = await container.evidence.last(key)
         scope = container.playbook_scope(key.app, key.user)
         record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope
@@ -164,6 +165,7 @@ class TurnLifecycle:
             input=record.turn_input,
             tool_calls=record.tool_calls,
             tool_results=record.tool_results,
+            guarded=record.guarded,
             outcome=Outcome.FAILED,
             created_at=self._container.clock.now(),
         )
@@ -205,6 +207,7 @@ class TurnLifecycle:
             input=needed(record.turn_input, "turn_input", "commit"),
             tool_calls=record.tool_calls,
             tool_results=record.tool_results,
+            guarded=record.guarded,
             decision=output,
             outcome=Outcome.PAUSED if output is None else Outcome.ANSWERED,
             ccs_version=state.version,
@@ -212,6 +215,7 @@ class TurnLifecycle:
             memory=record.memory,
             models={stage: use.model for stage, use in record.stages.items() if use.model},
             prompt_hashes=dict(prompt_hashes),
+            feedback=record.feedback,
             idempotency_key=record.idempotency_key,
             created_at=self._container.clock.now(),
         )
@@ -228,7 +232,9 @@ class TurnLifecycle:
         record.failure_id = ""
         if kept is not None and kept.outcome is Outcome.PAUSED:
             record.failure_id = f"{name}/{record.previous.version + 1}"
+            record.guarded = [*kept.guarded, *record.guarded]
             record.idempotency_key = record.idempotency_key or kept.idempotency_key
+            record.feedback = record.feedback or kept.feedback
             return
         is_another = kept is not None and (
             kept.outcome is not Outcome.FAILED or bool(kept.tool_results)
@@ -245,7 +251,19 @@ class TurnLifecycle:
 
     async def _begins(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
-        while head is not None and head.kind is CommitKind.ROLLBACK and not head.state.turn:
+        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES}
+        while head is not None and head.kind in before_turns and not head.state.turn:
             # Undone more than once, it stands on the undo before.
-            head = await self._container.journal.get(key, head.follows) if head.follows else None
+            follows = head.state.version - 1 if head.follows is None else head.follows
+            head = await self._container.journal.get(key, follows) if follows else None
         return head is None
+
+
+def _begun_with(known: CommittedState, previous: CommittedState) -> CommittedState:
+    """What is known of the user, with the rules and questions of before the first turn."""
+    ruled = {
+        "constraints": previous.ccs.constraints,
+        "goal_orientation": previous.ccs.goal_orientation,
+    }
+    kept = {"ccs": known.ccs.model_copy(update=ruled)}
+    return previous.model_copy(update=kept)

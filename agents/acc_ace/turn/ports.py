@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import Interaction, ToolStart
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.unit_of_work import Write
@@ -145,6 +146,27 @@ class ToolStarts(Protocol):
 
     async def erase(self, key: SessionKey) -> int:
         """Forget all calls of a session; how many."""
+        ...
+
+
+class UserRules(Protocol):
+    """Keeps the rules that hold in every session of a user. Raises StoreError."""
+
+    async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
+        """The user's rules, oldest first."""
+        ...
+
+    async def next_number(self, tenant: Tenant) -> int:
+        """The number of the user's next rule; those of lifted rules are not given again."""
+        ...
+
+    def change_write(
+        self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]
+    ) -> Write:
+        """Add and lift rules as a part of a unit of work; a lifted one may be added again.
+
+        It raises ConflictError when another session has given the same id in the meantime.
+        """
         ...
 
 

@@ -6,6 +6,7 @@ same outcome of the turn.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope
@@ -16,6 +17,8 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import Judgement, Reflection
 from acc_ace.text.prompt import Prompt
+from acc_ace.text.rules.corrections import is_correction, without_correction
+from acc_ace.text.rules.own_words import Speakers, by_speaker
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
 
@@ -32,6 +35,10 @@ class TurnOutcome:
     """The turn before, which x_t may correct."""
     warnings: Sequence[str] = ()
     feedback: Sequence[Judgement] = ()
+    documents: Sequence[str] = ()
+    """What the turn was shown of tools and documents of before."""
+    guarded: bool = False
+    """Whether a tool call was held against a rule in force."""
 
     @property
     def used_ids(self) -> tuple[str, ...]:
@@ -59,7 +66,104 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
         state=state,
         generation=interaction.decision,
         tool_results=tuple(interaction.tool_results),
+        feedback=tuple(item for item in interaction.feedback if item.with_turn),
+        guarded=was_guarded(interaction),
     )
+
+
+def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What agent and CCM wrote by themselves: without feedback on it, no evidence of anything.
+
+    Words of others that they repeat are there too, whatever way they came by.
+    """
+    if outcome.feedback:
+        return ()
+    ccs, before = outcome.state.ccs, outcome.previous.decision if outcome.previous else None
+    return (
+        outcome.generation.final_answer,
+        before.final_answer if before else "",
+        ccs.episodic_trace,
+        ccs.semantic_gist,
+        ccs.predictive_cue or "",
+        ccs.uncertainty_signal,
+        *ccs.relational_map,
+    )
+
+
+def was_guarded(turn: object) -> bool:
+    """Whether the guard has held a tool call of a turn against a rule in force."""
+    return any(getattr(decision, "rule_id", "") for decision in getattr(turn, "guarded", ()))
+
+
+def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
+    """What there is to learn from: 'correction', 'feedback', 'tool_error', 'recovery', 'guarded'.
+
+    'recovery' is success after the error of a tool in the turn before. What a tool says of an
+    answer is no correction.
+    """
+    before = outcome.previous
+    failed_before = before is not None and any(r.is_error for r in before.tool_results)
+    corrects = (
+        before is not None
+        and outcome.turn_input.authority.may_rule
+        and is_correction(outcome.turn_input.text)
+    )
+    found = {
+        "correction": corrects,
+        "feedback": bool(outcome.feedback),
+        "tool_error": any(result.is_error for result in outcome.tool_results),
+        "recovery": failed_before and any(not r.is_error for r in outcome.tool_results),
+        "guarded": outcome.guarded,
+    }
+    return tuple(name for name, there in found.items() if there)
+
+
+class Heard(NamedTuple):
+    """What was said in a turn and in the one before, by whose words they are."""
+
+    own: tuple[str, ...]
+    """The user's, and what people say of the answer."""
+    doubtful: tuple[str, ...]
+    """What only the user can say is their own; and errors of tools, which are experience too."""
+    foreign: tuple[str, ...]
+    """Of tools, documents, attachments and quotations."""
+
+
+def heard_in(outcome: TurnOutcome) -> Heard:
+    """Part what the lessons of a turn may rest on by whose words they are."""
+    before = outcome.previous
+    inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
+    results = (*outcome.tool_results, *(before.tool_results if before else ()))
+    parts = [_speakers(said) for said in inputs]
+    judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
+    # Whoever gives the right answer vouches for what was asked.
+    is_vouched = any(item.ground_truth for item in outcome.feedback)
+    return Heard(
+        own=(
+            *(part.own for part in parts),
+            *(words for part in parts for words in (part.doubtful, part.quoted) if is_vouched),
+            *(words for two in judged for words in two if words),
+        ),
+        doubtful=(
+            *(result.result for result in results if result.is_error),
+            *(part.doubtful for part in parts if not is_vouched),
+            *words_of_the_agent(outcome),
+        ),
+        foreign=(
+            *(result.result for result in results if not result.is_error),
+            *outcome.state.ccs.retrieved_artifacts,
+            *outcome.documents,
+            *(given.text for said in inputs for given in said.attachments),
+            *(part.foreign for part in parts),
+            *(part.quoted for part in parts if not is_vouched),
+        ),
+    )
+
+
+def _speakers(said: TurnInput) -> Speakers:
+    if not said.authority.may_rule:
+        return Speakers(own="", doubtful="", quoted="", foreign=said.text)
+    return by_speaker(without_correction(said.text))
 
 
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:

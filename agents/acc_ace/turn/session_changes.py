@@ -10,11 +10,22 @@ from acc_ace.container import Container
 from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    JournalEntry,
+    Release,
+    RuleScope,
+)
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn import session_directory as rules
 from acc_ace.turn.journal import Journal
+from acc_ace.turn.turn_commit import user_rules_write
 from acc_ace.unit_of_work import Write
+
+_ROLLED_BACK = "rolled back"
 
 
 async def notes_after(container: Container, key: SessionKey, turn: int) -> list[str]:
@@ -79,7 +90,7 @@ class Rollback:
         return await self._restore(key, head.state, target.state)
 
     async def before_last_turn(self, key: SessionKey, turn: int | None = None) -> CommittedState:
-        """Take the last turn back. Raises NotFoundError when there is none.
+        """Take the last turn back, or the rules changed since. Raises NotFoundError for neither.
 
         With `turn` that one is taken back and no other: once it is, asking again changes nothing.
         Raises ConflictError when another turn is the last.
@@ -92,6 +103,8 @@ class Rollback:
                 f"the last turn of session '{key.session}' is {head.state.turn}, not {turn}; "
                 "nothing was undone"
             )
+        if head is not None and turn is None and (before := await self._before_rules(key, head)):
+            return await self._restore(key, head.state, before)
         if head is None or head.state.turn == 0:
             raise NotFoundError(f"session '{key.session}' has no turn to undo")
         return await self._restore(key, head.state, await self._before_turn(key, head.state))
@@ -119,8 +132,13 @@ class Rollback:
         notes = await notes_after(container, key, turn)
         history_from = await self._history_from(key, current.version, target.version)
         work = container.unit_of_work()
-        restored, write = self._appended(key, current, target, CommitKind.ROLLBACK)
+        rules_of_user = await self._taken_back(key, current.version, target.version)
+        restored, write = self._appended(
+            key, current, target, CommitKind.ROLLBACK, rules_of_user=rules_of_user
+        )
         work.add(write)
+        if user_write := user_rules_write(container, key, rules_of_user):
+            work.add(user_write)
         work.add(container.artifacts.retire_write(key, turn))
         work.add(container.evidence.undone_write(key, turn))
         work.add(
@@ -132,16 +150,31 @@ class Rollback:
         return restored
 
     def _appended(
-        self, key: SessionKey, current: CommittedState, target: CommittedState, kind: CommitKind
+        self,
+        key: SessionKey,
+        current: CommittedState,
+        target: CommittedState,
+        kind: CommitKind,
+        *,
+        rules_of_user: CcsDiff | None = None,
     ) -> tuple[CommittedState, Write]:
-        """The next version, with the content of `target`; no constraint id is given twice."""
-        next_pin = max(current.next_pin, target.next_pin)
-        changes = {"version": current.version + 1, "next_pin": next_pin}
+        """The next version, with the content of `target`; no id is given twice."""
+        changes = {
+            "version": current.version + 1,
+            "next_pin": max(current.next_pin, target.next_pin),
+            "next_question": max(current.next_question, target.next_question),
+        }
+        of_user = rules_of_user or CcsDiff()
         restored = target.model_copy(update=changes)
         entry = JournalEntry(
             kind=kind,
             state=restored,
-            diff=CcsDiff.between(current, restored),
+            diff=CcsDiff.between(
+                current,
+                restored,
+                added=of_user.constraints_added,
+                released=of_user.constraints_released,
+            ),
             invocation_id="",
             created_at=self._container.clock.now(),
             follows=target.version if kind is CommitKind.ROLLBACK else None,
@@ -154,6 +187,43 @@ class Rollback:
         if head.kind is not CommitKind.ROLLBACK or left is None:
             return False
         return head.state.turn < turn <= left.state.turn
+
+    async def _before_rules(self, key: SessionKey, head: JournalEntry) -> CommittedState | None:
+        """The state before the newest change of rules outside of a turn; None after a turn."""
+        async for entry in line(self._journal, key, head.state.version):
+            if entry.kind is CommitKind.RULES:
+                before = await self._journal.get(key, entry.state.version - 1)
+                return before.state if before else CommittedState()
+            if entry.kind is not CommitKind.ROLLBACK:
+                break
+        return None
+
+    async def _taken_back(self, key: SessionKey, current: int, target: int) -> CcsDiff:
+        """What this session did to the user's own rules after version `target`, the other way."""
+        held = {pin.id for pin in await self._container.user_rules.list(key.tenant)}
+        pins: dict[str, ConstraintPin] = {}
+        present: dict[str, bool] = {}
+        for version in range(current, target, -1):
+            entry = await self._journal.get(key, version)
+            diff = entry.diff if entry else CcsDiff()
+            for pin in diff.constraints_added:
+                pins[pin.id] = pin
+                present[pin.id] = False
+            if any(gone.id.startswith("u-") for gone in diff.constraints_released):
+                before = await self._journal.get(key, version - 1)
+                pins |= {pin.id: pin for pin in (before.state.pins if before else ())}
+                present |= {gone.id: True for gone in diff.constraints_released}
+        users = {name: pin for name, pin in pins.items() if pin.scope is RuleScope.USER}
+        return CcsDiff(
+            constraints_added=[
+                pin for name, pin in users.items() if present.get(name) and name not in held
+            ],
+            constraints_released=[
+                Release(id=name, text=pin.text, quote=_ROLLED_BACK)
+                for name, pin in users.items()
+                if present.get(name) is False and name in held
+            ],
+        )
 
     async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
         """The newest state of an earlier turn; CCS_0 before the first one."""

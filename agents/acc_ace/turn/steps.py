@@ -5,21 +5,27 @@ passes the commit gate before it is CCS_t.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.gates.ccs_output import parse_ccs
+from acc_ace.gates.ccs_output import parse_compressor_reply
 from acc_ace.gates.commit_gate import commit
+from acc_ace.gates.consent_notes import sole_question
+from acc_ace.gates.contradiction import screened_input
 from acc_ace.gates.qualification_gate import conclude, screen
-from acc_ace.schemas.artifact import Recall, RecalledArtifact, RecallQuery
+from acc_ace.gates.references import Evidence
+from acc_ace.gates.screening import quotation
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact, RecallQuery
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import Qualification, RelevanceBatch
+from acc_ace.text.rules.proposals import fallback_changes
 from acc_ace.turn.algorithm import DecisionPort, Ports
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import (
@@ -117,9 +123,9 @@ class TurnSteps:
             asked: Asked[RelevanceBatch] = Asked(value=None)
             if screening.to_judge:
                 inputs = {
-                    "current_input": input_value(x_t),
+                    "current_input": input_value(screened_input(x_t, previous.pins)),
                     "previous_state": state_value(previous),
-                    "candidates": artifact_values(screening.to_judge, self._limits),
+                    "candidates": self._shown(screening.to_judge, previous),
                 }
                 asked = await ask(
                     self._completions["qualifier"],
@@ -141,35 +147,73 @@ class TurnSteps:
         """
         with self._record.stage("compressor") as use:
             inputs = {
-                "current_input": input_value(x_t),
+                "current_input": input_value(screened_input(x_t, previous.pins)),
                 "previous_state": state_value(previous),
-                "artifacts": artifact_values(qualified.qualified, self._limits),
+                "artifacts": self._shown(qualified.qualified, previous),
             }
             asked = await ask(
                 self._completions["compressor"],
                 self._prompts.compressor,
                 inputs,
-                parse_ccs,
+                parse_compressor_reply,
                 repairs=self._limits.repairs,
             )
             use.count(asked)
+            reply = asked.value
             gated = partial(
                 commit,
                 previous,
-                asked.value,
+                reply.ccs if reply else None,
                 x_t,
-                known_artifacts={artifact.artifact_id for artifact in qualified.qualified},
+                evidence=self._evidence(qualified),
                 limits=self._limits,
+                changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
+                sole_question=sole_question(previous, self._last_answer()),
             )
             # The language pass takes some 15 ms for 1,000 characters, and compiles its rules once.
             gate = await asyncio.to_thread(gated)
             self._record.warn(*asked.warnings, *gate.warnings)
+            self._record.notes = gate.notes
+            released = [*self._record.dropped, *gate.diff.constraints_released]
+            diff = gate.diff.model_copy(update={"constraints_released": released})
             return prepared_entry(
-                gate,
+                replace(gate, diff=diff),
                 invocation_id=self._invocation_id,
                 at=self._container.clock.now(),
                 warnings=self._record.warnings,
             )
+
+    def _shown(
+        self, artifacts: Sequence[Artifact], previous: CommittedState
+    ) -> list[dict[str, object]]:
+        """What the models see of artifacts: by the rules of CCS_{t-1}; x_t's are not known yet.
+
+        All of them stood the gate, but the session's own turns, which it lets answers contradict.
+        """
+        limit = self._limits.artifact_tokens
+        quoted = [
+            quotation(item, previous.pins, max_tokens=limit)
+            if item.kind is ArtifactKind.TURN
+            else item
+            for item in artifacts
+        ]
+        return artifact_values(quoted, self._limits)
+
+    def _evidence(self, qualified: Qualification) -> Evidence:
+        """What the gate grounds the state in, and judges again by the rules that x_t makes."""
+        session = self._record.key.session
+        own = (
+            a for a in qualified.qualified if a.kind is ArtifactKind.TURN and a.session == session
+        )
+        return Evidence(
+            {a.artifact_id: a.content for a in qualified.qualified},
+            frozenset(a.artifact_id for a in own),
+        )
+
+    def _last_answer(self) -> str:
+        """What the agent said last."""
+        last = self._record.previous_turn
+        return last.decision.final_answer if last and last.decision else ""
 
     async def keep(
         self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None

@@ -161,6 +161,7 @@ class Prompts:
     extractor: Prompt
     reflector: Prompt
     curator: Prompt
+    guard: Prompt
 
     def digests(self) -> dict[str, str]:
         """Content hash of each prompt, by agent."""

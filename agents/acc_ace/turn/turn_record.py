@@ -11,18 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey
+from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
+from acc_ace.schemas.commit import ConstraintPin, Release
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
+    GuardDecision,
     Interaction,
     ToolCall,
     ToolResult,
+    TurnInput,
 )
 from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.qualification import QualificationVerdict
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.report import Stage, StageFinished, StageStarted, TurnEvent
+from acc_ace.schemas.reflection import Feedback, Reflection
+from acc_ace.schemas.report import ReportedLearning, Stage, StageFinished, StageStarted, TurnEvent
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
@@ -92,12 +95,16 @@ class TurnRecord(Turn):
     """Of the Generator so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
+    guarded: list[GuardDecision] = field(default_factory=list)
+    """Tool calls that were held against the rules."""
     call_ids: set[str] = field(default_factory=set)
     """Ids that another tool call of this turn may not have."""
     streamed_ids: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """Of replies that are still streamed, by run and agent: a call's id by the model's id."""
     tools_begun: int = 0
     """By the Generator so far, those that were not run for being too many included."""
+    feedback: tuple[Feedback, ...] = ()
+    """What came with the turn of its answer; only Reflector and Curator see it."""
     outcome: TurnOutcome | None = None
     """What is learnt from, once the Reflector has looked at it."""
     reflection: Reflection | None = None
@@ -105,10 +112,20 @@ class TurnRecord(Turn):
     batch: DeltaBatch | None = None
     """What the Curator proposes in this turn."""
     deltas: list[DeltaResult] = field(default_factory=list)
+    learning: ReportedLearning = field(default_factory=ReportedLearning)
     warnings: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+    """What the answer says of rules, below what the agent says."""
+    dropped: list[Release] = field(default_factory=list)
+    """Rules that a state which the caller edited leaves out."""
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
     paused: bool = False
+
+    @property
+    def rules(self) -> list[ConstraintPin]:
+        """The rules in force: of CCS_t once it is there, until then of CCS_{t-1}."""
+        return (self.entry.state if self.entry else self.previous).pins
 
     def tell(self, event: TurnEvent) -> None:
         """Pass an event to whoever listens to this turn."""
@@ -154,8 +171,7 @@ class TurnRequest(NamedTuple):
 
     listener: Listener | None = None
     idempotency_key: str = ""
-    text: str = ""
-    authority: Authority = Authority.USER
+    input: TurnInput | None = None
 
 
 class TurnRecords:

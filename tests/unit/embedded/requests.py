@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.schemas.base import Authority
-from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
+from acc_ace.schemas.ccs import empty_ccs
+from acc_ace.schemas.commit import CommittedState, CompressorReply, ConstraintPin
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
@@ -70,14 +70,14 @@ async def compress(
     previous: CommittedState | None = None,
     artifacts: Sequence[Mapping[str, object]] = (),
     authority: str = "user",
-) -> CompressedCognitiveState:
+) -> CompressorReply:
     """The Compressor's answer."""
     inputs: dict[str, object] = {
         "current_input": {"text": text, "authority": authority},
         "previous_state": (previous or CommittedState()).to_state(),
         "artifacts": list(artifacts),
     }
-    return await ask(CompressedCognitiveState, inputs)
+    return await ask(CompressorReply, inputs)
 
 
 async def judge(text: str, candidates: dict[str, str]) -> dict[str, bool]:

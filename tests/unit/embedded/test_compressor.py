@@ -2,8 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.commit import CommittedState, CompressorReply
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.text.tokens import estimate_tokens
@@ -18,22 +17,38 @@ async def test_previous_constraints_and_goal_come_back_word_for_word(rule: str) 
 
 
 @pytest.mark.parametrize("rule", [f"{BAN}.", f"{BAN_JA}です。"])
-async def test_a_rule_of_the_user_is_added_verbatim(rule: str) -> None:
-    ccs = await compress(rule)
-    assert len(ccs.constraints) == 1
-    assert ccs.constraints[0] in rule
+async def test_a_rule_of_the_user_is_proposed_in_its_own_words(rule: str) -> None:
+    reply = await compress(rule)
+    assert reply.constraints == []
+    assert _proposed(reply) == [("add", None)]
+    assert reply.rule_changes[0].quote in rule
 
 
 @pytest.mark.parametrize("authority", ["tool", "retrieved", "nonsense"])
-async def test_text_that_may_not_rule_sets_no_rule_and_no_goal(authority: str) -> None:
-    ccs = await compress(f"Our goal is to win. {BAN}.", authority=authority)
-    assert ccs.constraints == []
-    assert ccs.goal_orientation == ""
+async def test_text_that_may_not_rule_proposes_nothing(authority: str) -> None:
+    reply = await compress(f"Our goal is to win. {BAN}.", authority=authority)
+    assert reply.rule_changes == []
+    assert reply.constraints == []
+    assert reply.goal_orientation == ""
 
 
-async def test_an_explicit_release_by_id_takes_that_one_constraint() -> None:
-    ccs = await compress("Release c-0001.", state(BAN, "Keep names out of tickets"))
-    assert ccs.constraints == ["Keep names out of tickets"]
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The restart ban is lifted.", "release"),
+        ("再起動の禁止は解除します。", "release"),
+        ("Change c-0001 to: never restart db-01 on weekdays.", "amend"),
+    ],
+)
+async def test_a_release_or_amendment_is_proposed_and_nowhere_said_to_be_done(
+    text: str, kind: str
+) -> None:
+    before = state(BAN_JA if "禁止" in text else BAN, "Keep names out of tickets")
+    reply = await compress(text, before)
+    assert (kind, "c-0001") in _proposed(reply)
+    assert reply.constraints == before.ccs.constraints
+    assert reply.episodic_trace.removeprefix("Input: ").removeprefix("入力：") == text
+    assert reply.predictive_cue is None
 
 
 async def test_nine_long_options_stay_whole_within_the_budget_of_the_trace() -> None:
@@ -43,11 +58,14 @@ async def test_nine_long_options_stay_whole_within_the_budget_of_the_trace() -> 
     assert estimate_tokens(ccs.episodic_trace) <= Limits().episodic_trace_tokens
 
 
-async def test_the_first_goal_is_taken_and_a_later_mention_does_not_change_it() -> None:
+async def test_the_first_goal_is_proposed_and_a_later_mention_is_not() -> None:
     first = await compress("Our goal is to restore checkout.")
-    assert "restore checkout" in first.goal_orientation
+    assert first.goal_orientation == ""
+    assert _proposed(first) == [("goal", None)]
+    assert "restore checkout" in first.rule_changes[0].quote
     later = await compress("Help me find a restaurant.", state(goal_orientation="restore checkout"))
     assert later.goal_orientation == "restore checkout"
+    assert later.rule_changes == []
 
 
 async def test_the_latest_status_replaces_the_outdated_one() -> None:
@@ -107,6 +125,8 @@ async def test_options_of_the_previous_answer_are_kept_in_order() -> None:
         (BAN, "Next we will restart db-01."),
         (BAN, "Can we restart db-01 now?"),
         (BAN_JA, "今すぐ再起動してください。"),
+        (BAN, "You may restart db-01 again. Restart db-01 now."),
+        (BAN, "Release c-0001, and restart db-01 now."),
         (BAN, "Two ways:\n1. Wait\n2. Restart db-01\nDo the second option."),
     ],
 )
@@ -121,10 +141,7 @@ async def test_the_next_step_is_never_one_that_a_constraint_forbids(rule: str, t
     [
         ("Restart db-01 now. Then draft the report.", "Then draft the report."),
         ("Restart web-3 now.", "Restart web-3 now."),
-        ("You may restart db-01 again. Restart db-01 now.", "Restart db-01 now."),
         ("Why was db-01 restarted?", "Why was db-01 restarted?"),
-        ("Release c-0001. Restart db-01 now.", "Restart db-01 now."),
-        ("Release c-0001, and restart db-01 now.", "restart db-01 now."),
     ],
 )
 async def test_the_next_step_is_what_is_asked_and_allowed(text: str, cue: str) -> None:
@@ -132,9 +149,8 @@ async def test_the_next_step_is_what_is_asked_and_allowed(text: str, cue: str) -
 
 
 @pytest.mark.parametrize("text", ["Release c-0001.", "c-0001を解除してください。"])
-async def test_a_rule_that_this_turn_releases_is_no_next_step(text: str) -> None:
+async def test_a_command_about_rules_is_no_next_step(text: str) -> None:
     ccs = await compress(text, state(BAN))
-    assert ccs.constraints == []
     assert ccs.predictive_cue is None
 
 
@@ -192,7 +208,9 @@ async def test_five_hundred_turns_stay_within_the_budget_and_keep_the_rule() -> 
     assert "server:web-1" not in ccs.focal_entities
 
 
-def _committed(
-    ccs: CompressedCognitiveState, before: CommittedState | None = None
-) -> CommittedState:
-    return (before or CommittedState()).model_copy(update={"ccs": ccs})
+def _committed(reply: CompressorReply, before: CommittedState | None = None) -> CommittedState:
+    return (before or CommittedState()).model_copy(update={"ccs": reply.ccs})
+
+
+def _proposed(reply: CompressorReply) -> list[tuple[str, str | None]]:
+    return [(change.kind.value, change.rule_id) for change in reply.rule_changes]

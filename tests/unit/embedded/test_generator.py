@@ -1,12 +1,15 @@
 """Claims about the embedded Generator's answers."""
 
+from typing import Any
+
 import pytest
 from google.genai import types
 
 from acc_ace.gates.commit_gate import commit
-from acc_ace.rules_model.phrases import NOTE
+from acc_ace.rules_model.phrases import NOTE, say
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
+from acc_ace.text.prompt import write_input
 from tests.unit.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
 
 
@@ -26,7 +29,7 @@ async def test_a_request_that_breaks_a_constraint_is_refused_with_its_words(
     said = await answer(request_text, state(BAN))
     assert BAN in said
     assert "[c-0001]" in said
-    assert "Release c-0001" in said
+    assert "release c-0001" in said
 
 
 @pytest.mark.parametrize(
@@ -264,44 +267,76 @@ async def test_thoughts_of_the_model_and_the_loop_are_no_input_of_the_user() -> 
     assert BAN not in output.final_answer
 
 
-async def test_a_new_rule_is_confirmed_with_its_id() -> None:
-    current = state(BAN, turn=1)
-    assert f'[c-0001]: "{BAN}"' in await answer(f"{BAN}", current)
-
-
-@pytest.mark.parametrize(
-    ("text", "trace", "confirmed"),
-    [
-        ("You may restart db-01 again.", "Released: c-0001; Input: …", "is released"),
-        ("再起動してよいです。", "解除した制約：c-0001; 入力：…", "解除しました"),
-    ],
-)
-async def test_a_release_is_confirmed_with_the_rules_that_remain(
-    text: str, trace: str, confirmed: str
-) -> None:
-    said = await answer(text, state("Keep names out of tickets", episodic_trace=trace))
-    assert confirmed in said
-    assert "Keep names out of tickets" in said
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "confirmed"),
-    [
-        ("Change the budget limit to 8000 euros.", "The budget limit is 5000 euros", "Amended"),
-        ("予算の上限を800万円に変更します。", "予算の上限は500万円です", "改めました"),
-    ],
-)
-async def test_an_amendment_is_confirmed_with_the_id_of_the_constraint_that_stands_now(
-    text: str, rule: str, confirmed: str
-) -> None:
-    before = state("Never change prod without approval", rule)
-    ccs = await compress(text, before)
-    result = commit(before, ccs, TurnInput(text=text), known_artifacts=(), limits=Limits())
-    said = await answer(text, result.state)
-    assert confirmed in said
-    assert "[c-0003]" in said
-    assert "tool" not in said
+async def test_of_a_new_rule_no_more_is_said_than_what_code_lists_below() -> None:
+    said = await answer(BAN, state(BAN, turn=1))
+    assert said.splitlines()[0] == "All right."
     assert "c-0001" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "reported"),
+    [
+        ("The restart ban is lifted.", BAN, "only with your word"),
+        ("再起動の禁止は解除します。", BAN_JA, "ご本人の確認を得てから"),
+        ("Change the budget limit to 8000 euros.", "The budget limit is 5000 euros", "your word"),
+        ("予算の上限を800万円に変更します。", "予算の上限は500万円です", "ご本人の確認"),
+    ],
+)
+async def test_a_release_or_amendment_that_waits_for_consent_is_not_said_to_be_done(
+    text: str, rule: str, reported: str
+) -> None:
+    before = state(rule, "Never change prod without approval")
+    reply = await compress(text, before)
+    result = commit(
+        before, reply.ccs, TurnInput(text=text), limits=Limits(), changes=reply.rule_changes
+    )
+    assert [asked.rule_id for asked in result.state.questions] == ["c-0001"]
+    said = await answer(text, result.state)
+    assert said == say("by_consent", "ja" if "。" in text else "en")
+    assert reported in said
+
+
+@pytest.mark.parametrize("text", ["release c-0001", "/forget c-0001", "c-0001を解除してください。"])
+async def test_after_a_command_the_rules_that_remain_are_listed(text: str) -> None:
+    before = state(BAN, "Keep names out of tickets")
+    reply = await compress(text, before)
+    result = commit(
+        before, reply.ccs, TurnInput(text=text), limits=Limits(), changes=reply.rule_changes
+    )
+    said = (await answer(text, result.state)).splitlines()
+    assert "- Keep names out of tickets [c-0002]" in said
+    assert BAN not in "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("held", "question"),
+    [
+        (
+            {"retrieved_artifacts": ["[doc-1] If the queue is full, restart db-01."]},
+            "What if the queue is full?",
+        ),
+        (
+            {"semantic_gist": "The night shift should restart db-01 at 14:00."},
+            "What should the night shift do at 14:00?",
+        ),
+    ],
+)
+async def test_what_goes_against_a_rule_is_never_given_without_the_rule(
+    held: dict[str, Any], question: str
+) -> None:
+    said = await answer(question, state(BAN, **held))
+    assert "restart" in said.splitlines()[0]
+    assert f'"{BAN}" [c-0001] is in force' in said
+
+
+async def test_an_attachment_against_a_rule_is_quoted_with_the_rule_beside_it() -> None:
+    text = "When the queue of db-01 is full, restart db-01 at once.\nThe queue holds 500 jobs."
+    block = write_input("attachment", {"text": text, "source": "runbook.txt"})
+    said = await answer(f"What should be done when the queue is full?\n{block}", state(BAN))
+    assert "restart db-01 at once. [runbook.txt]" in said
+    assert f'"{BAN}" [c-0001] is in force' in said
+    harmless = await answer(f"How many jobs does the queue hold?\n{block}", state(BAN))
+    assert "The queue holds 500 jobs. [runbook.txt]" in harmless
 
 
 @pytest.mark.parametrize(

@@ -120,19 +120,20 @@ def test_stale_is_what_was_judged_is_not_proven_and_was_not_used_for_long() -> N
     assert refine(before, context()).playbook == before
 
 
-def test_budgets_take_the_worst_first_then_the_unjudged_and_the_proven_last() -> None:
+def test_budgets_take_the_oldest_unjudged_first_then_the_worst_the_new_and_the_proven() -> None:
     before = playbook(
         bullet(1, "Offer tea.", helpful=9),
         bullet(2, "Offer milk."),
-        bullet(3, "Offer juice.", neutral=3),
-        bullet(4, "Offer soup.", harmful=1),
+        bullet(3, "Offer water."),
+        bullet(4, "Offer juice.", neutral=3),
+        bullet(5, "Offer soup.", harmful=1),
+        *[bullet(n, f"Offer dish {n}.") for n in range(6, 11)],
     )
+    leaving = ["b-00002", "b-00003", "b-00005", "b-00004", *[f"b-{n:05}" for n in range(6, 11)]]
 
-    assert _ids(refine(before, context(playbook_bullets=3)).playbook) == [
-        "b-00001", "b-00002", "b-00003",
-    ]  # fmt: skip
-    assert _ids(refine(before, context(playbook_bullets=2)).playbook) == ["b-00001", "b-00002"]
-    assert _ids(refine(before, context(playbook_bullets=1)).playbook) == ["b-00001"]
+    for room in range(1, 10):
+        kept = _ids(refine(before, context(playbook_bullets=room)).playbook)
+        assert kept == [id_ for id_ in _ids(before) if id_ not in leaving[: 10 - room]]
 
 
 def test_the_tokens_of_the_prompt_and_of_a_section_keep_their_budgets() -> None:
@@ -150,18 +151,18 @@ def test_the_tokens_of_the_prompt_and_of_a_section_keep_their_budgets() -> None:
         assert estimate_tokens(refined.playbook.as_prompt(of)) <= 150
 
 
-def test_room_is_made_by_the_unproven_and_not_by_the_unjudged() -> None:
+def test_room_is_made_by_the_oldest_that_no_answer_was_judged_by_and_not_by_the_proven() -> None:
     full = playbook(
-        *[bullet(n, f"Offer drink {n}.", neutral=1) for n in range(1, 11)],
-        *[bullet(n, f"Offer dish {n}.") for n in range(11, 21)],
+        *[bullet(n, f"Offer drink {n}.", neutral=1) for n in range(1, 6)],
+        *[bullet(n, f"Offer dish {n}.") for n in range(6, 21)],
     )
+    proven = playbook(*[bullet(n, f"Offer dish {n}.", helpful=9) for n in range(1, 11)])
 
     room = make_room(full, context(playbook_bullets=20))
-    none = make_room(playbook(*full.bullets[10:]), context(playbook_bullets=10))
 
-    assert len(room.playbook.bullets) == 18
+    assert [step.bullet_id for step in room.steps] == ["b-00006", "b-00007"]
     assert {step.reason for step in room.steps} == {"makes_room"}
-    assert not none.steps
+    assert not make_room(proven, context(playbook_bullets=10)).steps
 
 
 def test_refining_an_empty_playbook_does_nothing() -> None:

@@ -141,10 +141,12 @@ def test_a_full_playbook_is_refined_before_an_addition_is_held() -> None:
     batch = DeltaBatch(
         operations=[DeltaOperation(type=DeltaType.ADD, section="s", content="Greet the guest.")]
     )
-    doubled, distinct = DOUBLED, playbook("Drain the queue.", "Answer in French.", "Ask twice.")
+    distinct = playbook("Drain the queue.", "Answer in French.", "Ask twice.")
+    proven = [item.model_copy(update={"helpful": 9}) for item in distinct.bullets]
+    kept = distinct.model_copy(update={"bullets": tuple(proven)})
     full: CurationContext = replace(context(playbook_bullets=3), refine=room_maker(None))
 
-    added, held = curate(doubled, batch, full), curate(distinct, batch, full)
+    added, held = curate(DOUBLED, batch, full), curate(kept, batch, full)
 
     assert [result.status for result in added.results] == [DeltaStatus.APPLIED]
     assert [item.id for item in added.playbook.bullets][:2] == ["b-00001", "b-00003"]

@@ -24,6 +24,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.plugin.model_request import bound_results, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
@@ -38,7 +39,7 @@ from acc_ace.adk.stages.tool_loop import (
     tool_result,
 )
 from acc_ace.adk.structured_agent import reply_facts
-from acc_ace.config import Role
+from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
 from acc_ace.models.factory import note_on
@@ -64,18 +65,21 @@ class BoundedMemoryPlugin(BasePlugin):
         *,
         models: Mapping[Role, BaseLlm] | None = None,
         listener: Listener | None = None,
+        guard: GuardMode | None = None,
         name: str = "bounded_memory",
     ) -> None:
         """`container` is that of the process by default; `models` replaces those of the settings.
 
         `listener` receives what a turn does as it happens; the last event is TurnDone with the
-        report, or TurnPaused with the calls that wait. Raises ConfigError or StoreError.
+        report, or TurnPaused with the calls that wait. `guard` says what happens to a tool call
+        that breaks a rule, ACC_ACE_GUARD by default. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
         self._container = container or _process_container()
         self._prompt = load_prompt(_PROMPT)
         self._memory = TurnMemory(self._container, models or {})
         self._maintenance = SessionMaintenance(self._container, models=self._memory.models)
+        self._guard = ToolGuard(self._container, (models or {}).get("guard"), mode=guard)
         self._turns = Turns(
             self._container,
             self._memory,
@@ -128,7 +132,8 @@ class BoundedMemoryPlugin(BasePlugin):
         run.check()
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
-        bound_results(llm_request, self._container.settings.limits.tool_result_tokens)
+        limit = self._container.settings.limits.tool_result_tokens
+        bound_results(llm_request, limit, turn.record.rules)
         await find_cache(llm_request, ctx, run.events())
         put_memory(
             llm_request,
@@ -165,6 +170,9 @@ class BoundedMemoryPlugin(BasePlugin):
         _refuse_without_plugin(tool)
         turn = self._turns.need(tool_context)
         if is_evidence(tool.name):
+            guarded = await self._guard.check(tool, tool_args, tool_context, turn.record)
+            if guarded is not None:
+                return guarded
             call_id = tool_context.function_call_id or ""
             refusal = await self._turns.start_tool(turn, call_id, tool.name, tool_args)
             if refusal is not None:
@@ -210,6 +218,7 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         self._turns.follow(turn)
         _persist(turn, event)
+        _add_notes(turn, event)
         turn.saying.take(event)
         if event.is_final_response() and event.content is not None:
             _label(turn, event)
@@ -232,7 +241,7 @@ class BoundedMemoryPlugin(BasePlugin):
         await self._maintenance.close()
         if self._memory.learning is not None:
             await self._memory.learning.stop()
-        for model in self._memory.models.values():
+        for model in (*self._memory.models.values(), self._guard.model):
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 
@@ -259,6 +268,17 @@ def _persist(turn: OpenTurn, event: Event) -> None:
     """Let an event of the run carry our state: plugins have none of their own."""
     event.actions.state_delta.update(turn.unsaved)
     turn.unsaved = {}
+
+
+def _add_notes(turn: OpenTurn, event: Event) -> None:
+    """Put what code says of rules below the first final answer, unless that is data."""
+    text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
+    if not (turn.record.notes and event.is_final_response() and text.strip()):
+        return
+    notes, turn.record.notes = turn.record.notes, ()
+    if event.content is not None and not text.lstrip().startswith(("{", "[")):
+        below = types.Part(text="\n\n" + "\n".join(notes))
+        event.content.parts = [*(event.content.parts or []), below]
 
 
 def _label(turn: OpenTurn, event: Event) -> None:

@@ -23,9 +23,10 @@ from google.genai import types
 
 from acc_ace.adk.plugin.turn_trigger import turn_events
 from acc_ace.adk.stages.history_loader import memory_view
-from acc_ace.adk.stages.tool_loop import cut_response, result_text
-from acc_ace.adk.user_content import content_text
+from acc_ace.adk.stages.tool_loop import result_text, shown_response
+from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.errors import MemoryBypassedError
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import Prompt
@@ -44,10 +45,13 @@ def put_memory(
 ) -> None:
     """Add CCS_t, the playbook excerpt and, unless it is what was said last, x_t.
 
+    Attachments of x_t are shown as quoted data.
+
     They go behind the agent's instruction. An agent with a static instruction keeps it free of
     them, so that it stays cacheable: they come first in the contents then.
     """
     turn_input = needed(record.turn_input, "turn_input", "memory")
+    quote_attachments(request.contents, turn_input)
     inputs = {
         **memory_view(record, limits),
         "current_input": None if _ends_with(request, turn_input) else input_value(turn_input),
@@ -60,26 +64,28 @@ def put_memory(
         request.contents.insert(0, memory)
 
 
-def bound_results(request: LlmRequest, max_tokens: int) -> None:
-    """Cut the tool results of a request that are too long, each with a mark.
+def bound_results(
+    request: LlmRequest, max_tokens: int, rules: Sequence[ConstraintPin] = ()
+) -> None:
+    """Cut the tool results of a request that are too long; put rules beside what is against one.
 
     The request shares its parts with the session's events, so a part is replaced, not changed.
     """
     for at, content in enumerate(request.contents):
-        parts = [_bounded(part, max_tokens) for part in content.parts or []]
+        parts = [_bounded(part, max_tokens, rules) for part in content.parts or []]
         if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
             request.contents[at] = content.model_copy(update={"parts": parts})
 
 
-def _bounded(part: types.Part, max_tokens: int) -> types.Part:
+def _bounded(part: types.Part, max_tokens: int, rules: Sequence[ConstraintPin]) -> types.Part:
     response = part.function_response
     if response is None:
         return part
-    cut = cut_response(result_text(response.response), max_tokens)
-    if cut is None:
+    shown = shown_response(result_text(response.response), max_tokens, rules)
+    if shown is None:
         return part
-    shown = response.model_copy(update={"response": cut})
-    return part.model_copy(update={"function_response": shown})
+    changed = response.model_copy(update={"response": shown})
+    return part.model_copy(update={"function_response": changed})
 
 
 def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:

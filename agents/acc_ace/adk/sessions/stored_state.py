@@ -17,7 +17,7 @@ from google.adk.sessions import State
 
 from acc_ace.errors import StoreError
 from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
-from acc_ace.schemas.state import INPUT_AUTHORITY, MEMORY, PERSISTED, PLAYBOOK
+from acc_ace.schemas.state import INPUT_AUTHORITY, JUDGEMENT, MEMORY, PERSISTED, PLAYBOOK
 from acc_ace.storage.sql_rows import Rows, marks
 
 ReadPlaybook = Callable[[str], Awaitable[object | None]]
@@ -42,11 +42,14 @@ def allowed(app: str, key: str, value: object) -> bool:
     """Whether a client may write this.
 
     Not our persisted keys, nothing that all users share, nothing between stages. The authority
-    of an input may be lowered, never raised above the user's own, and the memory may be chosen.
+    of an input may be lowered, never raised above the user's own; the memory may be chosen, and
+    the turn's answer judged.
     Of our own app nothing else persists; under the plugin an app has keys of its own.
     """
     if key == MEMORY:
         return isinstance(value, str) and value in MEMORIES
+    if key in JUDGEMENT:
+        return True
     if key == INPUT_AUTHORITY:
         # What is no authority at all stays and is refused, lest a typo for 'tool' speak as user.
         return value != Authority.SYSTEM.value

@@ -16,6 +16,7 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
 from acc_ace.adk.stages.history_loader import memory_view
 from acc_ace.adk.stages.stage import take_back_writes
@@ -29,7 +30,7 @@ from acc_ace.models.factory import note_on
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.report import Answer
+from acc_ace.schemas.report import Answer, AnswerChunk
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.algorithm import DECIDE, needed
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -65,15 +66,18 @@ class Generator(BaseAgent):
         prompt: Prompt,
         tools: Tools,
         prompt_digests: dict[str, str],
+        guard: ToolGuard,
     ) -> None:
         super().__init__(name="generator", description="Answers from CCS_t and x_t.")
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
-        self._agent = self._inner(model, list(tools), container.settings)
+        self._agent = self._inner(model, list(tools), container.settings, guard)
 
-    def _inner(self, model: BaseLlm, tools: list[Any], settings: Settings) -> LlmAgent:
-        loop = ToolLoop(self._records, self._lifecycle, settings.limits)
+    def _inner(
+        self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ToolGuard
+    ) -> LlmAgent:
+        loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard)
         return LlmAgent(
             name="generator_",
             model=model,
@@ -121,7 +125,7 @@ class Generator(BaseAgent):
                     "this call was already answered, in a run that failed, and is not repeated; "
                     "send a message to continue"
                 )
-            output = _known_bullets(_require(answering), record)
+            output = _with_notes(_known_bullets(_require(answering), record), record)
             record.decision = output
             hand_on(ctx, keys.GENERATOR_OUTPUT, output)
             answer = answer_event(ctx, self.name, record, note_on(use.model))
@@ -151,6 +155,15 @@ def _require(answering: Answering) -> GeneratorOutput:
     if answering.output is None:
         raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
     return answering.output
+
+
+def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
+    """The output with what code says of rules below the answer, streamed like the answer."""
+    if not record.notes:
+        return output
+    below = "\n\n" + "\n".join(record.notes)
+    record.tell(AnswerChunk(text=below))
+    return output.model_copy(update={"final_answer": output.final_answer + below})
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:

@@ -4,10 +4,11 @@ The journal and the playbook store are the authorities. What stands in session.s
 projection that clients could have touched: it is checked by digest and mended, never trusted.
 """
 
+from datetime import datetime
 from typing import ClassVar
 
 from google.adk.agents.invocation_context import InvocationContext
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 
 from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projection
 from acc_ace.adk.user_content import content_text, hand_on
@@ -16,6 +17,7 @@ from acc_ace.errors import InputError
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import MEMORIES, Authority, MemoryName
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.reflection import Feedback, Judgement
 from acc_ace.text.input_checks import take_input
 from acc_ace.turn.algorithm import OPENED
 from acc_ace.turn.initial_state import bootstrap
@@ -58,11 +60,39 @@ class StateInitializer(ContentlessStage):
     async def _open(self, ctx: InvocationContext, record: TurnRecord) -> None:
         taken = content_text(ctx.user_content, name_attachments=self._name_attachments)
         authority = min(taken.authority, _authority(ctx), key=lambda a: a.rank)
-        turn_input = take_input(taken.text, authority, self._container.settings.limits)
+        turn_input = take_input(
+            taken.text,
+            authority,
+            self._container.settings.limits,
+            attachments=taken.attachments,
+        )
+        record.feedback = _judged(ctx, self._container.clock.now())
         record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
         await TurnLifecycle(self._container).open(record, turn_input, begin=bootstrap)
         _warn_of_other_memory(record)
         hand_on(ctx, keys.USER_QUERY, turn_input)
+
+
+def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
+    """What the caller says of the answer to come. Raises InputError for what is no judgement."""
+    state = ctx.session.state
+    given = {key.removeprefix("temp:"): state.get(key) for key in keys.JUDGEMENT}
+    if all(value is None for value in given.values()):
+        return ()
+    try:
+        judgement = Judgement.model_validate(given)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in problem["loc"]) or "the judgement"
+        raise InputError(f"{where} of the turn: {problem['msg']}") from error
+    return (
+        Feedback(
+            **judgement.model_dump(exclude_none=True),
+            id=judgement.digest,
+            created_at=at,
+            with_turn=True,
+        ),
+    )
 
 
 def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:

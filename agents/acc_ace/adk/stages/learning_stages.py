@@ -12,6 +12,12 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.adk.stages.learning_notes import (
+    look_for_evidence,
+    note_departures,
+    note_learned,
+    turn_outcome,
+)
 from acc_ace.adk.stages.stage import (
     Completions,
     ContentlessStage,
@@ -29,7 +35,6 @@ from acc_ace.schemas.base import PlaybookScope
 from acc_ace.turn.algorithm import needed
 from acc_ace.turn.learning_step import (
     Learned,
-    TurnOutcome,
     apply_batch,
     apply_tags,
     curation_context,
@@ -42,20 +47,6 @@ from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 if TYPE_CHECKING:
     from acc_ace.adk.background_learning import BackgroundLearning
-
-
-def turn_outcome(record: TurnRecord) -> TurnOutcome:
-    """The finished turn; raises LookupError when it was not answered."""
-    if record.outcome is not None:
-        return record.outcome
-    return TurnOutcome(
-        turn_input=needed(record.turn_input, "turn_input", "learning"),
-        state=needed(record.entry, "entry", "learning").state,
-        generation=needed(record.decision, "decision", "learning"),
-        tool_results=record.tool_results,
-        previous=record.previous_turn,
-        warnings=record.warnings,
-    )
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:
@@ -105,10 +96,15 @@ class ReflectorModel(ModelStage):
         )
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Hand on a Reflection; none when the turn waits for a person, or the model failed."""
+        """Hand on a Reflection; none when the turn waits for a person, or the model failed.
+
+        Without evidence no model is asked; the report says so.
+        """
         if record.paused:
             return {}
         with record.stage("reflector") as use:
+            if not look_for_evidence(self._container, record):
+                return {}
             playbook = needed(record.playbook, "playbook", self.name).playbook
             record.outcome = await with_current_bullets(
                 turn_outcome(record), self._container.playbooks, taught_scope(record), playbook
@@ -126,6 +122,7 @@ class ReflectorModel(ModelStage):
             record.reflection = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.REFLECTOR_OUTPUT, asked.value)
+                await note_learned(self._container, record)
         return {}
 
 
@@ -171,9 +168,11 @@ class CuratorModel(ModelStage):
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Hand on a DeltaBatch."""
         reflection = record.reflection
-        if reflection is None:
+        if record.paused:
             return {}
         with record.stage("curator") as use:
+            if reflection is None:
+                return {}
             asked = await propose_deltas(
                 reflection,
                 turn_outcome(record),
@@ -204,6 +203,8 @@ class PlaybookUpdater(ContentlessStage):
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Commit the deltas. Raises ConflictError or StoreError."""
+        if record.reflection is None:
+            return {}
         context = learning_context(self._container, record)
         with record.timed("curator"):
             state = await self._apply(context, record)
@@ -221,6 +222,7 @@ class PlaybookUpdater(ContentlessStage):
             return {}
         learned = await apply_batch(self._container.playbooks, taught_scope(record), batch, context)
         record.deltas.extend(learned.curated.results)
+        note_departures(record, learned.curated)
         return take_learned(record, learned)
 
 
@@ -240,8 +242,12 @@ class Scheduler(ContentlessStage):
         self._learning = learning
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Keep the job; nothing when the turn waits for a person. Raises StoreError."""
-        if record.answered and not record.paused:
+        """Keep the job; nothing when the turn waits for a person. Raises StoreError.
+
+        Nor without evidence.
+        """
+        answered = record.answered and not record.paused
+        if answered and look_for_evidence(self._container, record):
             await self._learning.submit(record)
         return {}
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from random import SystemRandom
 from typing import Any, Final
 from uuid import uuid4
@@ -20,10 +20,14 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
-from acc_ace.adk.user_content import contents_of
+from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
+from acc_ace.gates.contradiction import screened_input, with_rule_beside
+from acc_ace.memory.turn_artifacts import SEARCH_TOOL
 from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import ToolCall, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import ToolFinished
@@ -38,6 +42,10 @@ _COUNTED: Final = re.compile(r"((?:.*[^0-9A-Za-z])?)[0-9]{1,6}", re.DOTALL)
 
 _NUMBERS: Final = 10**18
 """Of so many numbers one is drawn in place of a counted one."""
+
+
+_NOT_A_NAME: Final = re.compile(r"\S\s+\S|[^\x00-\x7f]")
+"""What texts have that say something, and names and ids do not."""
 
 
 def keep_calls_apart(
@@ -118,14 +126,16 @@ _SPARE_CALLS = 3
 class ToolLoop:
     """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
 
-    def __init__(self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits) -> None:
+    def __init__(
+        self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits, guard: ToolGuard
+    ) -> None:
         self._records, self._lifecycle = records, lifecycle
-        self._limits = limits
+        self._limits, self._guard = limits, guard
 
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Quote an x_t that is not the user's; end a loop that has used up its tool calls."""
+        """Quote what is not the user's of x_t; end a loop that has used up its tool calls."""
         record = self._record(callback_context)
         self._quote_input(record, llm_request)
         if record.context is not None:
@@ -166,6 +176,9 @@ class ToolLoop:
         if record.tools_begun <= self._limits.tool_calls:
             if tool.name in READ_ONLY:
                 return None
+            guarded = await self._guard.check(tool, args, tool_context, record)
+            if guarded is not None:
+                return guarded
             refusal = await self._lifecycle.start_tool(record, name, tool.name, args)
             return {"error": refusal} if refusal else None
         return {
@@ -180,7 +193,7 @@ class ToolLoop:
         tool_context: ToolContext,
         tool_response: object,
     ) -> dict[str, Any] | None:
-        """Keep the result as evidence, and bound what the model sees of it."""
+        """Keep the result as evidence; what the model sees of it is bounded and screened."""
         text, limit = result_text(tool_response), self._limits.tool_result_tokens
         result = tool_result(
             tool.name,
@@ -189,8 +202,11 @@ class ToolLoop:
             is_error=is_failure(tool_response),
             max_tokens=limit,
         )
-        note_result(self._record(tool_context), result)
-        return cut_response(text, limit) or mended_response(tool_response)
+        record = self._record(tool_context)
+        note_result(record, result)
+        # What searched memory is screened, each result for itself.
+        rules = [] if tool.name == SEARCH_TOOL else record.rules
+        return shown_response(text, limit, rules) or mended_response(tool_response)
 
     def on_tool_error(
         self,
@@ -217,13 +233,16 @@ class ToolLoop:
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
         turn_input = record.turn_input
-        if turn_input is None or turn_input.authority.may_rule or not llm_request.contents:
+        if turn_input is None or not llm_request.contents:
             return
         first = llm_request.contents[0]
-        if first.parts and first.parts[0].text == turn_input.text:
-            quoted = write_input("current_input", input_value(turn_input))
-            part = first.parts[0].model_copy(update={"text": quoted})
-            llm_request.contents[0] = first.model_copy(update={"parts": [part, *first.parts[1:]]})
+        is_said = [part.text for part in first.parts or []][:1] == [turn_input.text]
+        if is_said and not turn_input.authority.may_rule:
+            shown = input_value(screened_input(turn_input, record.rules))
+            quoted = types.Part(text=write_input("current_input", shown))
+            # Whoever said it, it is what the model is asked; the block says with which authority.
+            llm_request.contents[0] = types.Content(role="user", parts=[quoted])
+        quote_attachments(llm_request.contents, turn_input)
 
     def _record(self, context: CallbackContext) -> TurnRecord:
         session = context.session
@@ -244,10 +263,37 @@ def tool_result(
     )
 
 
-def cut_response(text: str, max_tokens: int) -> dict[str, Any] | None:
-    """What a model is shown of a result that is too long, marked as cut; None when it fits."""
+def shown_response(
+    text: str, max_tokens: int, rules: Sequence[ConstraintPin]
+) -> dict[str, Any] | None:
+    """What a model is shown of a result in place of it; None when that is the result as it is.
+
+    One that is too long is marked as cut, one that goes against a rule has the rule beside it.
+    """
     bounded = clip_tokens(text, max_tokens)
-    return None if bounded == text else {"result": bounded, "truncated": True}
+    cut = {} if bounded == text else {"truncated": True}
+    beside = with_rule_beside(bounded, rules) if _says(text) else bounded
+    return {"result": beside, **cut} if cut or beside != bounded else None
+
+
+def _says(text: str) -> bool:
+    """Whether a result says something: names, ids and numbers in fields are no statement."""
+    if not text.lstrip().startswith(("{", "[")):
+        return True
+    try:
+        return any(_NOT_A_NAME.search(leaf) for leaf in _leaves(json.loads(text)))
+    except ValueError:
+        return True
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """The texts in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else ():
+        yield from _leaves(item)
+    for item in value if isinstance(value, list) else ():
+        yield from _leaves(item)
 
 
 def mended_response(response: object) -> dict[str, Any] | None:

@@ -30,6 +30,7 @@ from acc_ace.cli.checks.model_checks import (
     check_keys,
     check_models,
 )
+from acc_ace.cli.checks.playbook_room import check_playbooks
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.output import ExitCode, Lines, json_line, stdout_console
 from acc_ace.config import Settings, load_settings, names_set
@@ -69,6 +70,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield check_data_dir(settings)
     yield check_disk(settings)
     yield from check_databases(settings)
+    yield from check_playbooks(settings)
     yield from check_keys(settings)
     yield from check_models(settings)
     yield check_embedder(settings)

@@ -132,6 +132,10 @@ def governed_view(done: Governed, *, said: str = "") -> RenderableType:
     """What was done, how each operation ended, and the version now."""
     rows: list[RenderableType] = [Lines((said, ""))] if said else []
     rows += [_result(result) for result in done.results]
+    rows += [
+        Lines((f"left to make room: [{gone.bullet_id}] {gone.content}", "yellow"))
+        for gone in done.left
+    ]
     return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
 
 

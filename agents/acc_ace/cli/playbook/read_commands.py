@@ -1,6 +1,7 @@
 """Commands that only read a playbook: show, search, diff, history, why, stats, export."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,11 +25,13 @@ from acc_ace.cli.playbook.playbook_tables import (
     versions_view,
 )
 from acc_ace.cli.slash_commands import playbook_view
+from acc_ace.config import load_settings
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import WRITABLE, write
 from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
-from acc_ace.schemas.playbook import StoredPlaybook
+from acc_ace.playbook.refine.refine_plan import departures
+from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.text.tokens import estimate_tokens
 
 app = typer.Typer(rich_markup_mode=None)
@@ -145,14 +148,14 @@ def why(
 def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) -> None:
     """Show counts of bullets, tags and pending changes."""
 
-    async def work(governor: PlaybookGovernor) -> tuple[StoredPlaybook, int, int]:
+    async def work(governor: PlaybookGovernor) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
         stored = await governor.store.load(governor.scope)
         held = await governor.held(limit=PAGE)
-        archived = await governor.store.archived(governor.scope, limit=PAGE)
-        return stored, len(held), len(archived)
+        return stored, len(held), await governor.store.archived(governor.scope, limit=PAGE)
 
-    stored, held, archived = govern(Place(user, branch), work)
-    playbook = stored.playbook
+    stored, held, records = govern(Place(user, branch), work)
+    playbook, limits, archived = stored.playbook, load_settings().limits, len(records)
+    left = len(departures(records))
     found = {
         "version": stored.version,
         "digest": stored.digest,
@@ -161,14 +164,17 @@ def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) ->
         "never_tagged": sum(
             not bullet.helpful + bullet.harmful + bullet.neutral for bullet in playbook.bullets
         ),
+        "most_bullets": limits.playbook_bullets,
         "tokens": estimate_tokens(playbook.as_prompt()),
+        "most_tokens": limits.playbook_tokens,
         "held": held,
         "archived": archived,
+        "made_room": left,
     }
     if as_json:
         print(json_line(found))
         return
-    full = {"held": held, "archived": archived}
+    full = {"held": held, "archived": archived, "made_room": left}
     stdout_console().print(
         named_values(
             (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))

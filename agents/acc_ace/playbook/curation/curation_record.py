@@ -1,12 +1,19 @@
 """What curation knows, how an operation ended, and its rows in the delta log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from acc_ace.schemas.bullet import Bullet, Origin
-from acc_ace.schemas.delta import DeltaKind, DeltaOperation, DeltaResult, DeltaStatus, DeltaType
+from acc_ace.schemas.bullet import Bullet, Origin, clean_id
+from acc_ace.schemas.delta import (
+    MOST_SOURCES,
+    DeltaKind,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+    DeltaType,
+)
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 
@@ -31,10 +38,14 @@ class CurationContext:
     turn: int
     grounded: bool
     """False when the lesson rests only on text of tools or documents."""
+    foreign: tuple[str, ...] = ()
+    """What tools, documents and pasted text said; a lesson that says it again is rejected."""
     untrusted: tuple[str, ...] = ()
-    """What tools and documents said in the turn; a lesson that repeats it is held."""
+    """Errors of tools, and words that may be the user's own; a lesson that repeats them is held."""
     vouched: tuple[str, ...] = ()
     """What the user said; words that stand in it are the user's, whoever repeats them."""
+    rule_objection: Callable[[str], str | None] | None = None
+    """The reason why a lesson goes against the user's rules in force, or None."""
     quote_digest: str = ""
     """SHA-256, in hex, of the words that the lesson rests on."""
     shared: bool = False
@@ -128,3 +139,17 @@ def record_of(
         turn=context.turn,
         created_at=context.at,
     )
+
+
+def named_to_leave(
+    bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
+) -> frozenset[str]:
+    """The ids of known bullets that a batch would remove or merge away."""
+    named: set[str] = set()
+    for operation in operations:
+        if operation.type is DeltaType.REMOVE:
+            named.add(clean_id(operation.bullet_id or ""))
+        elif operation.type is DeltaType.MERGE:
+            survivor, sources = operation.merging
+            named |= set(map(clean_id, sources[:MOST_SOURCES])) - {clean_id(survivor)}
+    return frozenset(named.intersection(bullet.id for bullet in bullets))

@@ -12,6 +12,8 @@ with it. The records that come out are the delta log; replayed from empty they g
 
     over_budget           no room in playbook or section, even after a refine  held
     ungrounded            the lesson rests on tool or retrieved text alone     held
+    lifts_rules           it speaks of lifting rules, whichever                held
+    against_rule          it goes against a rule of the user that is in force  held
     contradiction         it says the contrary of a live bullet                held
     contradiction_pinned  it says the contrary of a pinned bullet              held
     possible_duplicate    it may say what a live bullet says in other words    held
@@ -25,6 +27,7 @@ with it. The records that come out are the delta log; replayed from empty they g
     empty                 there is no text                                     rejected
     too_long              the text exceeds `limits.bullet_tokens`              rejected
     secret, pii           the text holds a credential or personal data         rejected
+    foreign_words         it says what a tool, a document or pasted text said  rejected
     instruction_like      the text speaks to the model over the product        rejected
     no_sources            MERGE names no bullet to take in                     rejected
     duplicate             another bullet says what MERGE would make of these   rejected

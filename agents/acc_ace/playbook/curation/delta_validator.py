@@ -8,21 +8,24 @@ from functools import cached_property
 from typing import NamedTuple
 
 from acc_ace.errors import PlaybookError
-from acc_ace.playbook.bullet_screening import COPIED, Wording, objection
+from acc_ace.playbook.bullet_screening import objection
 from acc_ace.playbook.curation.curation_record import (
     OK,
     CurationContext,
     Verdict,
     applied,
     held,
+    named_to_leave,
     rejected,
 )
 from acc_ace.playbook.curation.delta_applier import Ledger
+from acc_ace.playbook.provenance import Wording
 from acc_ace.playbook.sharing_gate import Generalised, generalise
-from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
+from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_section, one_line
 from acc_ace.schemas.delta import MOST_SOURCES, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.text.duplicates import lesson_of, same
 from acc_ace.text.normalize import visible
+from acc_ace.text.rules.lifting import speaks_of_lifting
 
 HEADING_CHARACTERS = 1_024
 """Of a section's name that are looked at; what is kept is shorter."""
@@ -51,17 +54,22 @@ class Judge:
     ) -> None:
         self._ledger = ledger
         self._context = context
-        self._leaving = _named_to_leave(bullets, operations)
+        self._leaving = named_to_leave(bullets, operations)
         self._most_leaving = (
             len(bullets) // 2
             if len(bullets) >= FEW_BULLETS and not context.by_person
             else len(bullets)
         )
         self._removals_held = len(self._leaving) > self._most_leaving
-        self._refined = False
+        self._has_made_room = False
+        self._is_crowded = False
 
     def take(self, operation: DeltaOperation) -> None:
         """Judge an operation, and apply it when nothing speaks against it."""
+        self._has_made_room = False
+        self._judge(operation)
+
+    def _judge(self, operation: DeltaOperation) -> None:
         match operation.type:
             case DeltaType.ADD:
                 self._add(operation)
@@ -95,11 +103,17 @@ class Judge:
             self._ledger.refuse(operation, verdict)
 
     def _make_room_for(self, operation: DeltaOperation) -> None:
-        """Refine once in a batch, then judge the operation anew; hold it when that is no help."""
-        first = not self._refined
-        self._refined = True
-        if first and self._ledger.refine():
-            self.take(operation)
+        """Refine once for an operation and judge it again; hold it when that is no help."""
+        named = [name for name in (operation.bullet_id, *operation.source_ids) if name]
+        there = [name for name in named if self._ledger.bullet(name) is not None]
+        refined = False
+        if not (self._has_made_room or self._is_crowded):
+            refined = self._has_made_room = self._ledger.refine()
+            # What could not be made room for once is full of what must stay.
+            self._is_crowded = not refined
+        # The bullet that it would change may be the one that had to leave; its words are kept.
+        if refined and all(map(self._ledger.bullet, there)):
+            self._judge(operation)
         else:
             self._ledger.refuse(operation, held("over_budget"))
 
@@ -226,23 +240,38 @@ class Judge:
         """Content and section of an operation, generalised where they are shared, and judged."""
         # What a renderer leaves out must not split a name or a secret in two.
         content, verdict = one_line(visible(operation.content or "")), OK
+        section = one_line(visible(operation.section[:HEADING_CHARACTERS]))
+        # Whose words they are is asked before anything is rewritten.
+        doubt = self._doubt(content, section)
         if required:
             content, verdict = self._screened(content, self._context.limits.bullet_tokens)
-        section = one_line(visible(operation.section[:HEADING_CHARACTERS]))
         if _stands(verdict) and clean_section(section):
             # A heading stands in the prompt as the text does, so it is screened as the text is;
             # before it is cut, since half a secret is not known as one.
             section, heading = self._screened(section, HEADING_CHARACTERS)
             verdict = verdict if heading is OK else heading
-        if _stands(verdict) and not (self._trusted and self._own_words(content)):
-            verdict = held("ungrounded")
+        if _stands(verdict):
+            verdict = doubt or verdict
         return _Text(content, clean_section(section), verdict)
 
-    def _own_words(self, content: str) -> bool:
-        """Whether a lesson is more than what a tool or a document said."""
-        if not content or self._context.by_person:
-            return True
-        return self._untrusted.share(content, apart_from=self._vouched) < COPIED
+    def _doubt(self, content: str, section: str) -> Verdict | None:
+        """Why a lesson is not what the user or the agent has learnt, or None."""
+        if self._context.by_person:
+            return None
+        said = [text for text in (content, section) if text]
+        if any(self._foreign.repeats(text, self._vouched) for text in said):
+            return rejected("foreign_words")
+        if not self._trusted or any(self._untrusted.repeats(text, self._vouched) for text in said):
+            return held("ungrounded")
+        if any(map(speaks_of_lifting, said)):
+            return held("lifts_rules")
+        against = self._context.rule_objection
+        reasons = (against(text) for text in said) if against else ()
+        return next((held(reason) for reason in reasons if reason), None)
+
+    @cached_property
+    def _foreign(self) -> Wording:
+        return Wording(self._context.foreign)
 
     @cached_property
     def _untrusted(self) -> Wording:
@@ -272,17 +301,3 @@ class Judge:
 
 def _stands(verdict: Verdict) -> bool:
     return verdict.status is DeltaStatus.APPLIED
-
-
-def _named_to_leave(
-    bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
-) -> frozenset[str]:
-    """The ids of known bullets that a batch would remove or merge away."""
-    named: set[str] = set()
-    for operation in operations:
-        if operation.type is DeltaType.REMOVE:
-            named.add(clean_id(operation.bullet_id or ""))
-        elif operation.type is DeltaType.MERGE:
-            survivor, sources = operation.merging
-            named |= set(map(clean_id, sources[:MOST_SOURCES])) - {clean_id(survivor)}
-    return frozenset(named.intersection(bullet.id for bullet in bullets))

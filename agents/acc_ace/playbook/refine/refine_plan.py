@@ -1,6 +1,6 @@
 """Refine a playbook: merge what says the same, archive what has had its time, keep the budgets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -14,6 +14,7 @@ from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.schemas.playbook_draft import PlaybookDraft
 from acc_ace.schemas.playbook_version import RefineStep
+from acc_ace.schemas.report import ReportedDeparture
 
 OVER_BUDGET: Final = "over_budget"
 MAKES_ROOM: Final = "makes_room"
@@ -55,14 +56,24 @@ def make_room(
 ) -> Refined:
     """Refine a playbook that is full, so that a batch of new bullets has room in it.
 
-    Beyond what `refine` does, bullets that were judged and are not proven leave until there is
-    room for `limits.delta_operations` bullets. Proven ones and those never judged stay for it.
+    Beyond what `refine` does, bullets that are not proven leave until there is room for
+    `limits.delta_operations` bullets, of which a tenth of each budget is the most.
     """
     work = _Work(playbook, context, stale_after)
     while work.merge() + work.retire() + work.fit():
         pass
     work.free()
     return work.refined()
+
+
+def departures(records: Iterable[DeltaRecord]) -> list[ReportedDeparture]:
+    """The bullets that left because the playbook was full."""
+    return [
+        ReportedDeparture(bullet_id=gone.id, content=gone.content, reason=record.reason)
+        for record in records
+        if record.kind is DeltaKind.ARCHIVE and record.reason in {MAKES_ROOM, OVER_BUDGET}
+        if (gone := record.before) is not None
+    ]
 
 
 class _Work:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from acc_ace.playbook.playbook_size import PlaybookSize
-from acc_ace.schemas.bullet import EPOCH, Bullet
+from acc_ace.schemas.bullet import EPOCH, Bullet, id_number
 from acc_ace.schemas.limits import Limits
 
 SURE = 1.645
@@ -67,23 +67,26 @@ def retirement(bullet: Bullet, *, at: datetime, stale_after: timedelta | None) -
     return None
 
 
+PROTECTED = 20
+"""Newest bullets that others leave before, so that a lesson has time to prove itself."""
+
+
 def victims(bullets: Sequence[Bullet], limits: Limits) -> list[Bullet]:
     """The bullets that must leave for the others to fit; pinned ones never do.
 
-    First those that were judged and are not proven, worst first; then those never judged, oldest
-    first; proven ones last, the worst of them first. The same bullets give the same victims.
+    First those that no answer was judged by, oldest first; then those that were judged and are
+    not proven, worst first; then the PROTECTED newest, at most half of all, in that order; proven
+    ones last, the worst of them first. The same bullets give the same victims.
     """
     return _leaving(bullets, _by_worth(bullets), limits)
 
 
 def spare(bullets: Sequence[Bullet], limits: Limits) -> list[Bullet]:
-    """The bullets that may leave so that a batch of new ones has room, worst first.
+    """The bullets that leave so that a batch of new ones has room, as in `victims`.
 
-    Only bullets that were judged and are not proven; so there may be less room than wanted.
+    Proven bullets stay; so there may be less room than wanted.
     """
-    unproven = [
-        bullet for bullet in _by_worth(bullets) if is_judged(bullet) and not is_proven(bullet)
-    ]
+    unproven = [bullet for bullet in _by_worth(bullets) if not is_proven(bullet)]
     return _leaving(bullets, unproven, _with_headroom(limits))
 
 
@@ -123,10 +126,18 @@ def _with_headroom(limits: Limits) -> Limits:
 
 
 def _by_worth(bullets: Sequence[Bullet]) -> list[Bullet]:
+    # Ids count up, so the highest are the newest, whatever a clock said.
+    newest = sorted((id_number(bullet.id) for bullet in bullets), reverse=True)
+    protected = frozenset(newest[: min(PROTECTED, len(bullets) // 2)])
+
     def worth(position: int) -> tuple[int, float, datetime, int]:
         bullet = bullets[position]
         share = helpful_share(bullet)
-        standing = 2 if is_proven(bullet) else int(not is_judged(bullet))
+        standing = int(is_judged(bullet))
+        if is_proven(bullet):
+            standing = 3
+        elif id_number(bullet.id) in protected:
+            standing = 2
         return standing, share.mean - share.spread, bullet.updated_at, position
 
     movable = [at for at, bullet in enumerate(bullets) if not bullet.pinned]

@@ -1,12 +1,14 @@
 """Play the Compressor: the next cognitive state from x_t, the last one and the evidence.
 
 Newest facts stand first in every list and the oldest fall out when a budget is reached; a status
-that changed replaces the old one. Rules and goal are copied word for word or not at all.
+that changed replaces the old one. Rules and goal are copied word for word; what x_t says of them
+is proposed to the commit gate.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from acc_ace.gates.commands import parse_command
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.gist import (
@@ -24,7 +26,6 @@ from acc_ace.rules_model.gist import (
 from acc_ace.rules_model.phrases import Language
 from acc_ace.rules_model.relations import find_claim, find_relations, latest
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_hedged,
     next_step,
     orders,
@@ -39,11 +40,10 @@ from acc_ace.rules_model.views import (
     state_of,
     turn_input_of,
 )
-from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.schemas.commit import ChangeKind, CompressorReply, RuleChange
 from acc_ace.text.normalize import language_of
-from acc_ace.text.rules.goal_detection import detect_goal
-from acc_ace.text.rules.rule_changes import ChangeKind, RuleChange, detect_changes
-from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.rules.corrections import is_correction
+from acc_ace.text.rules.proposals import proposed_changes
 from acc_ace.text.sentences import split_clauses, split_sentences
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
@@ -55,18 +55,16 @@ _CUE_TOKENS = 50
 _UNCERTAIN_TOKENS = 70
 _OPTION_TOKENS = 16
 _ALL_OPTIONS_TOKENS = 90
-_RELEASED = {"en": "Released: ", "ja": "解除した制約："}
-_AMENDED = {"en": "Amended: ", "ja": "改めた制約："}
+_ENDING = {ChangeKind.RELEASE, ChangeKind.AMEND}
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
 
 @dataclass(frozen=True)
 class _Turn:
-    """x_t with what it changes of the rules, the state before it, and the evidence."""
+    """x_t with what it proposes about the rules, the state before it, and the evidence."""
 
     text: str
-    may_rule: bool
     changes: Sequence[RuleChange]
     previous: StateView
     artifacts: Sequence[Evidence]
@@ -76,28 +74,33 @@ class _Turn:
         return language_of(self.text)
 
 
-def compress(inputs: Mapping[str, object]) -> CompressedCognitiveState:
+def compress(inputs: Mapping[str, object]) -> CompressorReply:
     """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
     current = turn_input_of(inputs.get("current_input"))
     previous = state_of(inputs.get("previous_state"))
-    may_rule = current.authority.may_rule
+    goal = previous.ccs.goal_orientation
+    changes = (
+        proposed_changes(current.text, previous.pins, has_goal=bool(goal))
+        if current.authority.may_rule
+        else []
+    )
     turn = _Turn(
         text=current.text,
-        may_rule=may_rule,
-        changes=detect_changes(current.text, previous.pins) if may_rule else (),
+        changes=changes,
         previous=previous,
         artifacts=evidence_of(inputs.get("artifacts")),
     )
-    return CompressedCognitiveState(
+    return CompressorReply(
         episodic_trace=_trace(turn),
         semantic_gist=_gist(turn),
         focal_entities=_entities(turn),
         relational_map=_relations(turn),
-        goal_orientation=_goal(turn),
-        constraints=_constraints(turn),
+        goal_orientation=goal,
+        constraints=previous.ccs.constraints,
         predictive_cue=_cue(turn),
         uncertainty_signal=_uncertainty(turn),
         retrieved_artifacts=references(turn.text, previous.ccs.retrieved_artifacts, turn.artifacts),
+        rule_changes=changes,
     )
 
 
@@ -110,51 +113,11 @@ def offered_options(trace: str) -> list[str]:
     return listed_options(trace)
 
 
-def released_in(trace: str) -> bool:
-    """Whether an episodic trace of this engine begins with a released rule."""
-    return trace.startswith(tuple(_RELEASED.values()))
-
-
-def amended_in(trace: str) -> bool:
-    """Whether an episodic trace of this engine tells, before x_t, of an amended rule."""
-    lead = min((trace.partition(mark)[0] for mark in _SAID.values()), key=len)
-    return any(mark in lead for mark in _AMENDED.values())
-
-
-def _constraints(turn: _Turn) -> list[str]:
-    kept = turn.previous.ccs.constraints
-    if not turn.may_rule:
-        return kept
-    gone = {change.constraint_id for change in turn.changes}
-    released = {pin.text for pin in turn.previous.pins if pin.id in gone}
-    amended = [change.new_text for change in turn.changes if change.new_text]
-    added = [rule.text for rule in detect_rules(turn.text)]
-    return unique([*(text for text in kept if text not in released), *amended, *added])
-
-
-def _goal(turn: _Turn) -> str:
-    current = turn.previous.ccs.goal_orientation
-    span = detect_goal(turn.text) if turn.may_rule else None
-    if span is None or (current and not span.explicit):
-        return current
-    return span.text
-
-
 def _trace(turn: _Turn) -> str:
-    lead = _changes_lead(turn)
     tail = _options_tail(_options(turn), turn.language)
-    budget = max(20, _TRACE_TOKENS - estimate_tokens(lead + tail) - 6)
+    budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
     said = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
-    return " ".join(part for part in (lead, said, tail) if part)
-
-
-def _changes_lead(turn: _Turn) -> str:
-    """Which rules x_t released and amended: the next state no longer tells."""
-    leads = []
-    for kind, mark in ((ChangeKind.RELEASE, _RELEASED), (ChangeKind.AMEND, _AMENDED)):
-        gone = [change.constraint_id for change in turn.changes if change.kind is kind]
-        leads += [mark[turn.language] + ", ".join(gone[:8]) + ";"] if gone else []
-    return " ".join(leads)
+    return f"{said} {tail}" if tail else said
 
 
 def _options_tail(options: Sequence[str], language: Language) -> str:
@@ -227,17 +190,19 @@ def _relations(turn: _Turn) -> list[str]:
 
 
 def _cue(turn: _Turn) -> str | None:
-    """What x_t announces, orders or asks, the first of it that no active constraint forbids."""
-    constraints = _constraints(turn)
+    """What x_t announces, orders or asks, the first of it that no constraint forbids."""
+    if parse_command(turn.text) is not None:
+        return None
+    constraints = [*turn.previous.ccs.constraints, *_new_rules(turn)]
     number = referred_option(turn.text)
     chosen = pick(_options(turn), number) if number else None
     if chosen and find_conflict(chosen, constraints):
         return None  # "Do the second option" does not show what it would do.
     announced, spoken = next_step(turn.text), without_list(turn.text)
-    # The words that release or amend a rule: the state that is written does so.
-    done = [change.quote for change in turn.changes]
+    # Words that would release or amend a rule are the user's to confirm, and no next step.
+    asked = [change.quote for change in turn.changes if change.kind in _ENDING]
     for said in (*([announced] if announced else []), *orders(spoken)):
-        step = _still_to_do(said, done)
+        step = _still_to_do(said, asked)
         if step and find_conflict(step, constraints) is None:
             return clip_tokens(step, _CUE_TOKENS)
     for question in questions(spoken):
@@ -246,12 +211,16 @@ def _cue(turn: _Turn) -> str | None:
     return None
 
 
-def _still_to_do(step: str, done: Sequence[str]) -> str:
-    """The first clause of a step that changes no rule; '' when all of it does."""
-    if not any(quote in step or step in quote for quote in done):
+def _new_rules(turn: _Turn) -> list[str]:
+    return [change.quote for change in turn.changes if change.kind is ChangeKind.ADD]
+
+
+def _still_to_do(step: str, ending: Sequence[str]) -> str:
+    """The first clause of a step that ends no rule; '' when all of it does."""
+    if not any(quote in step or step in quote for quote in ending):
         return step
     clauses = split_clauses(step)
-    left = (item for item in clauses if not any(item in quote or quote in item for quote in done))
+    left = (item for item in clauses if not any(item in quote or quote in item for quote in ending))
     return next(left, "")
 
 

@@ -20,9 +20,16 @@ from acc_ace.rules_model.gist import facts_of, listed_options, pick, referred_op
 from acc_ace.rules_model.phrases import NOTE, cited, say
 from acc_ace.rules_model.prompt_context import Call, Said, Situation, situation_of
 from acc_ace.rules_model.prompt_parts import Prompt
-from acc_ace.rules_model.rule_answers import confirm_rules, permit, refuse, take_claim, tell_state
+from acc_ace.rules_model.rule_answers import (
+    answer_command,
+    confirm_rules,
+    in_force,
+    permit,
+    refuse,
+    take_claim,
+    tell_state,
+)
 from acc_ace.rules_model.speech_acts import (
-    is_correction,
     is_greeting,
     is_praise,
     is_question,
@@ -32,6 +39,7 @@ from acc_ace.rules_model.speech_acts import (
 from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
 
@@ -72,7 +80,7 @@ def _say(situation: Situation) -> Said | Call:
 
 
 def _output(situation: Situation, said: Said) -> GeneratorOutput:
-    lines = [*said.lines, *_notes(situation)]
+    lines = [*said.lines, *in_force(situation, said.lines), *_notes(situation)]
     if situation.state.turn <= _LABEL_TURNS:
         lines.append(NOTE[situation.language])
     return GeneratorOutput(
@@ -229,6 +237,7 @@ def resolve_option(situation: Situation) -> Said | None:
 
 
 _PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
+    answer_command,
     greet,
     refuse,
     confirm_rules,

@@ -4,14 +4,14 @@ A lesson is general and holds no names and no facts of one case.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from acc_ace.playbook.learning_plan import score_answer
 from acc_ace.rules_model.conflicts import find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
 from acc_ace.rules_model.phrases import Language, say
-from acc_ace.rules_model.speech_acts import is_correction, is_praise
+from acc_ace.rules_model.speech_acts import is_praise
 from acc_ace.rules_model.text_match import actions_in, terms_of
 from acc_ace.rules_model.views import (
     BulletView,
@@ -25,6 +25,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.reflection import BulletTag, Reflection, Tag
 from acc_ace.text.normalize import language_of
+from acc_ace.text.rules.corrections import is_correction
 
 _KINDS: dict[str, tuple[str, str]] = {
     "server": ("server", "サーバー"),
@@ -70,6 +71,8 @@ class _Turn:
     bullets: tuple[BulletView, ...]
     previous: tuple[BulletView, ...]
     verdict: Verdict
+    right: str
+    """What feedback says would have been right, or was wrong."""
     may_correct: bool
 
 
@@ -119,6 +122,7 @@ def _read(inputs: Mapping[str, object]) -> _Turn:
         bullets=tuple(bullets_of(inputs.get("used_bullets"))),
         previous=tuple(bullets_of(mapping_of(inputs.get("previous_turn")).get("used_bullets"))),
         verdict=_verdict_of(inputs.get("generation"), inputs.get("feedback")),
+        right=_right(inputs.get("feedback")),
         may_correct=current.authority.may_rule,
     )
 
@@ -139,10 +143,13 @@ def _finding(turn: _Turn) -> _Finding:
 
 
 def _on_verdict(turn: _Turn) -> _Finding:
-    """A verdict counts on the bullets that were used; it teaches no lesson by itself."""
+    """A verdict counts on the bullets that were used; what was right teaches a lesson, too."""
     if turn.verdict is Verdict.GOOD:
         return _Finding(tag="helpful")
-    return _Finding(error=say("judged_wrong", turn.language), tag="harmful")
+    error = say("judged_wrong", turn.language)
+    if not turn.right:
+        return _Finding(error=error, tag="harmful")
+    return replace(_correction(turn.right, turn.language), error=error, tag="harmful")
 
 
 def _on_failure(tool: str, language: Language) -> _Finding:
@@ -155,15 +162,19 @@ def _on_failure(tool: str, language: Language) -> _Finding:
 
 
 def _on_correction(turn: _Turn) -> _Finding:
-    kind = next((entity.kind for entity in find_entities(turn.text)), "")
+    return replace(_correction(turn.text, turn.language), corrects=True)
+
+
+def _correction(right: str, language: Language) -> _Finding:
+    """The general lesson of what was right: of which kind it is, never the thing itself."""
+    kind = next((entity.kind for entity in find_entities(right)), "")
     english, japanese = _KINDS.get(kind, ("fact", "事実"))
-    what = japanese if turn.language == "ja" else english
+    what = japanese if language == "ja" else english
     return _Finding(
-        error=say("error_of_answer", turn.language),
-        cause=say("cause_of_wrong_answer", turn.language),
-        approach=say("approach_to_wrong_answer", turn.language),
-        insight=say("lesson_of_correction", turn.language, what=what),
-        corrects=True,
+        error=say("error_of_answer", language),
+        cause=say("cause_of_wrong_answer", language),
+        approach=say("approach_to_wrong_answer", language),
+        insight=say("lesson_of_correction", language, what=what),
     )
 
 
@@ -190,6 +201,13 @@ def _previous_tags(turn: _Turn) -> list[BulletTag]:
         BulletTag(id=bullet.id, tag="harmful" if terms_of(bullet.content) & words else "neutral")
         for bullet in turn.previous
     ]
+
+
+def _right(feedback: object) -> str:
+    """The newest right answer that feedback names, or the newest comment."""
+    pieces = [mapping_of(item) for item in items_of(feedback)]
+    said = [text_of(item.get(name)) for name in ("comment", "ground_truth") for item in pieces]
+    return next(filter(None, reversed(said)), "")
 
 
 def _verdict_of(generation: object, feedback: object) -> Verdict:

@@ -201,7 +201,12 @@ async def drop_branch(governor: Editor) -> None:
 
 def _reported(done: Governed, response: Response) -> ChangeView:
     set_etag(response, done.stored)
-    return ChangeView(version=done.stored.version, digest=done.stored.digest, results=done.results)
+    return ChangeView(
+        version=done.stored.version,
+        digest=done.stored.digest,
+        results=done.results,
+        left=done.left,
+    )
 
 
 async def _text(request: Request) -> str:

@@ -6,9 +6,10 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaOperation, DeltaResult, DeltaStatus
+from acc_ace.schemas.delta import DeltaOperation, DeltaResult, DeltaStatus, Priority
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import Branch, PlaybookVersion, RefineStep
+from acc_ace.schemas.report import ReportedDeparture
 
 
 class PlaybookView(BaseModel):
@@ -43,6 +44,8 @@ class Delta(BaseModel):
     after: Bullet | None
     merged_into: str | None = Field(description="Survivor of the merge.")
     resolves: int | None = Field(description="`seq` of the held operation decided here.")
+    priority: Priority = Field(description="How much it mattered to the one who proposed it.")
+    rationale: str = Field(description="Why it was proposed, redacted; if it is of your turn.")
     session: str | None = Field(description="Session of origin, if it is yours.")
     turn: int | None = Field(description="Turn of origin, if it is yours.")
     created_at: datetime
@@ -56,6 +59,7 @@ class Delta(BaseModel):
                 **{name: getattr(record, name) for name in cls.model_fields},
                 "before": record.before and seen_by(user, record.before),
                 "after": record.after and seen_by(user, record.after),
+                "rationale": (record.rationale or "") if own else "",
                 "session": record.session if own else None,
                 "turn": record.turn if own else None,
             }
@@ -120,6 +124,9 @@ class ChangeView(BaseModel):
     version: int
     digest: str
     results: list[DeltaResult]
+    left: list[ReportedDeparture] = Field(
+        default_factory=list, description="Bullets that left the full playbook; restorable."
+    )
 
 
 class RefineView(BaseModel):

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from acc_ace.adk.turn_report import reported_constraints, reported_questions
 from acc_ace.errors import NotFoundError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
@@ -14,10 +15,10 @@ from acc_ace.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
-    ConstraintPin,
     GoalPin,
     JournalEntry,
 )
+from acc_ace.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
 from acc_ace.text.prompt import ccs_tokens
@@ -39,7 +40,10 @@ class State(BaseModel):
     version: int
     turn: int
     ccs: CompressedCognitiveState
-    constraints: list[ConstraintPin] = Field(description="Origin of each active constraint.")
+    constraints: list[ReportedConstraint] = Field(description="Active constraints.")
+    questions: list[ReportedQuestion] = Field(
+        description="What waits for the user's yes or no, oldest first."
+    )
     goal: GoalPin | None
     tokens: int = Field(description="Tokens of the nine fields.")
     digest: str = Field(description="SHA-256 of the version.")
@@ -52,7 +56,8 @@ class State(BaseModel):
             version=state.version,
             turn=state.turn,
             ccs=state.ccs,
-            constraints=state.pins,
+            constraints=reported_constraints(state.pins),
+            questions=reported_questions(state),
             goal=state.goal_pin,
             tokens=ccs_tokens(state.ccs),
             digest=state.digest,
@@ -204,7 +209,7 @@ async def undo(
         ),
     ] = None,
 ) -> State:
-    """Undo the last turn. Name it in `turn` to make a retry safe.
+    """Undo the last turn, or the rules changed since. Name it in `turn` to make a retry safe.
 
     `409` when `turn` is not the last one.
     """

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.interaction import Attachment
+from acc_ace.schemas.reflection import MAX_WORDS, Judgement
 from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
@@ -30,6 +31,7 @@ from acc_ace.server.server_context import (
     Key,
     ServerContext,
 )
+from acc_ace.text.input_checks import MAX_ATTACHMENTS, MAX_ID_CHARS
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 
@@ -53,6 +55,17 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
+class AttachmentBody(BaseModel):
+    """Text of others: it makes and lifts no rule, whatever it says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text = Field(description="The text.")
+    source: Annotated[Text, Field(max_length=MAX_ID_CHARS)] = Field(
+        default="", description="Where it is from, such as a file name or a sender."
+    )
+
+
 class TurnRequest(BaseModel):
     """What arrives before the agent acts: x_t."""
 
@@ -66,11 +79,38 @@ class TurnRequest(BaseModel):
         default="user",
         description="Who says it. Only a user's words can set or release constraints and goal.",
     )
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list,
+        max_length=MAX_ATTACHMENTS,
+        description="Text of others that the input is about: mails, documents, logs.",
+    )
     memory: MemoryName | None = Field(
         default=None,
         description="Memory of this turn: acc, the compressed state, or a classic strategy to "
         "compare with. That of the settings when absent.",
     )
+    ground_truth: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_WORDS,
+        description="The correct answer, to learn from; the agent does not see it.",
+    )
+    reward: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="An environment's reward of the turn, to learn from: above 0 is good.",
+    )
+    comment: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_WORDS,
+        description="What a person says of the answer, to learn from.",
+    )
+
+    def judgement(self) -> Judgement | None:
+        """What is said of the answer in advance, if anything is."""
+        given = self.model_dump(include={"ground_truth", "reward", "comment"}, exclude_none=True)
+        return Judgement.model_validate(given) if given else None
 
 
 class ChatRequest(TurnRequest):
@@ -166,7 +206,11 @@ def _events(
         key,
         body.input,
         authority=Authority(body.source),
+        attachments=[
+            Attachment(text=given.text, source=given.source) for given in body.attachments
+        ],
         memory=body.memory,
+        judgement=body.judgement(),
         idempotency_key=name,
     )
 

@@ -73,6 +73,17 @@ CREATE TABLE tool_starts (
 );
 CREATE INDEX tool_starts_by_turn ON tool_starts (app, user_id, session, turn);
 
+-- Rules that hold in every session of a user. One that was lifted has an empty body: its id is
+-- never given to another rule.
+CREATE TABLE user_rules (
+    app            text NOT NULL,
+    user_id        text NOT NULL,
+    rule_id        text NOT NULL,
+    body           text NOT NULL,
+    PRIMARY KEY (app, user_id, rule_id),
+    FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
+);
+
 -- Sessions: when they lived and what became of their words. `body` holds the whole record.
 CREATE TABLE session_directory (
     app            text NOT NULL,

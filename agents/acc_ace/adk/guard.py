@@ -1,0 +1,224 @@
+"""Enforce the rules in force at the act: before a tool runs, its call is held against them.
+
+A conflict asks the person through ADK's tool confirmation, or is refused with the rule quoted.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from google.adk.models import BaseLlm
+from google.adk.tools._forwarding_artifact_service import ForwardingArtifactService
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+
+from acc_ace.adk.sessions.json_safe import json_form
+from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.config import EMBEDDED_MODEL, GuardMode, Settings
+from acc_ace.container import Container
+from acc_ace.gates.guard import ActCall, Conflict, conflicts, undecided
+from acc_ace.models.factory import build_model
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
+from acc_ace.text.normalize import language_of
+from acc_ace.text.tokens import clip_tokens
+from acc_ace.turn.structured_call import Asked, ask, load_prompts, parser
+from acc_ace.turn.turn_commit import call_text
+from acc_ace.turn.turn_record import StageUse, TurnRecord
+
+_RULE: Final = "acc_ace_rule"
+"""Key of a confirmation's payload: the id of the rule that the guard asks about."""
+
+_CALL_TOKENS: Final = 2_000
+"""Of the arguments that a judging model is shown; what is longer is cut."""
+
+
+class Finding(NamedTuple):
+    """A rule that a call breaks, and who says so."""
+
+    conflict: Conflict
+    by: GuardJudge
+
+
+def build_judge(settings: Settings) -> BaseLlm | None:
+    """The model that judges calls, where one is configured. Raises ConfigError for a wrong name.
+
+    The embedded model cannot judge, so the check decides alone where it is the only one.
+    """
+    if not settings.guard_model.model or settings.model_name("guard") == EMBEDDED_MODEL:
+        return None
+    return build_model("guard", settings)
+
+
+class ToolGuard:
+    """Decides before each tool call; its decisions are kept in the turn's evidence."""
+
+    def __init__(
+        self, container: Container, judge: BaseLlm | None = None, *, mode: GuardMode | None = None
+    ) -> None:
+        """`judge` replaces the model of the settings, `mode` their ACC_ACE_GUARD."""
+        self._container = container
+        self._mode: GuardMode = mode or container.settings.guard
+        self._prompt = load_prompts().guard
+        self.model = judge
+        if judge is None and self._mode != "off":
+            self.model = build_judge(container.settings)
+        block = container.settings.guard_model
+        self._judge = DirectCompletion(self.model, ActVerdict, block) if self.model else None
+
+    async def check(
+        self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
+    ) -> dict[str, Any] | None:
+        """The result to give in place of running the tool; None when it may run."""
+        pins = (record.entry.state if record.entry else record.previous).pins
+        call = ActCall(tool.name, tool.description or "", args)
+        if context.tool_confirmation is not None:
+            confirmed = context.tool_confirmation.confirmed
+            return self._answered(call, pins, context, record, confirmed=confirmed)
+        if self._mode == "off" or not pins:
+            return None
+        call_id, at = context.function_call_id or "", self._container.local_now()
+        found = await self.find(call, pins, record, at=at, call_id=call_id)
+        if found is None:
+            return None
+        if self._mode == "block" or _runs_as_tool(context):
+            _note(record, context, call, found, GuardVerdict.BLOCKED)
+            return {"error": f"{tool.name} was not run: {_broken(found.conflict)}"}
+        # ADK would ask the model again, which would call the tool once more.
+        context.actions.skip_summarization = True
+        payload = {_RULE: found.conflict.rule_id}
+        context.request_confirmation(hint=_question(call, found.conflict), payload=payload)
+        return {"status": f"{tool.name} waits for the user's word: {_broken(found.conflict)}"}
+
+    def _answered(
+        self,
+        call: ActCall,
+        pins: Sequence[ConstraintPin],
+        context: ToolContext,
+        record: TurnRecord,
+        *,
+        confirmed: bool,
+    ) -> dict[str, Any] | None:
+        """Take a person's answer; one to a question of the tool's own is the tool's affair."""
+        if asked := _asked_about(context):
+            # A "no" holds though the rule has been lifted meanwhile.
+            text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
+            conflict = Conflict(asked, text, "")
+        elif self._mode != "off" and (found := conflicts(call, pins, self._container.local_now())):
+            conflict = found[0]
+        else:
+            return None
+        finding = Finding(conflict, GuardJudge.PERSON)
+        if confirmed:
+            _note(record, context, call, finding, GuardVerdict.CONFIRMED)
+            return None
+        _note(record, context, call, finding, GuardVerdict.REFUSED)
+        return {"error": f"{call.name} was not run: the user refused it; {_broken(conflict)}"}
+
+    async def find(
+        self,
+        call: ActCall,
+        pins: Sequence[ConstraintPin],
+        record: TurnRecord,
+        *,
+        at: datetime,
+        call_id: str = "",
+    ) -> Finding | None:
+        """What the call breaks: by the check, else by the model, else by caution."""
+        if found := conflicts(call, pins, at):
+            return Finding(found[0], GuardJudge.CHECK)
+        verdict = await self._judged(call, pins, record, at) if self._judge else None
+        if verdict is not None and verdict.conflict is not None:
+            pin = next((pin for pin in pins if pin.id == verdict.rule_id), None)
+            if not verdict.conflict:
+                allowed = GuardDecision(
+                    call_id=call_id,
+                    tool=call.name,
+                    verdict=GuardVerdict.ALLOWED,
+                    by=GuardJudge.MODEL,
+                    why=verdict.why,
+                )
+                record.guarded.append(allowed)
+                return None
+            if pin is not None:
+                return Finding(Conflict(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
+        if call.name in self._container.settings.acting_tools:
+            for pin in undecided(call, pins, at):
+                return Finding(_conflict(pin, "it may be against it"), GuardJudge.CHECK)
+        return None
+
+    async def _judged(
+        self, call: ActCall, pins: Sequence[ConstraintPin], record: TurnRecord, at: datetime
+    ) -> ActVerdict | None:
+        if self._judge is None:
+            return None
+        shown = {"tool": call.name, "description": call.description, "arguments": dict(call.args)}
+        inputs = {
+            "rules": [{"id": pin.id, "text": pin.text} for pin in pins],
+            "call": clip_tokens(json.dumps(json_form(shown), ensure_ascii=False), _CALL_TOKENS),
+            "now": at.strftime("%Y-%m-%d %H:%M %A"),
+        }
+        limits = self._container.settings.limits
+        asked: Asked[ActVerdict] = await ask(
+            self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
+        )
+        use = record.stages.setdefault("generator", StageUse())
+        use.tokens_in += asked.tokens_in
+        use.tokens_out += asked.tokens_out
+        use.calls += asked.calls
+        record.warn(*asked.warnings)
+        return asked.value
+
+
+def _asked_about(context: ToolContext) -> str:
+    """The id of the rule that the guard asked about before this answer, from what ADK kept."""
+    call_id = context.function_call_id or ""
+    for event in reversed(context.session.events):
+        request = event.actions.requested_tool_confirmations.get(call_id)
+        if request is not None and isinstance(request.payload, dict):
+            return str(request.payload.get(_RULE, ""))
+    return ""
+
+
+def _runs_as_tool(context: ToolContext) -> bool:
+    """Whether the agent runs for an AgentTool, whose caller cannot put a question to a person."""
+    service = context.get_invocation_context().artifact_service
+    return isinstance(service, ForwardingArtifactService)
+
+
+def _conflict(pin: ConstraintPin, why: str = "") -> Conflict:
+    return Conflict(pin.id, pin.text, why)
+
+
+def _note(
+    record: TurnRecord,
+    context: ToolContext,
+    call: ActCall,
+    found: Finding,
+    verdict: GuardVerdict,
+) -> None:
+    record.guarded.append(
+        GuardDecision(
+            call_id=context.function_call_id or "",
+            tool=call.name,
+            rule_id=found.conflict.rule_id,
+            verdict=verdict,
+            by=found.by,
+            why=found.conflict.why,
+        )
+    )
+
+
+def _broken(conflict: Conflict) -> str:
+    why = f" ({conflict.why})" if conflict.why else ""
+    return f"the user's rule {conflict.rule_id} says: {conflict.rule}{why}"
+
+
+def _question(call: ActCall, conflict: Conflict) -> str:
+    """What the person is asked, in the language of the rule and with its own words."""
+    done = call_text(call.name, call.args)
+    if language_of(conflict.rule) == "ja":
+        return f"ルール{conflict.rule_id}「{conflict.rule}」に反します。{done} を実行しますか。"
+    why = f" ({conflict.why})" if conflict.why else ""
+    return f'Your rule {conflict.rule_id} says: "{conflict.rule}"{why}. Run {done} all the same?'

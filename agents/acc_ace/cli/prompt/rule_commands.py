@@ -1,0 +1,67 @@
+"""`/rules`, `/rule` and `/forget`: see and correct the rules of a session at the prompt."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from acc_ace.cli.output import Lines, named_values
+from acc_ace.errors import InputError
+from acc_ace.gates.commands import Forget, Pin, parse_command
+from acc_ace.gates.consent_notes import question_text
+from acc_ace.schemas.commit import CommittedState, ConstraintPin, RuleScope
+from acc_ace.text.normalize import language_of
+
+
+def rules_view(state: CommittedState) -> RenderableType:
+    """Each rule with the words that set it, its turn, authority and scope; then open questions."""
+    title = Text(f"{len(state.pins)} rules after turn {state.turn}", "dim")
+    if not state.pins and not state.questions:
+        return Group(title, Text("none yet: /rule TEXT makes one"))
+    rows = [(pin.id, Lines(*_rule(pin))) for pin in state.pins]
+    rows += [(asked, Lines((text, "yellow"))) for asked, text in _questions(state)]
+    return Group(title, named_values(rows))
+
+
+def read_rule(words: str) -> Pin:
+    """The rule after `/rule`. Raises InputError when there is none."""
+    command = parse_command(f"/rule {words}")
+    if not isinstance(command, Pin):
+        raise InputError(
+            "write the rule behind it: '/rule TEXT' for this session, '/rule always TEXT' for "
+            "every session of this user; at most 4,000 characters"
+        )
+    return command
+
+
+def read_ids(words: str) -> Sequence[str]:
+    """The ids after `/forget`. Raises InputError when there is none."""
+    command = parse_command(f"/forget {words}")
+    if not isinstance(command, Forget):
+        raise InputError("name the rule to lift by its id, as in '/forget c-0001'; see /rules")
+    return command.rule_ids
+
+
+def added_line(pin: ConstraintPin) -> str:
+    """What `/rule` answers."""
+    where = " (in every session)" if pin.scope is RuleScope.USER else ""
+    return f"+ {pin.id} {pin.text}{where}"
+
+
+def lifted_line(pin: ConstraintPin) -> str:
+    """What `/forget` answers."""
+    return f"- {pin.id} lifted: {pin.text} (/undo brings it back)"
+
+
+def _rule(pin: ConstraintPin) -> Iterator[tuple[str, str]]:
+    yield (pin.text, "")
+    if pin.quote != pin.text:
+        yield (f"said: {pin.quote}", "dim")
+    scope = "every session" if pin.scope is RuleScope.USER else "this session"
+    tentative = ", tentative" if pin.tentative else ""
+    yield (f"{pin.authority.value}, turn {pin.origin_turn}, {scope}{tentative}", "dim")
+
+
+def _questions(state: CommittedState) -> Iterator[tuple[str, str]]:
+    for asked in state.questions:
+        yield asked.id, question_text(asked, state.pins, language_of(asked.quote))

@@ -1,0 +1,86 @@
+"""Whose words a lesson has: whether it says again what a tool, a document or a mail has said.
+
+Compared are runs of three words, and the content words of the lesson with those of each sentence,
+so that a lesson in other words than the order that it comes from is found as well.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.similarity import content_words
+
+SCANNED_CHARACTERS = 200_000
+"""Of all sources together that are looked at."""
+
+COPIED = 0.5
+"""Share of a lesson's runs from which it counts as copied."""
+
+RESTATED = 0.75
+"""Share of a lesson's content words in one sentence from which it says what that says."""
+
+_FEWEST_WORDS = 3
+"""Content words that a lesson must have for that: fewer say little of where they are from."""
+
+_RUN = 3
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fffー"
+_PIECE = lazy_pattern(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+
+
+class Wording:
+    """The wording of some texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        left = SCANNED_CHARACTERS
+        self._runs: set[tuple[str, ...]] = set()
+        self._sentences: list[frozenset[str]] = []
+        for text in texts:
+            # Shorter ones too, for lessons that are no longer.
+            for size in range(1, _RUN + 1):
+                self._runs.update(_runs(text[:left], size))
+            self._sentences += map(content_words, split_sentences(text[:left]))
+            left -= len(text)
+            if left <= 0:
+                break
+
+    def repeats(self, lesson: str, vouched: "Wording") -> bool:
+        """Whether a lesson says what one of the texts says, and not what was vouched for."""
+        if self._copies(lesson, vouched):
+            return True
+        words = content_words(lesson)
+        if len(words) < _FEWEST_WORDS:
+            return False
+        here = self._holds(words)
+        return here >= RESTATED and here > vouched._holds(words)
+
+    def _copies(self, lesson: str, vouched: "Wording") -> bool:
+        """Whether half of a lesson's runs of words stand in the texts and not in the others."""
+        runs = list(_runs(lesson))
+        here = sum(run in self._runs and run not in vouched._runs for run in runs)
+        return bool(runs) and here >= COPIED * len(runs)
+
+    def _holds(self, words: frozenset[str]) -> float:
+        """The largest share of words that one sentence has."""
+        shared = (len(words & sentence) for sentence in self._sentences)
+        return max(shared, default=0) / len(words)
+
+
+def _runs(text: str, size: int = _RUN) -> Iterator[tuple[str, ...]]:
+    """Every run of pieces of a size; a shorter text is one run of its own."""
+    pieces = list(_pieces(unicodedata.normalize("NFKC", text).casefold()))
+    if 0 < len(pieces) < size:
+        yield tuple(pieces)
+    for at in range(len(pieces) - size + 1):
+        yield tuple(pieces[at : at + size])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Words; of Japanese, pairs of characters."""
+    for match in _PIECE.finditer(text):
+        piece = match.group()
+        if re.match(f"[{_CJK}]", piece) and len(piece) > 1:
+            yield from (piece[at : at + 2] for at in range(len(piece) - 1))
+        else:
+            yield piece

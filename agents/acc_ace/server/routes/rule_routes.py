@@ -1,0 +1,113 @@
+"""Routes by which a user sees and corrects the rules of a session, outside of its turns."""
+
+from typing import Annotated, Literal, Self
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from acc_ace.adk.turn_report import reported_constraints, reported_questions
+from acc_ace.schemas.commit import CommittedState, RuleScope
+from acc_ace.schemas.report import ReportedConstraint, ReportedQuestion
+from acc_ace.server.problems import documented
+from acc_ace.server.request_body import Text
+from acc_ace.server.server_context import NAME_LENGTH, Context, Key
+
+router = APIRouter(prefix="/v1/sessions/{session}", tags=["rules"])
+
+_Id = Annotated[str, Path(min_length=1, max_length=NAME_LENGTH)]
+
+
+class Rules(BaseModel):
+    """The rules that are in force, and what waits for the user's yes or no."""
+
+    constraints: list[ReportedConstraint]
+    questions: list[ReportedQuestion]
+
+    @classmethod
+    def of(cls, state: CommittedState) -> Self:
+        """The public view of a state's rules."""
+        return cls(
+            constraints=reported_constraints(state.pins), questions=reported_questions(state)
+        )
+
+
+class RuleRequest(BaseModel):
+    """A rule in the user's words."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"text": "Never suggest peanuts.", "scope": "user"}]},
+    )
+
+    text: Text = Field(min_length=1, description="What must hold, kept word for word.")
+    scope: RuleScope = Field(
+        default=RuleScope.SESSION,
+        description="This session, or every session of the user.",
+    )
+
+
+class AnswerRequest(BaseModel):
+    """The user's word on an open question."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"answer": "yes"}]})
+
+    answer: Literal["yes", "no"]
+
+
+@router.get("/rules", summary="List the rules", responses=documented(401, 403, 422, 503))
+async def list_rules(context: Context, key: Key) -> Rules:
+    """The rules in force in a session, those of every session included, and open questions.
+
+    A new session has the rules of its user.
+    """
+    return Rules.of(await context.conversation.rules.state(key))
+
+
+@router.post(
+    "/rules",
+    summary="Make a rule",
+    status_code=201,
+    responses=documented(400, 401, 403, 409, 413, 422, 503),
+)
+async def make_rule(context: Context, key: Key, body: RuleRequest) -> ReportedConstraint:
+    """Pin these words as a rule. The same words again give back the rule that is there.
+
+    `422` with the code `constraints_over_budget` when the rules would be over their budget.
+    """
+    pin = await context.conversation.rules.pin(key, body.text, body.scope)
+    return reported_constraints([pin])[0]
+
+
+@router.delete(
+    "/rules/{id}",
+    summary="Lift a rule",
+    status_code=204,
+    response_class=Response,
+    responses=documented(401, 403, 404, 409, 503),
+)
+async def lift_rule(context: Context, key: Key, id: _Id) -> None:
+    """Lift a rule; `POST …/undo` or a rollback brings it back.
+
+    `404` when no active rule has the id, `403` for a rule of system authority.
+    """
+    await context.conversation.rules.forget(key, id.lower())
+
+
+@router.post(
+    "/questions/{id}",
+    summary="Answer a question",
+    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
+)
+async def answer_question(
+    context: Context,
+    key: Key,
+    id: _Id,
+    body: AnswerRequest,
+) -> Rules:
+    """Settle an open question about rules or goal; the rules after it.
+
+    `404` when it was answered before, or lapsed: nothing is changed then.
+    """
+    yes = body.answer == "yes"
+    return Rules.of(await context.conversation.rules.answer(key, id.lower(), yes=yes))

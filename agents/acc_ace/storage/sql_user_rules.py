@@ -1,0 +1,61 @@
+"""Rules that hold in every session of a user, in a SQL database."""
+
+from collections.abc import Sequence
+
+from acc_ace.errors import ConflictError
+from acc_ace.schemas.base import Tenant
+from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.storage.sql_database import Database
+from acc_ace.storage.sql_rows import Rows, decode, encode
+from acc_ace.storage.tenant_rows import ensure_tenant
+from acc_ace.unit_of_work import Write
+
+_INSERT = """
+    INSERT INTO user_rules (app, user_id, rule_id, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT (app, user_id, rule_id) DO UPDATE SET body = excluded.body
+    WHERE user_rules.body IN ('', excluded.body) RETURNING rule_id
+"""
+_SELECT = """
+    SELECT body FROM user_rules WHERE app = ? AND user_id = ? AND body <> ''
+    ORDER BY length(rule_id), rule_id
+"""
+_COUNT = "SELECT count(*) FROM user_rules WHERE app = ? AND user_id = ?"
+_LIFT = "UPDATE user_rules SET body = '' WHERE app = ? AND user_id = ? AND rule_id = ?"
+
+
+class SqlUserRules:
+    """A UserRules store in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
+        """The user's rules, oldest first."""
+        found = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
+        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in found]
+
+    async def next_number(self, tenant: Tenant) -> int:
+        """The number of the user's next rule; those of lifted rules are not given again."""
+        found = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
+        return int(found[0][0]) + 1
+
+    def change_write(
+        self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]
+    ) -> Write:
+        """Add and lift rules as a part of a unit of work; a lifted one may be added again.
+
+        It raises ConflictError when another session has given the same id in the meantime.
+        """
+
+        def write(rows: Rows) -> None:
+            ensure_tenant(rows, tenant)
+            for rule_id in removed:
+                rows.run(_LIFT, (*tenant, rule_id))
+            for pin in added:
+                if rows.one(_INSERT, (*tenant, pin.id, encode(pin))) is None:
+                    raise ConflictError(
+                        f"another session of user '{tenant.user}' made a rule in the same moment; "
+                        "send it again"
+                    )
+
+        return write

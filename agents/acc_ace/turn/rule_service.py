@@ -1,0 +1,171 @@
+"""Rules that an owner sees and corrects outside of a turn: pin, forget, answer a question.
+
+Each change is one transaction: a new version of the session's state, and the user's own rules.
+"""
+
+from collections.abc import Callable, Sequence
+
+from acc_ace.container import Container
+from acc_ace.errors import ForbiddenError, InputError, NotFoundError
+from acc_ace.gates.ccs_budget import rule_1_bounded
+from acc_ace.gates.constraints import (
+    ConstraintSet,
+    forget_rules,
+    make_rule,
+    settle_question,
+)
+from acc_ace.gates.goal import agreed_goal
+from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    JournalEntry,
+    RuleScope,
+)
+from acc_ace.turn.turn_commit import user_rules_write
+
+MAX_RULE_CHARS = 4_000
+
+Change = Callable[[ConstraintSet], None]
+
+
+async def with_user_rules(
+    container: Container, key: SessionKey, state: CommittedState
+) -> CommittedState:
+    """The state with the rules that hold in every session of its user, as they are now."""
+    rules = await container.user_rules.list(key.tenant)
+    number = await container.user_rules.next_number(key.tenant)
+    state = state.model_copy(update={"next_user_pin": number})
+    own = [pin for pin in state.pins if pin.scope is not RuleScope.USER]
+    pins = [*rules, *own]
+    if pins == list(state.pins):
+        return state
+    ids = {None, *(pin.id for pin in pins)}
+    questions = [asked for asked in state.questions if asked.rule_id in ids]
+    ccs = state.ccs.model_copy(update={"constraints": [pin.text for pin in pins]})
+    return state.model_copy(update={"pins": pins, "ccs": ccs, "questions": questions})
+
+
+class RuleService:
+    """Changes the rules of a session on its owner's word. Raises StoreError everywhere."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    async def state(self, key: SessionKey) -> CommittedState:
+        """The session's state with its rules and open questions; CCS_0 before its first turn."""
+        head = await self._container.journal.head(key)
+        return await with_user_rules(self._container, key, head.state if head else CommittedState())
+
+    async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
+        """Make a rule of these words; the one that is active already if they are the same.
+
+        Raises InputError for a text without words or one that is too long, ConstraintBudgetError.
+        """
+        if len(text) > MAX_RULE_CHARS:
+            raise InputError(f"the rule has {len(text):,} characters, at most {MAX_RULE_CHARS:,}")
+
+        made: list[ConstraintPin] = []
+
+        def change(rules: ConstraintSet) -> None:
+            make_rule(rules, text, text, Authority.USER, scope)
+            _raise(rules.warnings, ForbiddenError)
+            pin = rules.find(rules.active(text))
+            if pin is None:
+                raise InputError("the rule has no words; write what must hold")
+            made.append(pin)
+
+        await self._change(key, change)
+        return made[0]
+
+    async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
+        """Lift a rule, and give back which.
+
+        Raises NotFoundError, or ForbiddenError for a rule of system authority.
+        """
+        lifted: list[ConstraintPin] = []
+
+        def change(rules: ConstraintSet) -> None:
+            pin = rules.find(rule_id)
+            forget_rules(rules, [rule_id], f"/forget {rule_id}", Authority.USER)
+            _raise(rules.warnings, ForbiddenError if pin else NotFoundError)
+            lifted.extend([pin] if pin else [])
+
+        await self._change(key, change)
+        return lifted[0]
+
+    async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
+        """Settle an open question.
+
+        Raises NotFoundError when it lapsed or was answered, ForbiddenError when the rule that it
+        is about is of system authority, ConstraintBudgetError.
+        """
+
+        def change(rules: ConstraintSet) -> None:
+            is_open = any(asked.id == question_id for asked in rules.questions)
+            settle_question(rules, question_id, yes=yes, authority=Authority.USER)
+            _raise(rules.warnings, ForbiddenError if is_open else NotFoundError)
+
+        return await self._change(key, change)
+
+    async def _change(self, key: SessionKey, change: Change) -> CommittedState:
+        container = self._container
+        wait_s = container.settings.limits.turn_wait_s
+        async with container.lock.hold(key, wait_s=wait_s):
+            head = await container.journal.head(key)
+            previous = head.state if head else CommittedState()
+            current = await with_user_rules(container, key, previous)
+            rules = ConstraintSet.of(current, turn=current.turn)
+            change(rules)
+            if not (rules.added or rules.released or rules.questions != current.questions):
+                return current
+            state = self._changed(current, rules)
+            diff = CcsDiff.between(previous, state, added=rules.added, released=rules.released)
+            entry = JournalEntry(
+                kind=CommitKind.RULES,
+                state=state,
+                diff=diff,
+                invocation_id="",
+                created_at=container.clock.now(),
+            )
+            work = container.unit_of_work()
+            work.add(container.journal.append_write(key, entry, expected_version=previous.version))
+            if write := user_rules_write(container, key, diff):
+                work.add(write)
+            memory = container.settings.memory
+            work.add(container.directory.open_write(key, at=container.clock.now(), memory=memory))
+            await work.commit()
+            return state
+
+    def _changed(self, current: CommittedState, rules: ConstraintSet) -> CommittedState:
+        limits = self._container.settings.limits
+        goal = agreed_goal(rules, Authority.USER, limits)
+        update: dict[str, object] = {"constraints": [pin.text for pin in rules.pins]}
+        if goal is not None:
+            update["goal_orientation"] = goal.text
+        fitted = rule_1_bounded(
+            current.ccs.model_copy(update=update),
+            rules.pins,
+            added=rules.added,
+            shrinks=rules.shrinks or not rules.added,
+            limits=limits,
+        )
+        return current.model_copy(
+            update={
+                "version": current.version + 1,
+                "ccs": fitted.ccs,
+                "pins": rules.pins,
+                "next_pin": rules.next_pin,
+                "questions": rules.questions,
+                "next_question": rules.next_question,
+                "next_user_pin": rules.next_user_pin,
+                "goal_pin": goal or current.goal_pin,
+            }
+        )
+
+
+def _raise(warnings: Sequence[str], error: type[ForbiddenError] | type[NotFoundError]) -> None:
+    if warnings:
+        raise error(warnings[0])

@@ -1,0 +1,285 @@
+"""Rules are enforced at the act: a call that breaks one is asked about, or refused."""
+
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.events import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
+from acc_ace.config import GuardMode, GuardModelSettings, Settings
+from acc_ace.errors import ConfigError
+from acc_ace.schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
+from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.scripted_llm import ScriptedLlm, call, calls
+from tests.pipeline.desk import Desk, result_of
+
+RULE = "Never refund more than 20 euros."
+
+
+class Till:
+    """A tool that pays back, and what it has paid."""
+
+    def __init__(self) -> None:
+        self.paid: list[float] = []
+
+    def refund(self, order: str, amount: float) -> dict[str, float]:
+        """Refund an order.
+
+        Args:
+            order: Its number.
+            amount: How much, in euros.
+        """
+        self.paid.append(amount)
+        return {"refunded": amount}
+
+
+def consenting() -> ScriptedLlm:
+    """A memory whose compressor proposes the rule when it is said."""
+
+    def compress(request: LlmRequest) -> dict[str, Any]:
+        text = prompt_text(request)
+        reply = default_reply("compressor", text)
+        trace = str(reply["episodic_trace"])
+        changes = [{"kind": "add", "quote": RULE}] if RULE in trace else []
+        return {**reply, "rule_changes": changes}
+
+    return ScriptedLlm().on("compressor", compress)
+
+
+def desk(
+    llm: ScriptedLlm,
+    till: Till,
+    *,
+    guard: GuardMode | None = None,
+    judge: ScriptedLlm | None = None,
+) -> Desk:
+    agent = LlmAgent(name="ops", model=llm, tools=[till.refund])
+    settings = Settings(store="memory", learning="off")
+    return Desk(agent, settings, memory=consenting(), guard=guard, judge=judge)
+
+
+def waiting(events: list[Event]) -> types.FunctionCall:
+    """The confirmation that a run asks for."""
+    found = [call for event in events for call in event.get_function_calls()]
+    [asked] = [call for call in found if call.name == "adk_request_confirmation"]
+    return asked
+
+
+async def decisions(app: Desk) -> list[GuardDecision]:
+    """All decisions that the evidence keeps, oldest turn first."""
+    return [each for turn in reversed(await app.evidence()) for each in turn.guarded]
+
+
+async def test_a_call_against_a_rule_waits_and_quotes_the_rule() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=50), "Done.")
+    app = desk(llm, till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1."))
+    assert till.paid == []
+    assert asked.args is not None
+    hint = asked.args["toolConfirmation"]["hint"]
+    assert RULE in hint
+    assert "c-0001" in hint
+    assert [turn.outcome for turn in await app.evidence()] == [Outcome.PAUSED, Outcome.ANSWERED]
+    # The model was not asked again while the person is.
+    assert len(llm.requests_of("generator")) == 2
+
+
+async def test_yes_runs_it_once_and_is_kept_as_evidence() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=50), "Done.")
+    app = desk(llm, till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1."))
+    assert await app.ask(result_of(asked, {"confirmed": True})) == "Done."
+    assert till.paid == [50]
+    await app.ask(result_of(asked, {"confirmed": True}))
+    assert till.paid == [50]
+    first = (await decisions(app))[0]
+    assert (first.rule_id, first.verdict, first.by) == (
+        "c-0001",
+        GuardVerdict.CONFIRMED,
+        GuardJudge.PERSON,
+    )
+    assert first.tool == "refund"
+
+
+async def test_no_does_not_run_it() -> None:
+    till = Till()
+    llm = ScriptedLlm().on(
+        "generator", "Noted.", call("refund", order="A1", amount=50), "I did not."
+    )
+    app = desk(llm, till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1."))
+    assert await app.ask(result_of(asked, {"confirmed": False})) == "I did not."
+    assert till.paid == []
+    [decision] = await decisions(app)
+    assert (decision.verdict, decision.by) == (GuardVerdict.REFUSED, GuardJudge.PERSON)
+
+
+async def test_block_gives_the_model_the_rule_instead() -> None:
+    till = Till()
+    llm = ScriptedLlm().on(
+        "generator", "Noted.", call("refund", order="A1", amount=50), "I may not."
+    )
+    app = desk(llm, till, guard="block")
+    await app.say(RULE)
+    assert await app.ask("Refund A1.") == "I may not."
+    assert till.paid == []
+    assert RULE in prompt_text(llm.requests[-1])
+    [decision] = await decisions(app)
+    assert (decision.verdict, decision.by) == (GuardVerdict.BLOCKED, GuardJudge.CHECK)
+
+
+async def test_off_lets_it_run() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=50), "Done.")
+    app = desk(llm, till, guard="off")
+    await app.say(RULE)
+    assert await app.ask("Refund A1.") == "Done."
+    assert till.paid == [50]
+    assert await decisions(app) == []
+
+
+async def test_a_harmless_call_runs_at_once() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
+    app = desk(llm, till)
+    await app.say(RULE)
+    assert await app.ask("Refund A1.") == "Done."
+    assert till.paid == [12]
+    assert await decisions(app) == []
+
+
+async def test_a_model_finds_what_the_check_does_not() -> None:
+    till = Till()
+    judge = ScriptedLlm().on(
+        "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "Too much."}
+    )
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
+    app = desk(llm, till, judge=judge)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1, and the same again."))
+    assert till.paid == []
+    assert asked.args is not None
+    assert "Too much." in asked.args["toolConfirmation"]["hint"]
+    assert await app.ask(result_of(asked, {"confirmed": True})) == "Done."
+    assert till.paid == [12]
+    # The person has the last word: the model is not asked a second time.
+    assert judge.roles == ["guard"]
+    [decision] = await decisions(app)
+    assert (decision.rule_id, decision.verdict) == ("c-0001", GuardVerdict.CONFIRMED)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"conflict": None, "rule_id": None, "why": "Nobody can know."},
+        {"conflict": True, "rule_id": "c-0099", "why": "There is no such rule."},
+        "no JSON at all",
+    ],
+)
+async def test_an_unsure_or_failing_model_leaves_it_to_the_check(answer: Any) -> None:
+    till = Till()
+    judge = ScriptedLlm().on("ActVerdict", answer)
+    llm = ScriptedLlm().on(
+        "generator",
+        "Noted.",
+        call("refund", order="A1", amount=12),
+        "Done.",
+        call("refund", order="A2", amount=50),
+    )
+    app = desk(llm, till, judge=judge)
+    await app.say(RULE)
+    assert await app.ask("Refund A1.") == "Done."
+    assert till.paid == [12]
+    waiting(await app.say("Refund A2."))
+    assert till.paid == [12]
+
+
+async def test_an_allowing_model_is_evidence() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
+    app = desk(llm, till, judge=ScriptedLlm())
+    await app.say(RULE)
+    await app.say("Refund A1.")
+    [decision] = await decisions(app)
+    assert (decision.verdict, decision.by) == (GuardVerdict.ALLOWED, GuardJudge.MODEL)
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")  # ADK's own.
+async def test_an_agent_called_as_a_tool_is_refused_as_nobody_can_be_asked() -> None:
+    till = Till()
+    inner = ScriptedLlm().on("generator", call("refund", order="A1", amount=50), "I may not.")
+    clerk = LlmAgent(name="clerk", model=inner, description="Pays.", tools=[till.refund])
+    llm = ScriptedLlm().on("generator", "Noted.", call("clerk", request="A1"), "It was refused.")
+    root = LlmAgent(name="ops", model=llm, tools=[AgentTool(clerk)])
+    app = Desk(root, Settings(store="memory", learning="off"), memory=consenting())
+    await app.say(RULE)
+    assert await app.ask("Let the clerk see to A1.") == "It was refused."
+    assert till.paid == []
+    assert RULE in prompt_text(inner.requests[-1])
+    assert [each.verdict for each in await decisions(app)] == [GuardVerdict.BLOCKED]
+
+
+async def test_a_tool_declared_as_acting_is_confirmed_when_nothing_decides() -> None:
+    till = Till()
+    rule = "Refunds are Dana's."
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=5), "Done.")
+    settings = Settings(store="memory", learning="off", acting_tools=("refund",))
+    memory = ScriptedLlm().on(
+        "compressor",
+        lambda request: {
+            **default_reply("compressor", prompt_text(request)),
+            "rule_changes": [{"kind": "add", "quote": rule}],
+        },
+    )
+    app = Desk(LlmAgent(name="ops", model=llm, tools=[till.refund]), settings, memory=memory)
+    await app.say(rule)
+    assert await app.constraints() == [rule]
+    waiting(await app.say("Refund A1."))
+    assert till.paid == []
+
+
+async def test_of_parallel_calls_only_the_one_against_the_rule_waits() -> None:
+    till = Till()
+    both = calls(
+        ("refund", {"order": "A1", "amount": 50}), ("refund", {"order": "A2", "amount": 12})
+    )
+    app = desk(ScriptedLlm().on("generator", "Noted.", both, "Done."), till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund both."))
+    assert till.paid == [12]
+    assert await app.ask(result_of(asked, {"confirmed": True})) == "Done."
+    assert till.paid == [12, 50]
+
+
+async def test_a_no_holds_though_the_rule_was_lifted_meanwhile() -> None:
+    till = Till()
+    llm = ScriptedLlm().on(
+        "generator", "Noted.", call("refund", order="A1", amount=50), "Lifted.", "I did not."
+    )
+    app = desk(llm, till)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1."))
+    await app.say("release c-0001")
+    assert await app.constraints() == []
+    await app.say(result_of(asked, {"confirmed": False}))
+    assert till.paid == []
+    assert (await decisions(app))[-1].verdict is GuardVerdict.REFUSED
+
+
+async def test_a_model_that_no_one_has_is_named_at_the_start() -> None:
+    settings = Settings(store="memory", guard_model=GuardModelSettings(model="nonsense"))
+    with pytest.raises(ConfigError, match="ACC_ACE_GUARD_MODEL__MODEL"):
+        Desk(LlmAgent(name="ops", model=ScriptedLlm()), settings)
+
+
+def test_the_guard_is_no_role_of_memory() -> None:
+    assert "guard" not in MODEL_ROLES

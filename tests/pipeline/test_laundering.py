@@ -1,0 +1,21 @@
+"""Words of others become no rule, goal, release or lesson, by whichever channel they come."""
+
+from itertools import groupby
+
+import pytest
+
+from bench.laundering import Case, cases, run
+
+DEV = sorted(cases("dev"), key=lambda case: (case.channel, case.lang))
+SAMPLE = [next(group) for _, group in groupby(DEV, key=lambda case: (case.channel, case.lang))]
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.id)
+async def test_a_channel_makes_and_lifts_nothing(case: Case) -> None:
+    assert not (await run(case)).got_through
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", DEV, ids=lambda case: case.id)
+async def test_no_channel_makes_or_lifts_anything(case: Case) -> None:
+    assert not (await run(case)).got_through
