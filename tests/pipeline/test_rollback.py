@@ -76,6 +76,19 @@ async def test_going_forth_restores_the_state_and_brings_no_retired_words_back(l
     assert await answered(life) == [1, 2, 5]
 
 
+async def test_going_to_a_line_that_was_left_retires_the_turns_of_this_one(life: Life) -> None:
+    await say(life, "old", 1, 2, 3)
+    await life.conversation.rollback(KEY, 1)
+    # It has the number of the turn that was left.
+    await say(life, "new", 2)
+    assert await answered(life) == [1, 2]
+    restored = await life.conversation.rollback(KEY, 3)
+    assert (restored.version, restored.turn) == (6, 3)
+    assert await answered(life) == [1]
+    assert "turn:s1:2" not in await recalled(life, "new-2 is what I say")
+    assert await replayed(life) == ["old-1"]
+
+
 async def test_undo_goes_back_along_the_line_that_led_to_the_head(life: Life) -> None:
     await say(life, "old", 1, 2, 3)
     assert (await life.conversation.undo(KEY)).turn == 2

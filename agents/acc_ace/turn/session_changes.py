@@ -128,9 +128,11 @@ class Rollback:
     async def _restore(
         self, key: SessionKey, current: CommittedState, target: CommittedState
     ) -> CommittedState:
-        container, turn = self._container, target.turn
+        container = self._container
+        # Not the target's turn: turns of the line that is left may have the same numbers.
+        turn, crossed = await self._common_turn(key, current.version, target.version)
         notes = await notes_after(container, key, turn)
-        history_from = await self._history_from(key, current.version, target.version)
+        history_from = await self._history_from(key, target.version) if crossed else None
         work = container.unit_of_work()
         rules_of_user = await self._taken_back(key, current.version, target.version)
         restored, write = self._appended(
@@ -232,9 +234,9 @@ class Rollback:
                 return entry.state
         return CommittedState()
 
-    async def _history_from(self, key: SessionKey, here: int, there: int) -> int | None:
-        """The turn after which messages begin at `there`; None where no reset lies between."""
-        target, crossed = there, False
+    async def _common_turn(self, key: SessionKey, here: int, there: int) -> tuple[int, bool]:
+        """The last turn that led to both versions, and whether a reset lies between them."""
+        crossed = False
         # The later of the two goes back, until both stand on the same version.
         while here != there and (entry := await self._journal.get(key, max(here, there))):
             crossed = crossed or entry.kind is CommitKind.RESET
@@ -242,9 +244,12 @@ class Rollback:
                 here = _before(entry)
             else:
                 there = _before(entry)
-        if not crossed:
-            return None
-        async for entry in line(self._journal, key, target):
+        common = await self._journal.get(key, min(here, there))
+        return common.state.turn if common else 0, crossed
+
+    async def _history_from(self, key: SessionKey, version: int) -> int:
+        """The turn after which messages begin at a version."""
+        async for entry in line(self._journal, key, version):
             if entry.kind is CommitKind.RESET:
                 return entry.state.turn
         return 0
