@@ -19,8 +19,11 @@ from tests.property.life_world import SAYS, World
 
 What = Literal["note", "rule", "undo", "reset", "deletion"]
 
-Seen = tuple[int, tuple[str, ...], frozenset[str]]
-"""The turn of a session, the words of its turns, and those of its rules."""
+Seen = tuple[tuple[int, ...], tuple[str, ...], frozenset[str]]
+"""Turns of a session's head and new versions, the words of its turns, and those of its rules.
+
+The new versions say which act came first where the head would be the same.
+"""
 
 
 @dataclass
@@ -72,6 +75,8 @@ class SharedWorld(World):
 
     async def _seen(self, reported: Told) -> Seen:
         head = await self._head(reported)
+        history = await self.container.journal.history(reported.key, limit=500)
+        new = [entry.state.turn for entry in history if entry.state.version > reported.head]
         turns = [
             turn
             for turn in reversed(await self._evidence(reported))
@@ -79,7 +84,7 @@ class SharedWorld(World):
         ]
         stands = tuple(word for turn in turns for word in words_in(turn.input.text))
         rules = " ".join(head.state.ccs.constraints) if head else ""
-        return head.state.turn if head else 0, stands, frozenset(words_in(rules))
+        return (head.state.turn if head else 0, *new), stands, frozenset(words_in(rules))
 
     def _expected(self, reported: Told, order: Sequence[Act]) -> Seen | None:
         """What is seen when acts came in an order; None when they cannot come so."""
@@ -91,7 +96,8 @@ class SharedWorld(World):
                 return None
             else:
                 self._goes_on(copy, act)
-        return copy.now.turn, copy.now.stands, copy.now.rules
+        new = [copy.versions[at].turn for at in range(copy.head, reported.head, -1)]
+        return (copy.now.turn, *new), copy.now.stands, copy.now.rules
 
     def _goes_on(self, reported: Told, act: Act) -> None:
         """Let a session go on by one version."""
