@@ -41,7 +41,7 @@ def open_turns(folder: Path, llm: BaseLlm) -> OpenedTurns:
     from acc_ace.conversation import APP_NAME, Conversation  # noqa: PLC0415 - as the module says
     from acc_ace.schemas.base import SessionKey  # noqa: PLC0415 - as the module says
 
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+    container = build_container(Settings(data_dir=folder, store="sqlite", learn_on="every"))
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")
 
@@ -59,7 +59,7 @@ def open_server(folder: Path, llm: BaseLlm | None) -> FastAPI:
     from acc_ace.config import ROLES, Settings  # noqa: PLC0415 - as the module says
     from acc_ace.server.app import create_app  # noqa: PLC0415 - as the module says
 
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+    container = build_container(Settings(data_dir=folder, store="sqlite", learn_on="every"))
     return create_app(container, models=dict.fromkeys(ROLES, llm) if llm else None)
 
 
@@ -69,7 +69,7 @@ def open_plugin(folder: Path, llm: BaseLlm) -> OpenedPlugin:
     from acc_ace.config import ROLES, Settings  # noqa: PLC0415 - as the module says
     from acc_ace.plugin import BoundedMemoryPlugin  # noqa: PLC0415 - as the module says
 
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+    container = build_container(Settings(data_dir=folder, store="sqlite", learn_on="every"))
     plugin = BoundedMemoryPlugin(container, models=dict.fromkeys(ROLES, llm))
     closing = AsyncExitStack()
     closing.push_async_callback(container.close)

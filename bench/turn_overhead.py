@@ -77,7 +77,7 @@ async def measure(name: str, turn: Turn, llm: InstantLlm, folder: Path, marks: l
 
 def acc_ace_turn(folder: Path, llm: InstantLlm) -> Turn:
     """Our whole turn on SQLite, learning included."""
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+    container = build_container(Settings(data_dir=folder, store="sqlite", learn_on="every"))
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")
 
