@@ -15,7 +15,8 @@ from acc_ace.text.normalize import language_of
 
 def rules_view(state: CommittedState) -> RenderableType:
     """Each rule with the words that set it, its turn, authority and scope; then open questions."""
-    title = Text(f"{len(state.pins)} rules after turn {state.turn}", "dim")
+    number = len(state.pins)
+    title = Text(f"{number} rule{'' if number == 1 else 's'} after turn {state.turn}", "dim")
     if not state.pins and not state.questions:
         return Group(title, Text("none yet: /rule TEXT makes one"))
     rows = [(pin.id, Lines(*_rule(pin))) for pin in state.pins]
