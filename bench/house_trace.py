@@ -94,7 +94,7 @@ class _Watched:
         self._counts = counts
         self._connection = connection
         self._name = name
-        self._begun_at: int | None = None
+        self._started_at: int | None = None
         self._alone_at: int | None = None
 
     def statement(self, text: str) -> None:
@@ -104,12 +104,12 @@ class _Watched:
         self.settle()
         verb = text.lstrip().split(None, 1)[0].rstrip(";").upper() if text.strip() else ""
         if verb == "BEGIN":
-            self._begun_at = self._connection.total_changes
-        elif verb in {"COMMIT", "END"} and self._begun_at is not None:
-            self._ended(self._begun_at)
-            self._begun_at = None
+            self._started_at = self._connection.total_changes
+        elif verb in {"COMMIT", "END"} and self._started_at is not None:
+            self._ended(self._started_at)
+            self._started_at = None
         elif verb == "ROLLBACK":
-            self._begun_at = None
+            self._started_at = None
         elif verb in _WRITES and not self._connection.in_transaction:
             self._alone_at = self._connection.total_changes
 
@@ -119,10 +119,10 @@ class _Watched:
             self._ended(self._alone_at)
             self._alone_at = None
 
-    def _ended(self, begun_at: int) -> None:
+    def _ended(self, started_at: int) -> None:
         self._counts.count += 1
         try:
-            changed = self._connection.total_changes > begun_at
+            changed = self._connection.total_changes > started_at
         except sqlite3.ProgrammingError:
             changed = True  # Closed since, after a statement that was there to write.
         if changed:

@@ -55,7 +55,7 @@ class Outcome:
 
     seconds: list[float]
     errors: list[str]
-    began_at: float = 0.0
+    started_at: float = 0.0
     ended_at: float = 0.0
 
 
@@ -81,14 +81,14 @@ async def run_share(share: Share) -> Outcome:
     container = build_container(Settings.model_validate(share.settings))
     conversation = Conversation(container, models=dict.fromkeys(ROLES, InstantLlm()))
     outcome = Outcome([], [])
-    began_at = time.time()
+    started_at = time.time()
     async with asyncio.TaskGroup() as group:
         for at, key in enumerate(share.session_keys()):
             texts = list(islice(inputs(seed=at), share.turns))
             group.create_task(_session(conversation, key, texts, outcome))
     ended_at = time.time()
     await conversation.close()
-    return replace(outcome, began_at=began_at, ended_at=ended_at)
+    return replace(outcome, started_at=started_at, ended_at=ended_at)
 
 
 async def _session(
@@ -108,7 +108,7 @@ def measure(store: str, settings: dict[str, str], shares: Sequence[Share]) -> Re
     children = [_child(share) for share in shares]
     outcomes = [Outcome(**json.loads(child.communicate()[0])) for child in children]
     # From the first turn to the last: starting Python is not what is measured.
-    wall = max(each.ended_at for each in outcomes) - min(each.began_at for each in outcomes)
+    wall = max(each.ended_at for each in outcomes) - min(each.started_at for each in outcomes)
     seconds = sorted(second for outcome in outcomes for second in outcome.seconds)
     errors = [error for outcome in outcomes for error in outcome.errors]
     broken = asyncio.run(problems(settings, shares))

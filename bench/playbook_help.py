@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from acc_ace.adk.background_learning import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AUTO, Settings
 from acc_ace.errors import AccAceError
@@ -51,7 +51,7 @@ async def _measure(path: Path, options: argparse.Namespace) -> Help:
             for role in STUDENTS
         }
         settings = Settings.model_validate({"store": "memory", "data_dir": folder, **blocks})
-        async with Classroom(build_container(settings)) as students:
+        async with StudentModels(build_container(settings)) as students:
             return await measure(
                 lambda: build_container(settings),
                 students,

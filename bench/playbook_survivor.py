@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from acc_ace.adk.background_learning import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import AccAceError
@@ -53,7 +53,7 @@ async def _measure(plan: Plan, options: argparse.Namespace) -> Survival:
             if not scripted
         }
         settings = Settings.model_validate({"store": "memory", "data_dir": folder, **blocks})
-        async with Classroom(build_container(settings), models=models) as students:
+        async with StudentModels(build_container(settings), models=models) as students:
             return await measure_survival(
                 lambda: build_container(settings),
                 students,

@@ -9,7 +9,7 @@ from acc_ace.container import Container
 from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 
 
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
@@ -22,7 +22,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     time = clock or SystemClock()
     embedder = build_embedder(chosen)
     files = open_artifacts(chosen)
-    stores = open_stores(chosen, time, embedder, files=files)
+    stores = create_stores(chosen, time, embedder, files=files)
     learning = open_learning_queue(chosen) if chosen.learning == "background" else None
 
     async def close() -> None:

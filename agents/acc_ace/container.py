@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from acc_ace.unit_of_work import UnitOfWork
 
 
-class Pressure:
+class LoadMonitor:
     """What answers ask of the models in this process. Safe to use from any thread."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Container:
     """Closes the stores."""
     learning: LearningQueue | None = None
     """Jobs of `learning=background`; None while nothing can be learnt in the background."""
-    pressure: Pressure = field(default_factory=Pressure)
+    pressure: LoadMonitor = field(default_factory=LoadMonitor)
     """How busy this process is with answering."""
     unsummarised: set[SessionKey] = field(default_factory=set)
     """Sessions to summarise after their turns. One that is lost is asked for by its next turn."""

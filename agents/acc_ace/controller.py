@@ -28,7 +28,15 @@ from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.text.input_checks import check_request_id, take_input
-from acc_ace.turn.algorithm import OPENED, STEPS, DecisionPort, Turn, check_order, needed, run_steps
+from acc_ace.turn.algorithm import (
+    OPENED,
+    STEPS,
+    DecisionPort,
+    Turn,
+    check_order,
+    require,
+    run_steps,
+)
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import line
 from acc_ace.turn.steps import TurnSteps
@@ -165,7 +173,7 @@ class AccController:
         record = self._open
         if record is None:
             raise InputError("there is no turn to record: call update_state first")
-        entry = needed(record.entry, "entry", "controller")
+        entry = require(record.entry, "entry", "controller")
         async with self._lifecycle.hold(self._key):
             if not await self._stands(entry, record):
                 raise ConflictError(

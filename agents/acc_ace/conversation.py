@@ -18,7 +18,7 @@ from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
 from acc_ace.adk.session_lifecycle import SessionMaintenance
-from acc_ace.adk.session_turns import begin_session, session_gone
+from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import repeated_event
@@ -342,7 +342,7 @@ class Conversation:
     ) -> None:
         root = self._app.root_agent
         try:
-            await begin_session(self._sessions, key)
+            await ensure_session(self._sessions, key)
             if isinstance(root, BoundedTurn):
                 root.records.request(key, request)
             async for _ in self._runner.run_async(
@@ -354,7 +354,7 @@ class Conversation:
             ):
                 pass
         except SessionNotFoundError as error:
-            raise session_gone(key) from error
+            raise session_deleted_error(key) from error
         except RuntimeError as error:
             # ADK wraps what a plugin raises.
             if isinstance(error.__cause__, TurnRepeated):

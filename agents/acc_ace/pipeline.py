@@ -76,7 +76,7 @@ def build_pipeline(
         role: (models or {}).get(role) or build_model(role, container.settings) for role in ROLES
     }
     for role in ("qualifier", "compressor", "generator"):
-        _tell_pressure(container, chosen[role])
+        _report_pressure(container, chosen[role])
     guard = ToolGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
         chosen["guard"] = guard.model
@@ -141,7 +141,7 @@ def _generator(
     )
 
 
-def _tell_pressure(container: Container, model: BaseLlm) -> None:
+def _report_pressure(container: Container, model: BaseLlm) -> None:
     """Let background learning know when a model that answers is asked too often."""
     if isinstance(model, ResilientLlm):
         model.on_rate_limit(lambda: container.pressure.rate_limited(container.clock.now()))

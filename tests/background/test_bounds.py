@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.container import Pressure
+from acc_ace.container import LoadMonitor
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.learning.learning_budget import HOUR, budget_wait_s
 from acc_ace.schemas.base import SessionKey
@@ -50,7 +50,7 @@ def test_without_a_bound_no_job_waits(made: Sequence[Attempt]) -> None:
 
 
 def test_learning_waits_after_a_rate_limit_and_while_many_turns_run() -> None:
-    pressure = Pressure()
+    pressure = LoadMonitor()
     assert pressure.wait_s(START, most_turns=1, quiet_s=30) == 0
     pressure.rate_limited(START)
     later = START + timedelta(seconds=10)

@@ -17,7 +17,7 @@ from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from tests.background.conftest import Make
 from tests.contract.values import entry, interaction
 from tests.e2e.processes import ROOT, environment
@@ -63,7 +63,7 @@ async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[tuple[Stores, LearningQueue]]:
-    stores, queue = open_stores(settings, FixedClock()), open_learning_queue(settings)
+    stores, queue = create_stores(settings, FixedClock()), open_learning_queue(settings)
     try:
         yield stores, queue
     finally:

@@ -19,7 +19,7 @@ from acc_ace.learning.create_learning_queue import open_learning_queue, open_lea
 from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Roles
 from acc_ace.turn.structured_call import Reply, load_prompts
@@ -50,7 +50,7 @@ class Curator:
 def container() -> Container:
     """The stores of the environment, without any model."""
     settings, clock = load_settings(), SystemClock()
-    stores = open_stores(settings, clock)
+    stores = create_stores(settings, clock)
     return Container(
         settings=settings,
         clock=clock,

@@ -10,7 +10,7 @@ from google.adk.sessions import BaseSessionService
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import place
 
@@ -33,7 +33,7 @@ def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 async def stores(store_settings: Settings, clock: FixedClock) -> AsyncIterator[Stores]:
-    opened = open_stores(store_settings, clock)
+    opened = create_stores(store_settings, clock)
     yield opened
     await opened.close()
 
@@ -43,7 +43,7 @@ async def other(
     stores: Stores, store_settings: Settings, clock: FixedClock
 ) -> AsyncIterator[Stores]:
     """The same stores as another process sees them."""
-    opened = open_stores(store_settings, clock)
+    opened = create_stores(store_settings, clock)
     yield opened
     await opened.close()
 

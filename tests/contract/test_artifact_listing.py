@@ -7,14 +7,14 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.memory.artifact_store import ArtifactListing
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import KEY, OTHER_USER, artifact, turn
 from tests.fakes.clock import FixedClock
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def listing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ArtifactListing]:
-    stores = open_stores(Settings(store=request.param, data_dir=tmp_path), FixedClock())
+    stores = create_stores(Settings(store=request.param, data_dir=tmp_path), FixedClock())
     await stores.artifacts.add([turn(number, f"text {number}") for number in range(1, 6)])
     await stores.artifacts.add([artifact("foreign", "text", tenant=OTHER_USER.tenant)])
     await stores.artifacts.retire(KEY, 4)

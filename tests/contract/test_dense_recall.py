@@ -11,7 +11,7 @@ from acc_ace.config import Settings
 from acc_ace.errors import EmbedderError
 from acc_ace.schemas.artifact import Recall
 from acc_ace.schemas.limits import RecallWeights
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
@@ -35,7 +35,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 async def stores(settings: Settings, embedder: TopicEmbedder) -> AsyncIterator[Stores]:
-    opened = open_stores(settings, FixedClock(), embedder)
+    opened = create_stores(settings, FixedClock(), embedder)
     yield opened
     await opened.close()
 
@@ -100,7 +100,7 @@ async def test_a_weight_of_zero_switches_meaning_off(
     settings: Settings, embedder: TopicEmbedder
 ) -> None:
     off = settings.model_copy(update={"recall": RecallWeights(dense=0)})
-    stores = open_stores(off, FixedClock(), embedder)
+    stores = create_stores(off, FixedClock(), embedder)
     await stores.artifacts.add([artifact("pet", "The kitten sleeps.")])
     assert ids(await stores.artifacts.recall(asking("cat"))) == []
     assert embedder.asked == embedder.embedded == []
@@ -135,7 +135,7 @@ async def test_the_first_question_of_a_process_finds_what_later_ones_find(
     library: Stores, settings: Settings
 ) -> None:
     embedder = TopicEmbedder()
-    other = open_stores(settings, FixedClock(), embedder)
+    other = create_stores(settings, FixedClock(), embedder)
     assert embedder.dimension is None
     # Words for all of them, so that vectors of what has the words are looked for too.
     query = asking("a cat, a wage, a storm or an automobile")
@@ -191,7 +191,7 @@ async def test_an_end_of_a_long_text_is_near_too(stores: Stores) -> None:
 async def test_another_process_sees_new_vectors(
     library: Stores, settings: Settings, embedder: TopicEmbedder
 ) -> None:
-    other = open_stores(settings, FixedClock(), embedder)
+    other = create_stores(settings, FixedClock(), embedder)
     await other.artifacts.recall(asking("feline"))
     await library.artifacts.add([artifact("second", "Another feline."), artifact("third", "rain")])
     await filled(library)
@@ -203,7 +203,7 @@ async def test_another_model_has_everything_embedded_again(
     library: Stores, settings: Settings
 ) -> None:
     newer = TopicEmbedder(model="test/newer", dimension=96)
-    other = open_stores(settings, FixedClock(), newer)
+    other = create_stores(settings, FixedClock(), newer)
     before = await other.artifacts.recall(asking("the kitten"))
     assert (ids(before)[0], before.warnings) == ("pet", [])
     await filled(other)
@@ -245,7 +245,7 @@ async def test_vectors_of_two_dimensions_are_never_compared(
     await stores.artifacts.add([artifact("old", "The kitten sleeps.", at=0)])
     await stores.artifacts.add([artifact(f"car {i}", "a vehicle", at=1 + i) for i in range(16)])
     await filled(stores)
-    elsewhere = open_stores(settings, FixedClock(), _Tiring(dimension=128))
+    elsewhere = create_stores(settings, FixedClock(), _Tiring(dimension=128))
     await elsewhere.artifacts.recall(asking("the weather"))
     with pytest.raises(EmbedderError, match="tired"):
         await filled(elsewhere)

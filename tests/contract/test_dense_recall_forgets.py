@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from acc_ace.schemas.artifact import Recall
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_SESSION, asking, turn
 from tests.fakes.clock import FixedClock
@@ -38,7 +38,7 @@ def embedder() -> _Held:
 
 @pytest.fixture
 async def stores(place: Place, embedder: _Held) -> AsyncIterator[Stores]:
-    opened = open_stores(place.with_settings(embedder=EMBEDDER), FixedClock(), embedder)
+    opened = create_stores(place.with_settings(embedder=EMBEDDER), FixedClock(), embedder)
     yield opened
     await opened.close()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from acc_ace.config import Settings
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, entry, interaction, record
 from tests.fakes.clock import FixedClock
 
@@ -18,7 +18,7 @@ def residue(directory: Path) -> list[str]:
 
 
 async def test_erased_words_are_in_no_file(tmp_path: Path, clock: FixedClock) -> None:
-    stores = open_stores(Settings(data_dir=tmp_path), clock)
+    stores = create_stores(Settings(data_dir=tmp_path), clock)
     for number in range(1, 40):
         text = f"{MARKER} turn {number} " + "filler " * 200
         await stores.journal.append(KEY, entry(number, text), expected_version=number - 1)

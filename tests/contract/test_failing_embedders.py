@@ -12,7 +12,7 @@ from acc_ace.errors import EmbedderError, TextRefusedError
 from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.memory.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.turn_artifacts import PART_CHARS
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.text.duplicates import Vector
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import FixedClock
@@ -64,7 +64,7 @@ async def stores(
     if request.param == "postgres":
         where = {"database_url": request.getfixturevalue("postgres").clean_database()}
     settings = Settings(store=request.param, embedder={"model": "test/topics"}, **where)
-    opened = open_stores(settings, FixedClock(), embedder)
+    opened = create_stores(settings, FixedClock(), embedder)
     yield opened
     await opened.close()
 

@@ -17,7 +17,7 @@ from acc_ace.schemas.base import PlaybookScope, Tenant
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.export_folders import directories_of, name_of
 from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
@@ -176,7 +176,7 @@ async def test_a_process_that_died_before_it_wrote_is_caught_up_with(
     await database.close()
     assert len(current(files).bullets) == 1
 
-    reopened = open_stores(store_settings, clock)
+    reopened = create_stores(store_settings, clock)
     stored = await reopened.playbooks.load(SHARED)
     await settled(reopened)
 
@@ -208,7 +208,7 @@ async def test_files_of_a_history_that_is_gone_are_removed(
     await stores.close()
     for path in store_settings.data_dir.glob("memory.db*"):
         path.unlink()
-    reopened = open_stores(store_settings, clock)
+    reopened = create_stores(store_settings, clock)
     await add(reopened, "of another history")
     assert [bullet.content for bullet in current(files).bullets] == ["of another history"]
     assert [path.name for path in (files / "deltas/shop").iterdir()] == ["00000001.jsonl"]
@@ -272,7 +272,7 @@ async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_it
     await add(stores, "kept", user="aiko")
     for branch in ("one", "two"):
         await fork(stores, SHARED, branch)
-    fresh = open_stores(store_settings, FixedClock())
+    fresh = create_stores(store_settings, FixedClock())
     assert fresh.erasure
     tenant = Tenant("shop", "aiko")
     await fresh.erasure.erase(tenant, held=[])
@@ -345,7 +345,7 @@ async def test_files_of_an_earlier_setting_go_with_their_user(
     stores: Stores, store_settings: Settings, clock: FixedClock, files: Path
 ) -> None:
     await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
-    quiet = open_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
+    quiet = create_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
     assert await quiet.erasure.apps("aiko") == {"shop"}
     erased = await quiet.erasure.erase(Tenant("shop", "aiko"), held=[])
     await quiet.close()
@@ -357,7 +357,7 @@ async def test_files_of_an_earlier_setting_go_with_their_user(
 async def test_without_the_setting_there_are_no_files(
     store_settings: Settings, clock: FixedClock, files: Path
 ) -> None:
-    quiet = open_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
+    quiet = create_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
     await add(quiet, "one")
     assert contents(files) == {}
     await quiet.close()

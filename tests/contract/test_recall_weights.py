@@ -14,7 +14,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.schemas.limits import RecallWeights
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled
@@ -133,7 +133,7 @@ async def _first(where: dict[str, Any], case: Case, weights: RecallWeights) -> s
     embedder = TopicEmbedder() if case.weight == "dense" else None
     if embedder:
         where = where | {"embedder": {"model": embedder.model}}
-    stores = open_stores(Settings(recall=weights, **where), FixedClock(), embedder)
+    stores = create_stores(Settings(recall=weights, **where), FixedClock(), embedder)
     try:
         await stores.artifacts.add(case.stored)
         if embedder:

@@ -14,7 +14,7 @@ def summary(through: int, *, restores: int = 0) -> Summary:
         content=f"to {through}",
         through_turn=through,
         restores=restores,
-        session_began=START,
+        session_started=START,
         created_at=START,
     )
 

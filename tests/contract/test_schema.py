@@ -9,7 +9,7 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.sql_database import VERSION
 from tests.contract.values import KEY, entry
 from tests.fakes import residue_postgres as postgres_residue
@@ -65,7 +65,7 @@ async def test_a_database_of_another_version_is_refused_and_left_as_it_is(
 ) -> None:
     await stores.journal.append(KEY, entry(1), expected_version=0)
     number_the_schema(store_settings, version)
-    other = open_stores(store_settings, FixedClock())
+    other = create_stores(store_settings, FixedClock())
     with pytest.raises(StoreError, match=words):
         await other.journal.head(KEY)
     await other.close()
@@ -76,7 +76,7 @@ async def test_a_database_of_another_version_is_refused_and_left_as_it_is(
 async def test_a_file_with_tables_of_somebody_else_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
         connection.execute("CREATE TABLE theirs (name TEXT)")
-    other = open_stores(Settings(store="sqlite", data_dir=tmp_path), FixedClock())
+    other = create_stores(Settings(store="sqlite", data_dir=tmp_path), FixedClock())
     with pytest.raises(StoreError, match=r"memory\.db has schema version 0, .* move the database"):
         await other.journal.head(KEY)
     await other.close()

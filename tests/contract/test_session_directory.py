@@ -80,7 +80,7 @@ async def test_an_older_summary_never_replaces_a_newer_one(stores: Container) ->
     await stores.directory.open(KEY, at=START, memory="summary")
     for through in (4, 9, 6):
         summary = Summary(
-            content=f"to {through}", through_turn=through, session_began=START, created_at=START
+            content=f"to {through}", through_turn=through, session_started=START, created_at=START
         )
         await stores.directory.summarise(KEY, summary)
     record = await stores.directory.find(KEY)
@@ -91,7 +91,7 @@ async def test_an_older_summary_never_replaces_a_newer_one(stores: Container) ->
 
 async def test_a_reset_forgets_the_summary_and_a_late_one_of_before(stores: Container) -> None:
     await stores.directory.open(KEY, at=START, memory="summary")
-    old = Summary(content="old", through_turn=4, session_began=START, created_at=START)
+    old = Summary(content="old", through_turn=4, session_started=START, created_at=START)
     await stores.directory.summarise(KEY, old)
     await stores.directory.reset(KEY, turn=6)
     await stores.directory.summarise(KEY, old)

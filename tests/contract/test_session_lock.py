@@ -10,7 +10,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import SessionBusyError
 from acc_ace.schemas.base import SessionKey
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import FixedClock
@@ -137,7 +137,7 @@ async def test_a_process_that_was_killed_holds_nothing(store_settings: Settings)
     )
     assert child.stdout is not None
     assert await child.stdout.readline() == b"held\n"
-    stores = open_stores(store_settings, FixedClock())
+    stores = create_stores(store_settings, FixedClock())
     with pytest.raises(SessionBusyError):
         async with stores.lock.hold(KEY, wait_s=0):
             pytest.fail("the other process has it")
@@ -160,13 +160,13 @@ _HOLD = """
 import asyncio, sys
 from acc_ace.config import Settings
 from acc_ace.clock import SystemClock
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import KEY
 
 async def hold():
     kind, place = sys.argv[1:]
     where = {"data_dir": place} if kind == "sqlite" else {"database_url": place}
-    stores = open_stores(Settings(store=kind, **where), SystemClock())
+    stores = create_stores(Settings(store=kind, **where), SystemClock())
     async with stores.lock.hold(KEY, wait_s=5):
         print("held", flush=True)
         await asyncio.sleep(60)

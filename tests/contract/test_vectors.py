@@ -13,7 +13,7 @@ from acc_ace.errors import EmbedderError
 from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.memory.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.sign_index import encode_float16
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import FixedClock
@@ -28,7 +28,7 @@ def embedder() -> TopicEmbedder:
 
 @pytest.fixture
 async def stores(tmp_path: Path, embedder: TopicEmbedder) -> AsyncIterator[Stores]:
-    opened = open_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
+    opened = create_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
     yield opened
     await opened.close()
 
@@ -82,7 +82,7 @@ async def test_what_was_not_embedded_at_the_end_is_by_the_next_process(
     embedder.broken = "away"
     await stores.artifacts.add([artifact("pet", "a kitten"), artifact("car", "a car", at=1)])
     await stores.close()
-    other = open_stores(Settings(data_dir=tmp_path), FixedClock(), TopicEmbedder())
+    other = create_stores(Settings(data_dir=tmp_path), FixedClock(), TopicEmbedder())
     await other.artifacts.recall(asking("feline"))
     await filled(other)
     found = await other.artifacts.recall(asking("feline"))
@@ -93,7 +93,7 @@ async def test_what_was_not_embedded_at_the_end_is_by_the_next_process(
 async def test_many_vectors_are_searched_within_the_memory_that_is_allowed(
     tmp_path: Path, embedder: TopicEmbedder
 ) -> None:
-    stores = open_stores(
+    stores = create_stores(
         Settings(data_dir=tmp_path, embedder={"memory_mb": 1}), FixedClock(), embedder
     )
     await stores.artifacts.add(
@@ -159,7 +159,7 @@ class _Alternating(TopicEmbedder):
 
 async def test_an_embedder_that_keeps_changing_its_dimension_is_left_alone(tmp_path: Path) -> None:
     embedder = _Alternating()
-    stores = open_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
+    stores = create_stores(Settings(data_dir=tmp_path), FixedClock(), embedder)
     await stores.artifacts.add([artifact(f"a{number}", "a cat") for number in range(40)])
     with pytest.raises(EmbedderError, match="keeps changing the dimensions of its vectors"):
         await filled(stores)

@@ -20,7 +20,7 @@ from acc_ace.memory.artifact_store import Embedder
 from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.schemas.memory import Summary
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from acc_ace.storage.postgres.schema import SCHEMA
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
@@ -55,7 +55,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
     """A container whose texts get vectors."""
     clock = FixedClock()
     files = open_artifacts(settings)
-    stores = open_stores(settings, clock, embedder, files=files)
+    stores = create_stores(settings, clock, embedder, files=files)
     return Container(
         settings=settings,
         clock=clock,
@@ -85,7 +85,7 @@ async def fill(
     await filled(container)
     await container.directory.open(key, at=START, memory="acc")
     summary = Summary(
-        content=mark("summary"), through_turn=1, session_began=START, created_at=START
+        content=mark("summary"), through_turn=1, session_started=START, created_at=START
     )
     await container.directory.summarise(key, summary)
     work = container.unit_of_work()

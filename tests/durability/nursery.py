@@ -52,7 +52,7 @@ def nurse(place: str, kills: int, seed: int, longest_life_s: float) -> dict[str,
     return {"told": len(reported), "versions": ends[0], "problems": problems + ends[1:]}
 
 
-async def write(store: PlaybookStore, tell: Callable[[str], object], seed: int) -> None:
+async def write(store: PlaybookStore, report: Callable[[str], object], seed: int) -> None:
     """Commit batches without end."""
     rng = random.Random(seed)
     current = await store.load(SCOPE)
@@ -62,7 +62,7 @@ async def write(store: PlaybookStore, tell: Callable[[str], object], seed: int) 
         current = await store.commit(
             SCOPE, playbook, records, expected_version=current.version, commit_id=job
         )
-        tell(f"{current.version} {current.digest}\n")
+        report(f"{current.version} {current.digest}\n")
 
 
 def _batch(playbook: Playbook, rng: random.Random) -> tuple[Playbook, list[DeltaRecord]]:

@@ -7,7 +7,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.schemas.base import SessionKey
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.fakes.clock import FixedClock
 from tests.postgres.processes import assert_whole, ended_well, talker
 
@@ -28,6 +28,6 @@ async def test_two_processes_take_turns_of_one_session(
     # Each turn was answered to one of them.
     assert sorted(printed) == [f"answered {OPS.session} {n + 1}" for n in range(2 * TURNS)]
     settings = Settings(store="postgres", database_url=url) if url else Settings(data_dir=tmp_path)
-    stores = open_stores(settings, FixedClock())
+    stores = create_stores(settings, FixedClock())
     await assert_whole(stores, OPS, 2 * TURNS)
     await stores.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.adk.background_learning import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
@@ -70,7 +70,7 @@ class School:
 
         models = dict.fromkeys(STUDENTS, self.llm)
         async with (
-            Classroom(self.container, models=models) as students,
+            StudentModels(self.container, models=models) as students,
             started(self.container, samples, run, resume=resume, restart=restart) as the_run,
         ):
             return await carry_on(self.container, the_run, students, progress=progress)

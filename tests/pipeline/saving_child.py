@@ -9,7 +9,7 @@ from acc_ace.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.limits import Limits
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.fakes.clock import START, FixedClock
 
 SCOPE = PlaybookScope("shop")
@@ -17,7 +17,7 @@ SCOPE = PlaybookScope("shop")
 
 async def main(data_dir: Path) -> None:
     """Save for ever."""
-    stores = open_stores(Settings(store="sqlite", data_dir=data_dir), FixedClock())
+    stores = create_stores(Settings(store="sqlite", data_dir=data_dir), FixedClock())
     while True:
         current = await stores.playbooks.load(SCOPE)
         context = CurationContext(

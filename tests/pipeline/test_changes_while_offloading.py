@@ -45,7 +45,7 @@ async def offloading(life: Life) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def saying(life: Life, text: str) -> AsyncIterator[None]:
+async def run_answer(life: Life, text: str) -> AsyncIterator[None]:
     """A turn whose model thinks while the context is open; then it is answered."""
     asked, answer = asyncio.Event(), asyncio.Event()
 
@@ -95,7 +95,7 @@ async def test_a_turn_that_ran_all_the_while_is_offloaded_once_the_session_is_id
     life: Life,
 ) -> None:
     await life.say("I prefer tea.")
-    turn = saying(life, LIKES)
+    turn = run_answer(life, LIKES)
     await turn.__aenter__()
     async with offloading(life):
         await turn.__aexit__(None, None, None)
@@ -113,7 +113,7 @@ async def test_a_turn_that_runs_while_there_is_nothing_to_offload_is_offloaded_l
     await life.say("Hello.")
     life.clock.advance(hours=2)
     assert await life.conversation.housekeep() == 1
-    async with saying(life, LIKES):
+    async with run_answer(life, LIKES):
         life.clock.advance(hours=2)
         assert await life.conversation.housekeep() == 0
     for _ in range(2):

@@ -21,7 +21,7 @@ from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.reflection import BulletTag
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply, parser
 from tests.fakes.clock import START, FixedClock
@@ -171,7 +171,7 @@ async def test_kill_9_during_a_save_leaves_the_last_version_whole(tmp_path: Path
         child.kill()
         await child.communicate()
 
-        stores = open_stores(settings, FixedClock())
+        stores = create_stores(settings, FixedClock())
         current = await stores.playbooks.load(SCOPE)
         assert current.version >= reported
         assert await stores.playbooks.replay(SCOPE) == current.playbook
@@ -268,7 +268,7 @@ def test_merging_adds_the_counters_to_the_survivor() -> None:
 
 
 async def test_an_id_of_an_old_version_still_resolves_after_merges(tmp_path: Path) -> None:
-    stores = open_stores(Settings(store="memory", data_dir=tmp_path), FixedClock())
+    stores = create_stores(Settings(store="memory", data_dir=tmp_path), FixedClock())
     playbook = Playbook()
     for operation in (
         add(LESSON),

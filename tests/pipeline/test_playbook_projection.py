@@ -8,7 +8,7 @@ from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.schemas.base import PlaybookScope, Tenant
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.playbooks import add, merge
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk
@@ -34,7 +34,7 @@ async def assert_real(talk: Talk) -> int:
 async def test_it_follows_another_process_through_rollback_merge_and_promotion(
     settings: Settings,
 ) -> None:
-    talk, other = Talk(settings), open_stores(settings, FixedClock())
+    talk, other = Talk(settings), create_stores(settings, FixedClock())
     try:
         await add(other, "one", "two", scope=MAIN, user="aiko")
         await talk.say("Hello.")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acc_ace.config import Settings
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from tests.fakes.clock import FixedClock
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy, stalling_proxy
@@ -46,4 +46,4 @@ def proxy(postgres: PostgresServer) -> Iterator[StallingProxy]:
 
 
 def open_for(url: str, **settings: Any) -> Stores:
-    return open_stores(Settings(store="postgres", database_url=url, **settings), FixedClock())
+    return create_stores(Settings(store="postgres", database_url=url, **settings), FixedClock())

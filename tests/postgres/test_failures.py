@@ -12,7 +12,7 @@ from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
 from acc_ace.schemas.base import PlaybookScope, SessionKey
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.storage.create_stores import Stores, open_stores
+from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
 from acc_ace.storage.postgres.database import PostgresDatabase
@@ -43,7 +43,7 @@ def test_a_missing_or_broken_url_names_the_setting() -> None:
         (Settings(store="postgres", database_url="mysql://x:hush@h/d"), "is not a PostgreSQL URL"),
     ]:
         with pytest.raises(ConfigError, match=message) as caught:
-            open_stores(settings, FixedClock())
+            create_stores(settings, FixedClock())
         assert "hush" not in str(caught.value)
 
 

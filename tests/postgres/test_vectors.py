@@ -4,7 +4,7 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import KEY, artifact, asking
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled
@@ -42,7 +42,7 @@ def _has_role(postgres: PostgresServer) -> bool:
 
 async def test_a_server_without_pgvector_is_refused_with_what_to_run(limited: str) -> None:
     settings = Settings(store="postgres", database_url=limited, embedder=EMBEDDER)
-    stores = open_stores(settings, FixedClock(), TopicEmbedder())
+    stores = create_stores(settings, FixedClock(), TopicEmbedder())
     with pytest.raises(StoreError, match="CREATE EXTENSION vector") as caught:
         await stores.journal.head(KEY)
     assert "ACC_ACE_EMBEDDER__MODEL" in str(caught.value)
@@ -65,7 +65,7 @@ async def test_what_was_stored_before_there_was_an_embedder_is_embedded(
     await before.artifacts.add([artifact("pet", "a kitten"), artifact("car", "a car", at=1)])
     await before.close()
     settings = Settings(store="postgres", database_url=url, embedder=EMBEDDER)
-    stores = open_stores(settings, FixedClock(), TopicEmbedder())
+    stores = create_stores(settings, FixedClock(), TopicEmbedder())
     await filled(stores)
     found = await stores.artifacts.recall(asking("feline"))
     assert found.candidates[0].artifact.artifact_id == "pet"

@@ -7,11 +7,11 @@ from starlette.types import Message
 
 from acc_ace.errors import SessionBusyError, StoreError
 from acc_ace.schemas.report import Answer, AnswerChunk, TurnEvent
-from acc_ace.server.routes.turn_stream import Answering, EventStream, EventStreamResponse
+from acc_ace.server.routes.turn_stream import EventStream, EventStreamResponse, TurnEvents
 
 
 def _stream(events: AsyncIterator[TurnEvent]) -> EventStream:
-    return EventStream(Answering(events), path="/v1/chat", data_dir=Path("data"))
+    return EventStream(TurnEvents(events), path="/v1/chat", data_dir=Path("data"))
 
 
 async def test_events_come_in_order_as_named_blocks() -> None:

@@ -177,7 +177,7 @@ class ScriptedServer:
         """The user's text of each call, oldest first."""
         return [body["messages"][1]["content"] for body in self.bodies]
 
-    async def has_begun(self) -> None:
+    async def has_started(self) -> None:
         """Wait until one more call has begun."""
         assert await asyncio.to_thread(self.entered.acquire, timeout=10)
 
@@ -281,7 +281,7 @@ async def test_waiting_for_other_replies_is_no_part_of_the_time_limit(
     model, server = scripted("first", "second")
     server.release.clear()
     first = asyncio.create_task(ask(model, asked(text="one")))
-    await server.has_begun()
+    await server.has_started()
     second = asyncio.create_task(ask(limited(model), asked(text="two")))
     await loop_time.advance(61)
     server.release.set()
@@ -294,7 +294,7 @@ async def test_the_time_limit_begins_with_the_reply(scripted: Any, loop_time: Lo
     model, server = scripted("late")
     server.release.clear()
     call = asyncio.create_task(ask(limited(model), asked()))
-    await server.has_begun()
+    await server.has_started()
     await loop_time.advance(61)
     with pytest.raises(ModelUnavailable, match="did not answer in time"):
         await call
@@ -307,7 +307,7 @@ async def test_an_engine_that_stays_busy_is_told_and_not_waited_for_any_longer(
     model, server = scripted("fine")
     server.release.clear()
     first = asyncio.create_task(ask(model, asked(text="one")))
-    await server.has_begun()
+    await server.has_started()
     second = asyncio.create_task(ask(limited(model), asked(text="two")))
     await loop_time.advance(60 * QUEUE_LIMITS + 1)
     with pytest.raises(ModelUnavailable, match=r"busy .* 600 s, 10 times ACC_ACE_GENERATOR__TIME"):
@@ -322,7 +322,7 @@ async def test_a_request_cancelled_while_it_waits_is_not_begun(scripted: Any) ->
     model, server = scripted("fine")
     server.release.clear()
     first = asyncio.create_task(ask(model, asked(text="one")))
-    await server.has_begun()
+    await server.has_started()
     second = asyncio.create_task(ask(limited(model), asked(text="two")))
     await settled()
     second.cancel()

@@ -13,7 +13,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.memory import CountedMessage, MemoryContext, Message, MessageRole, Summary
 from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
 from acc_ace.strategies.transcript import messages_of
-from acc_ace.turn.history import Past, remember
+from acc_ace.turn.history import HistorySource, load_history
 from tests.contract.values import KEY, interaction
 from tests.fakes.clock import START
 from tests.fakes.stores import InMemoryArtifactStore, InMemoryEvidenceStore
@@ -144,8 +144,8 @@ async def remembered(
     evidence = InMemoryEvidenceStore()
     for number in range(1, 31):
         await evidence.record(KEY, interaction(number, f"Note {number} about sensor {number}."))
-    past = Past(KEY, evidence, InMemoryArtifactStore(), summary)
-    found = await remember(
+    past = HistorySource(KEY, evidence, InMemoryArtifactStore(), summary)
+    found = await load_history(
         memory,
         past,
         TurnInput(text="What now?"),

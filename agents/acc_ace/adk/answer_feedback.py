@@ -15,7 +15,7 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.learning_job import JobState, LearningJob
 from acc_ace.schemas.reflection import Judgement, Reflection
 from acc_ace.schemas.report import FeedbackReport, ReportedDelta
-from acc_ace.turn.feedback_record import feedback_job, keep_feedback, learn_from_feedback
+from acc_ace.turn.feedback_record import feedback_job, learn_from_feedback, store_feedback
 from acc_ace.turn.learning_step import Lesson, Roles
 from acc_ace.turn.structured_call import load_prompts
 
@@ -45,7 +45,7 @@ class FeedbackLearner:
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
         kept stays kept: the same call again goes on where this one ended.
         """
-        kept = await keep_feedback(self._container, key, turn, judgement, given_id=given_id)
+        kept = await store_feedback(self._container, key, turn, judgement, given_id=given_id)
         lesson: Lesson | None = None
         if self._container.settings.learning == "inline":
             lesson = await learn_from_feedback(

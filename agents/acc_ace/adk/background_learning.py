@@ -24,7 +24,7 @@ from acc_ace.models.resilient import ResilientLlm
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -89,11 +89,11 @@ class BackgroundLearning:
 
 
 def _queue(container: Container) -> LearningQueue:
-    return needed(container.learning, "learning", "background learning")
+    return require(container.learning, "learning", "background learning")
 
 
 def _job_of(record: TurnRecord) -> LearningJob:
-    committed = needed(record.entry, "entry", "background learning")
+    committed = require(record.entry, "entry", "background learning")
     return LearningJob(
         app=record.key.app,
         user=record.key.user,
@@ -108,7 +108,7 @@ STUDENTS: tuple[Role, ...] = ("generator", "reflector", "curator")
 """The roles that offline learning asks."""
 
 
-class Classroom:
+class StudentModels:
     """Opens the models of the settings, role by role, and closes them at the end."""
 
     def __init__(

@@ -125,7 +125,7 @@ class BoundedTurn(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         held = await self._sessions.take(ctx)
-        held.is_begun = True
+        held.is_started = True
         key = session_key(ctx)
         record = self._records.begin(key, ctx.invocation_id)
         record.held = held.events
@@ -154,9 +154,9 @@ class BoundedTurn(BaseAgent):
             finally:
                 await self._sessions.release(ctx)
         if record.answered:
-            record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
+            record.emit(TurnDone(report=turn_report(record, self._container.settings.limits)))
         elif record.paused:
-            record.tell(TurnPaused(session=key.session, calls=waiting))
+            record.emit(TurnPaused(session=key.session, calls=waiting))
         self._maintenance.wake(key.app)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -175,7 +175,7 @@ class BoundedTurn(BaseAgent):
                         await stage.work(ctx, record)
             except AccAceError as error:
                 learning_failed(record, error)
-        record.tell(TurnDone(report=turn_report(record, self._container.settings.limits)))
+        record.emit(TurnDone(report=turn_report(record, self._container.settings.limits)))
         self._maintenance.wake(record.key.app)
 
 
@@ -206,7 +206,7 @@ class SessionPlugin(BasePlugin):
     ) -> types.Content | None:
         """Hold it for a run without a message too, which resumes another one."""
         if (root := _root(invocation_context)) is not None:
-            (await root.sessions.take(invocation_context)).is_begun = True
+            (await root.sessions.take(invocation_context)).is_started = True
         return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:

@@ -23,7 +23,7 @@ from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
 from acc_ace.text.normalize import language_of
 from acc_ace.text.tokens import clip_tokens
-from acc_ace.turn.structured_call import Asked, ask, load_prompts, parser
+from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
 from acc_ace.turn.turn_record import StageUse, TurnRecord
 
@@ -101,7 +101,7 @@ class ToolGuard:
         confirmed: bool,
     ) -> dict[str, Any] | None:
         """Take a person's answer; one to a question of the tool's own is the tool's affair."""
-        if asked := _asked_about(context):
+        if asked := _confirmed(context):
             # A "no" holds though the rule has been lifted meanwhile.
             text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
             conflict = Conflict(asked, text, "")
@@ -160,7 +160,7 @@ class ToolGuard:
             "now": at.strftime("%Y-%m-%d %H:%M %A"),
         }
         limits = self._container.settings.limits
-        asked: Asked[ActVerdict] = await ask(
+        asked: StructuredResult[ActVerdict] = await structured_call(
             self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
         )
         use = record.stages.setdefault("generator", StageUse())
@@ -171,7 +171,7 @@ class ToolGuard:
         return asked.value
 
 
-def _asked_about(context: ToolContext) -> str:
+def _confirmed(context: ToolContext) -> str:
     """The id of the rule that the guard asked about before this answer, from what ADK kept."""
     call_id = context.function_call_id or ""
     for event in reversed(context.session.events):

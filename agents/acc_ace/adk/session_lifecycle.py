@@ -24,7 +24,7 @@ from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.session import ConversationSummary, SessionMemory, SessionRecord
-from acc_ace.turn.history import Past, summarise
+from acc_ace.turn.history import HistorySource, summarise
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session
 from acc_ace.turn.structured_call import load_prompts
@@ -181,7 +181,7 @@ class SessionMaintenance:
         # A record that a summary did not change took it for late, as it would the next one.
         while (record := await container.directory.find(key)) and record != before:
             summary = await summarise(
-                Past(
+                HistorySource(
                     key=key,
                     evidence=container.evidence,
                     artifacts=container.artifacts,

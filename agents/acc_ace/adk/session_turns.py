@@ -22,7 +22,7 @@ from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import HeldEvents
 
 
-async def is_known(sessions: BaseSessionService, key: SessionKey) -> bool:
+async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
     """Whether the session exists; none of its events are loaded."""
     found = await sessions.get_session(
         app_name=key.app,
@@ -33,9 +33,9 @@ async def is_known(sessions: BaseSessionService, key: SessionKey) -> bool:
     return found is not None
 
 
-async def begin_session(sessions: BaseSessionService, key: SessionKey) -> None:
+async def ensure_session(sessions: BaseSessionService, key: SessionKey) -> None:
     """Create a session when it is new."""
-    if await is_known(sessions, key):
+    if await session_exists(sessions, key):
         return
     try:
         await sessions.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
@@ -43,7 +43,7 @@ async def begin_session(sessions: BaseSessionService, key: SessionKey) -> None:
         return  # Another turn created it in the meantime.
 
 
-def session_gone(key: SessionKey) -> ConflictError:
+def session_deleted_error(key: SessionKey) -> ConflictError:
     """The error of a turn whose session was deleted before its answer."""
     return ConflictError(
         f"session '{key.session}' was deleted while its turn waited or ran; the turn is "
@@ -63,7 +63,7 @@ class HeldSession:
         self.session = session
         """Kept, so that its identity stays its own."""
         self.events = events
-        self.is_begun = False
+        self.is_started = False
         """Whether the run's agent has started: from then on its end gives the session free."""
         self._hold = hold
 
@@ -133,7 +133,7 @@ class SessionTurns:
             task.add_done_callback(lambda _: self._drop_unbegun(held))
 
     def _drop_unbegun(self, held: HeldSession) -> None:
-        if held.is_begun or self._held.pop(id(held.session), None) is None:
+        if held.is_started or self._held.pop(id(held.session), None) is None:
             return
         self._begin_release(held)
 
@@ -148,13 +148,13 @@ async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
     """Let the run's session be as it is stored now. Raises ConflictError when it is gone."""
     found = await _load(ctx.session_service, key, _NO_EVENTS)
     if found is None:
-        raise session_gone(key)
+        raise session_deleted_error(key)
     if found.last_update_time == ctx.session.last_update_time:
         return
     config = ctx.run_config.get_session_config if ctx.run_config else None
     fresh = await _load(ctx.session_service, key, config)
     if fresh is None:
-        raise session_gone(key)
+        raise session_deleted_error(key)
     ctx.session.events[:] = fresh.events
     ctx.session.state.clear()
     ctx.session.state.update(fresh.state)

@@ -22,7 +22,7 @@ from acc_ace.schemas.report import (
 )
 from acc_ace.text.normalize import language_of
 from acc_ace.text.prompt import ccs_tokens
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.turn_record import StageUse, TurnRecord
 
 
@@ -110,12 +110,12 @@ def _waiting(kept: Interaction) -> list[WaitingCall]:
 
 def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
     """The report; raises LookupError for a turn that was not answered."""
-    entry = needed(record.entry, "entry", "report")
-    generation = needed(record.decision, "decision", "report")
+    entry = require(record.entry, "entry", "report")
+    generation = require(record.decision, "decision", "report")
     state = entry.state
     return TurnReport(
         turn=state.turn,
-        input=needed(record.turn_input, "turn_input", "report").text,
+        input=require(record.turn_input, "turn_input", "report").text,
         answer=generation.final_answer,
         ccs=state.ccs,
         ccs_diff=entry.diff,

@@ -10,7 +10,7 @@ from acc_ace.cli.output import ExitCode, exit_code
 from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
-from acc_ace.cli.slash_commands import Place, parse_command, plain_text, run_command
+from acc_ace.cli.slash_commands import CommandContext, parse_command, plain_text, run_command
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.models.factory import ModelInfo
@@ -68,7 +68,7 @@ class Chat:
             await self._turn(plain_text(line), authority, attachments, idempotency_key)
             return True
         try:
-            place = Place(self._turns, self._key, self._screen, self._desk)
+            place = CommandContext(self._turns, self._key, self._screen, self._desk)
             return await run_command(spoken, place)
         except AccAceError as error:
             self._screen.failed(error, turn=None, text=line)
@@ -84,7 +84,7 @@ class Chat:
         state = await self._turns.state(self._key)
         return state.turn if state else 0
 
-    def tell_undoing(self) -> None:
+    def report_undoing(self) -> None:
         """Tell whoever presses Ctrl-C again that the first one was taken."""
         self._screen.notice("already cancelling; the prompt returns when the turn has been settled")
 
@@ -149,7 +149,7 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
         played += 1
         try:
             # A Ctrl-C between two turns ends the script as well.
-            with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+            with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
                 said = chat.say(
                     turn.input,
                     turn.authority,
@@ -171,7 +171,7 @@ def converse(
     chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
 ) -> ExitCode:
     """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
-    with CtrlC(runner, again=chat.tell_undoing) as ctrl_c:
+    with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
         while (line := ctrl_c.read(read_line)) is not None:
             if chat.is_pasting and ctrl_c.was_pressed:
                 chat.drop_paste()

@@ -29,7 +29,7 @@ from acc_ace.schemas.base import MEMORIES, MemoryName, SessionKey
 from acc_ace.storage.prompt_history import history_path
 
 if TYPE_CHECKING:
-    from acc_ace.cli.runtime import Opened
+    from acc_ace.cli.runtime import RunningApp
 
 _FINISH_S = 5.0
 """Time at the end of a chat to learn from its last turns; what is left is learned later."""
@@ -52,9 +52,9 @@ def chat(
     key = SessionKey(APP_NAME, user, session)
     strategy = None if memory is None else memory_name(memory)
     settings = load_settings()
-    _tell_problems((*check_names(names_set()), check_files_dir(settings)))
+    _report_problems((*check_names(names_set()), check_files_dir(settings)))
     with asyncio.Runner() as runner, _started(settings, runner) as app:
-        _tell_problems(_of_models(settings))
+        _report_problems(_of_models(settings))
         app.turns.start_learning()
         # With --json, stdout belongs to the program that reads it.
         people = stderr_console() if as_json else stdout_console()
@@ -95,7 +95,7 @@ def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) 
 
 
 @contextmanager
-def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
+def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["RunningApp"]:
     with stderr_console().status("starting…"):
         # Imported here, because ADK takes seconds: bad arguments are reported before, and a person
         # sees that something happens.
@@ -106,7 +106,7 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["Opened"]:
         yield app
     finally:
         try:
-            _tell_left(runner.run(app.turns.stop_learning(finish_s=_FINISH_S)))
+            _report_left(runner.run(app.turns.stop_learning(finish_s=_FINISH_S)))
         finally:
             runner.run(app.turns.close())
 
@@ -118,7 +118,7 @@ def _of_models(settings: Settings) -> Iterable[Finding]:
     return check_models(settings)
 
 
-def _tell_problems(findings: Iterable[Finding]) -> None:
+def _report_problems(findings: Iterable[Finding]) -> None:
     """Name settings that do not work as they are; `acc-ace doctor` finds more."""
     for finding in findings:
         if finding.status is Status.PROBLEM:
@@ -126,7 +126,7 @@ def _tell_problems(findings: Iterable[Finding]) -> None:
             stderr_console().print(reported, style="yellow", soft_wrap=True)
 
 
-def _tell_left(jobs: int) -> None:
+def _report_left(jobs: int) -> None:
     """Say what is still to be learned; on stderr, since stdout may belong to a program."""
     if jobs:
         what = "some learning jobs" if jobs < 0 else f"{jobs} learning jobs"

@@ -85,7 +85,7 @@ async def _import_all(
         for file in files:
             if isinstance(file, FolderAtFault):
                 failed += 1
-                _tell_failed(file.name, file.error, as_json=as_json)
+                _report_failed(file.name, file.error, as_json=as_json)
                 continue
             name = printable(file.name).replace("\n", " ")
             task = progress.add_task(name, total=None)
@@ -93,9 +93,9 @@ async def _import_all(
                 done = await import_document(container, tenant, file, reported=_bar(progress, task))
             except (InputError, ConflictError, SessionBusyError) as error:
                 failed += 1
-                _tell_failed(file.name, error, as_json=as_json)
+                _report_failed(file.name, error, as_json=as_json)
             else:
-                _tell_imported(done, as_json=as_json)
+                _report_imported(done, as_json=as_json)
             finally:
                 progress.remove_task(task)
     return failed
@@ -136,7 +136,7 @@ def show_stored(
     as_json: _Json = False,
 ) -> None:
     """Show a stored document, chunk by chunk, or one artifact."""
-    with _opened() as (runner, container), _told_where_to_look(user):
+    with _opened() as (runner, container), _with_location(user):
         runner.run(_show(container, _tenant(user), name, as_json=as_json))
 
 
@@ -159,7 +159,7 @@ def remove_stored(
     as_json: _Json = False,
 ) -> None:
     """Delete a document from a user's memory."""
-    with _opened() as (runner, container), _told_where_to_look(user):
+    with _opened() as (runner, container), _with_location(user):
         removed = runner.run(remove_document(container, _tenant(user), name))
     if as_json:
         print(json_line({"name": name, "removed": removed}))
@@ -168,7 +168,7 @@ def remove_stored(
 
 
 @contextmanager
-def _told_where_to_look(user: str) -> Iterator[None]:
+def _with_location(user: str) -> Iterator[None]:
     """Let an unknown document's error name the command that lists this user's documents."""
     try:
         yield
@@ -184,7 +184,7 @@ def _bar(progress: Progress, task: TaskID) -> Callable[[int, int], None]:
     return reported
 
 
-def _tell_imported(done: ImportedDocument, *, as_json: bool) -> None:
+def _report_imported(done: ImportedDocument, *, as_json: bool) -> None:
     if as_json:
         print(json_line({**done.model_dump(mode="json"), "status": _status(done)}))
     else:
@@ -199,7 +199,7 @@ def _status(done: ImportedDocument) -> str:
     return "stored" if done.stored else "unchanged"
 
 
-def _tell_failed(name: str, error: AccAceError, *, as_json: bool) -> None:
+def _report_failed(name: str, error: AccAceError, *, as_json: bool) -> None:
     if as_json:
         print(
             json_line({"name": name, "status": "failed", "code": error.code, "error": str(error)})

@@ -51,7 +51,7 @@ def list_jobs(
     if as_json:
         _print_json(jobs)
     elif not jobs:
-        stdout_console().print(_told_none(wanted, user))
+        stdout_console().print(_report_none(wanted, user))
     else:
         for job in jobs:
             stdout_console().print(_line(job), soft_wrap=True)
@@ -136,7 +136,7 @@ def _print_json(jobs: Iterable[QueuedLearning]) -> None:
         print(json_line({**job.model_dump(mode="json"), "tokens": job.tokens}))
 
 
-def _told_none(states: Sequence[JobState], user: str | None) -> str:
+def _report_none(states: Sequence[JobState], user: str | None) -> str:
     """That there is no job, and of which: there may be others."""
     kinds = f" that are {' or '.join(states)}" if states else ""
     return f"no learning jobs{f' of user {user}' if user is not None else ''}{kinds}"

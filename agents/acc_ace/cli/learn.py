@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO, cast, get_args
 
-from acc_ace.adk.background_learning import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
@@ -60,13 +60,13 @@ def run_learn(
     async def learn() -> RunState:
         try:
             async with (
-                Classroom(container) as students,
+                StudentModels(container) as students,
                 started(container, samples, run, resume=resume, restart=restart) as the_run,
             ):
-                _tell_models(container, sys.stderr)
-                _tell_untold(samples, sys.stderr)
+                _report_models(container, sys.stderr)
+                _report_unreported(samples, sys.stderr)
                 progress = Progress(sys.stderr)
-                return await carry_on(container, the_run, students, progress=progress.tell)
+                return await carry_on(container, the_run, students, progress=progress.report)
         finally:
             await container.close()
 
@@ -88,7 +88,7 @@ class Progress:
     def __init__(self, out: TextIO) -> None:
         self._out, self._live, self._said = out, out.isatty(), ""
 
-    def tell(self, state: RunState) -> None:
+    def report(self, state: RunState) -> None:
         """One step further."""
         line = position(state)
         if line == self._said:
@@ -146,14 +146,14 @@ def _score_line(score: HeldoutScore) -> str:
     return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
 
 
-def _tell_untold(samples: Sequence[Sample], out: TextIO) -> None:
+def _report_unreported(samples: Sequence[Sample], out: TextIO) -> None:
     untold = sum(sample.target is None for sample in samples)
     if untold:
         reported = "no 'target': they are used without a score or a correct answer"
         print(f"{untold} of {len(samples)} samples have {reported}", file=out, flush=True)
 
 
-def _tell_models(container: Container, out: TextIO) -> None:
+def _report_models(container: Container, out: TextIO) -> None:
     settings = container.settings
     reported = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
     print(reported, file=out, flush=True)

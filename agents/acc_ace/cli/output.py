@@ -163,7 +163,7 @@ def print_items(
 
 
 @contextmanager
-def writing(out: Path) -> Iterator[TextIO]:
+def create_private_file(out: Path) -> Iterator[TextIO]:
     """The file, open for text. Raises InputError when it exists or cannot be written."""
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -12,7 +12,7 @@ from acc_ace.models.factory import ModelInfo, describe
 
 
 @dataclass(frozen=True)
-class Opened:
+class RunningApp:
     """The running app."""
 
     turns: TurnApi
@@ -20,11 +20,11 @@ class Opened:
     models: tuple[ModelInfo, ...]
 
 
-def open_app(settings: Settings) -> Opened:
+def open_app(settings: Settings) -> RunningApp:
     """Build the app; raises ConfigError or StoreError before any turn."""
     models = models_in_use(settings)
     container = build_container(settings)
-    return Opened(Conversation(container), container.clock, models)
+    return RunningApp(Conversation(container), container.clock, models)
 
 
 def models_in_use(settings: Settings) -> tuple[ModelInfo, ...]:

@@ -111,7 +111,7 @@ _COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
 """A path such as '/etc/hosts' has a second slash, so it is text and no command."""
 
 
-class Spoken(NamedTuple):
+class TypedCommand(NamedTuple):
     """A slash command as it was typed."""
 
     name: str
@@ -119,7 +119,7 @@ class Spoken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class CommandContext:
     """Where a command works."""
 
     turns: TurnApi
@@ -133,15 +133,15 @@ class Command:
     """What a command does and how `/help` tells it."""
 
     help: str
-    run: Callable[[Place], Awaitable[None]] | None = None
-    tell: Callable[[Place, str], Awaitable[None]] | None = None
+    run: Callable[[CommandContext], Awaitable[None]] | None = None
+    run_with: Callable[[CommandContext, str], Awaitable[None]] | None = None
     """For a command that words may follow."""
 
 
-def parse_command(line: str) -> Spoken | None:
+def parse_command(line: str) -> TypedCommand | None:
     """The command of a line, or None when the line is text for the agent."""
     match = _COMMAND.fullmatch(line.strip())
-    return Spoken(match[1].lower(), (match[2] or "").strip()) if match else None
+    return TypedCommand(match[1].lower(), (match[2] or "").strip()) if match else None
 
 
 def plain_text(line: str) -> str:
@@ -149,13 +149,13 @@ def plain_text(line: str) -> str:
     return line[1:] if line.startswith("//") else line
 
 
-async def run_command(spoken: Spoken, place: Place) -> bool:
+async def run_command(spoken: TypedCommand, place: CommandContext) -> bool:
     """Run a command; False when it asks to leave. Raises InputError for an unknown one."""
     command = COMMANDS.get(spoken.name)
     if command is None:
         raise InputError(_unknown(spoken.name))
-    if command.tell is not None:
-        await command.tell(place, spoken.argument)
+    if command.run_with is not None:
+        await command.run_with(place, spoken.argument)
         return True
     if spoken.argument:
         raise InputError(
@@ -172,7 +172,7 @@ def _unknown(name: str) -> str:
     return f"/{name} is not a command; {hint} To send it as text, start it with //"
 
 
-async def _ccs(place: Place) -> None:
+async def _ccs(place: CommandContext) -> None:
     state = await place.turns.state(place.key)
     if state is None:
         place.screen.notice("no state yet: it is empty before the first turn")
@@ -180,7 +180,7 @@ async def _ccs(place: Place) -> None:
         place.screen.view(ccs_view(state))
 
 
-async def _diff(place: Place) -> None:
+async def _diff(place: CommandContext) -> None:
     entries = await place.turns.history(place.key, limit=1)
     if entries:
         place.screen.view(diff_view(entries[0]))
@@ -188,45 +188,45 @@ async def _diff(place: Place) -> None:
         place.screen.notice("no changes yet")
 
 
-async def _playbook(place: Place) -> None:
+async def _playbook(place: CommandContext) -> None:
     place.screen.view(playbook_view(await place.turns.playbook()))
 
 
-async def _rules(place: Place) -> None:
+async def _rules(place: CommandContext) -> None:
     place.screen.view(rules_view(await place.turns.rules.state(place.key)))
 
 
-async def _rule(place: Place, words: str) -> None:
+async def _rule(place: CommandContext, words: str) -> None:
     wanted = read_rule(words)
     place.screen.notice(
         added_line(await place.turns.rules.pin(place.key, wanted.text, wanted.scope))
     )
 
 
-async def _forget(place: Place, words: str) -> None:
+async def _forget(place: CommandContext, words: str) -> None:
     for rule_id in read_ids(words):
         place.screen.notice(lifted_line(await place.turns.rules.forget(place.key, rule_id)))
 
 
-async def _paste(place: Place) -> None:
+async def _paste(place: CommandContext) -> None:
     place.desk.begin_paste()
     place.screen.notice("paste now; a line with only a dot ends it, Ctrl-C drops it")
 
 
-async def _attach(place: Place, path: str) -> None:
+async def _attach(place: CommandContext, path: str) -> None:
     place.screen.notice(place.desk.attach_file(path) if path else place.desk.listed())
 
 
-async def _detach(place: Place) -> None:
+async def _detach(place: CommandContext) -> None:
     place.desk.take()
     place.screen.notice("nothing is attached")
 
 
-async def _good(place: Place, words: str) -> None:
+async def _good(place: CommandContext, words: str) -> None:
     await _judge(place, Judgement(thumbs="up", comment=_comment(words)))
 
 
-async def _bad(place: Place, words: str) -> None:
+async def _bad(place: CommandContext, words: str) -> None:
     await _judge(place, Judgement(thumbs="down", comment=_comment(words)))
 
 
@@ -236,7 +236,7 @@ def _comment(words: str) -> str | None:
     return words or None
 
 
-async def _judge(place: Place, judgement: Judgement) -> None:
+async def _judge(place: CommandContext, judgement: Judgement) -> None:
     """Give feedback on the last answer, and say what was learnt from it."""
     state = await place.turns.state(place.key)
     if state is None or state.turn == 0:
@@ -252,17 +252,17 @@ async def _judge(place: Place, judgement: Judgement) -> None:
         place.screen.notice(f"saved with turn {report.turn}; not learned from yet")
 
 
-async def _undo(place: Place) -> None:
+async def _undo(place: CommandContext) -> None:
     state = await place.turns.undo(place.key)
     place.screen.notice(f"undone; the state is back at turn {state.turn}")
 
 
-async def _reset(place: Place) -> None:
+async def _reset(place: CommandContext) -> None:
     await place.turns.reset(place.key)
     place.screen.notice("the state was cleared; evidence and playbook are kept")
 
 
-async def _help(place: Place) -> None:
+async def _help(place: CommandContext) -> None:
     rows = ((f"/{name}", Text(command.help)) for name, command in COMMANDS.items())
     place.screen.view(named_values(rows))
 
@@ -271,14 +271,16 @@ COMMANDS: dict[str, Command] = {
     "ccs": Command("show the compressed cognitive state", _ccs),
     "diff": Command("show what the last turn changed", _diff),
     "rules": Command("show the rules and open questions", _rules),
-    "rule": Command("make a rule: /rule TEXT, or /rule always TEXT for every session", tell=_rule),
-    "forget": Command("lift a rule: /forget ID", tell=_forget),
+    "rule": Command(
+        "make a rule: /rule TEXT, or /rule always TEXT for every session", run_with=_rule
+    ),
+    "forget": Command("lift a rule: /forget ID", run_with=_forget),
     "paste": Command("attach the lines that follow, up to a line '.'", _paste),
-    "attach": Command("attach a text file: /attach FILE; without a file, list", tell=_attach),
+    "attach": Command("attach a text file: /attach FILE; without a file, list", run_with=_attach),
     "detach": Command("drop what is attached", _detach),
     "playbook": Command("show the playbook", _playbook),
-    "good": Command("rate the last answer as good; a comment may follow", tell=_good),
-    "bad": Command("rate the last answer as bad; say what was wrong", tell=_bad),
+    "good": Command("rate the last answer as good; a comment may follow", run_with=_good),
+    "bad": Command("rate the last answer as bad; say what was wrong", run_with=_bad),
     "undo": Command("undo the last turn, or the last /rule or /forget", _undo),
     "reset": Command("clear the state of this session", _reset),
     "help": Command("show this help", _help),

@@ -180,7 +180,7 @@ class TerminalScreen:
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
         """Tell the error on one line."""
         self.end()
-        self._tell(reported(error), "red")
+        self._report(reported(error), "red")
 
     def view(self, view: RenderableType) -> None:
         """Show it."""
@@ -188,9 +188,9 @@ class TerminalScreen:
 
     def notice(self, text: str) -> None:
         """Tell it, dimmed."""
-        self._tell(text, "dim")
+        self._report(text, "dim")
 
-    def _tell(self, text: str, style: str) -> None:
+    def _report(self, text: str, style: str) -> None:
         if self._console.is_terminal:
             self._console.print(Lines((text, style)))
         else:
@@ -238,9 +238,9 @@ class TerminalScreen:
 
     def _finish_turn(self, report: TurnReport) -> None:
         self._stop()
-        self._tell(memory_line(report), "cyan")
+        self._report(memory_line(report), "cyan")
         for warning in report.warnings:
-            self._tell(f"! {warning}", "yellow")
+            self._report(f"! {warning}", "yellow")
 
     def _pause(self, event: TurnPaused) -> None:
         self._stop()
@@ -248,8 +248,8 @@ class TerminalScreen:
         for call in event.calls:
             self.notice(f"{call.name} ({call.id}) waits for a person's answer")
             if hint := call.hint:
-                self._tell(f"? {hint}", "yellow")
-        self._tell(event.detail, "yellow")
+                self._report(f"? {hint}", "yellow")
+        self._report(event.detail, "yellow")
 
     def _close_line(self) -> None:
         if self._line_is_open:

@@ -11,7 +11,7 @@ import typer
 
 from acc_ace.adk.user_data_service import total
 from acc_ace.cli.names import APP_NAME, checked_name
-from acc_ace.cli.output import json_line, stderr_console, stdout_console, writing
+from acc_ace.cli.output import create_private_file, json_line, stderr_console, stdout_console
 from acc_ace.cli.runtime import open_app
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.config import Settings, load_settings
@@ -46,7 +46,7 @@ def erase_user(
     settings = load_settings()
     with asyncio.Runner() as runner, _turns(settings, runner) as turns:
         erased = runner.run(turns.erase_user(user, app=only))
-    _tell(erased, user, settings, as_json=as_json)
+    _report(erased, user, settings, as_json=as_json)
 
 
 @app.command("export")
@@ -93,10 +93,10 @@ def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
 
 
 def _target(out: Path | None) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdout) if out is None else writing(out)
+    return nullcontext(sys.stdout) if out is None else create_private_file(out)
 
 
-def _tell(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> None:
+def _report(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print(json_line({"user": user, "erased": total(erased), "apps": erased}))
         return

@@ -74,7 +74,7 @@ class RunFile:
             raise StoreError(f"{self.path} cannot be deleted: {error.strerror}") from error
 
 
-class Begun(NamedTuple):
+class StartedRun(NamedTuple):
     """A run, how far it has come, and where it notes that."""
 
     state: RunState
@@ -90,7 +90,7 @@ async def started(
     *,
     resume: bool = False,
     restart: bool = False,
-) -> AsyncIterator[Begun]:
+) -> AsyncIterator[StartedRun]:
     """The run of these options over these samples; no other process does it meanwhile.
 
     Without `resume` a run that has started already is refused; `restart` deletes its branch and
@@ -120,7 +120,7 @@ async def _begin(
     *,
     resume: bool,
     restart: bool,
-) -> Begun:
+) -> StartedRun:
     parts = split(samples, options)
     untold = sum(sample.target is None for sample in parts.heldout)
     if untold:
@@ -137,18 +137,18 @@ async def _begin(
         file.delete()
         state = None
     if state is None:
-        return Begun(await _fork(container, name, options, parts, file), parts, file)
+        return StartedRun(await _fork(container, name, options, parts, file), parts, file)
     if not resume:
         raise InputError(
             f"this run has started already ({position_text(state)}); "
             "use --resume to continue, or --restart to start over"
         )
-    return Begun(state, parts, file)
+    return StartedRun(state, parts, file)
 
 
 async def carry_on(
     container: Container,
-    run: Begun,
+    run: StartedRun,
     students: Students,
     *,
     progress: Callable[[RunState], None],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from acc_ace.clock import Clock
-from acc_ace.container import Pressure
+from acc_ace.container import LoadMonitor
 from acc_ace.errors import StoreError
 from acc_ace.learning.dbos_queue import DbosLearningQueue
 from acc_ace.learning.learning_budget import HOUR, budget_wait_s
@@ -23,18 +23,22 @@ _KNOWN_S = 2.0
 """How long the tokens spent in an hour are taken as known; other processes spend them too."""
 
 
-class Room:
+class Throttle:
     """The gate before every try of a job. Its decisions are made on one event loop."""
 
     def __init__(
-        self, queue: DbosLearningQueue, limits: BackgroundLimits, pressure: Pressure, clock: Clock
+        self,
+        queue: DbosLearningQueue,
+        limits: BackgroundLimits,
+        pressure: LoadMonitor,
+        clock: Clock,
     ) -> None:
         self._queue, self._limits = queue, limits
         self._pressure, self._clock = pressure, clock
         self._spent: Sequence[Attempt] = ()
         self._spent_at = float("-inf")
 
-    async def enter(self, ending: asyncio.Event) -> None:
+    async def acquire(self, ending: asyncio.Event) -> None:
         """Wait for room. Raises CancelledError at the end: a job not yet started just waits."""
         while True:
             if ending.is_set():

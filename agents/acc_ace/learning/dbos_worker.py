@@ -20,7 +20,7 @@ from dbos import DBOS, DBOSConfig, StepOptions
 from sqlalchemy import Engine
 
 from acc_ace.clock import Clock
-from acc_ace.container import Pressure
+from acc_ace.container import LoadMonitor
 from acc_ace.errors import (
     AccAceError,
     ConfigError,
@@ -33,7 +33,7 @@ from acc_ace.errors import (
 from acc_ace.learning.dbos_database import APP, SCHEMA, DbosDatabase, JsonSerializer, quiet_dbos
 from acc_ace.learning.dbos_job_rows import JOB_VERSION, QUEUE, WORKFLOW
 from acc_ace.learning.dbos_queue import DbosLearningQueue
-from acc_ace.learning.dbos_throttle import Room, pause
+from acc_ace.learning.dbos_throttle import Throttle, pause
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.learning.learning_queue import Learn
 from acc_ace.schemas.base import SessionKey
@@ -79,7 +79,7 @@ class DbosWorker:
         *,
         learn: Learn,
         lock: SessionLock,
-        pressure: Pressure,
+        pressure: LoadMonitor,
         clock: Clock,
         on_stop: Callable[[], Awaitable[None]],
     ) -> None:
@@ -87,7 +87,7 @@ class DbosWorker:
         self._queue, self._database, self._limits = queue, database, limits
         self._learn, self._on_stop = learn, on_stop
         self._lock, self._clock = lock, clock
-        self._room = Room(queue, limits, pressure, clock)
+        self._room = Throttle(queue, limits, pressure, clock)
         self._name = uuid.uuid4().hex
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -278,7 +278,7 @@ class DbosWorker:
             self._jobs.add(task)
         try:
             made = await self._made(job.id)
-            await self._room.enter(self._ending)
+            await self._room.acquire(self._ending)
 
             async def attempt() -> dict[str, Any]:
                 return await self._attempt(job, made)
@@ -311,7 +311,7 @@ class DbosWorker:
 
     async def _attempt(self, job: LearningJob, made: list[Attempt]) -> dict[str, Any]:
         if made:
-            await self._room.enter(self._ending)
+            await self._room.acquire(self._ending)
         meter, error = Meter(), ""
         try:
             return (await self._learn(job, meter)).model_dump(mode="json")

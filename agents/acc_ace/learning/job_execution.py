@@ -5,9 +5,9 @@ from dataclasses import replace
 from acc_ace.container import Container
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.learning.learning_budget import Meter
-from acc_ace.playbook.playbook_store import Once
+from acc_ace.playbook.playbook_store import IdempotentCommit
 from acc_ace.playbook.refine.refine_plan import departures
-from acc_ace.playbook.refine.refinement import Refinery, stale_time
+from acc_ace.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.interaction import Interaction, Outcome
@@ -33,7 +33,7 @@ class Learner:
 
     def __init__(self, container: Container, roles: Roles) -> None:
         self._container, self._roles = container, roles
-        self._refinery = Refinery(
+        self._refinery = PlaybookRefiner(
             container.playbooks,
             interval=container.settings.refine_interval,
             stale_days=container.settings.stale_days,
@@ -47,8 +47,8 @@ class Learner:
         """
         container = self._container
         store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
-        once = Once(job.id, lambda: self._is_gone(job))
-        if await once.stands(store, scope):
+        once = IdempotentCommit(job.id, lambda: self._is_gone(job))
+        if await once.is_committed(store, scope):
             return await self._known(job)
         try:
             lesson = await self._lesson(job, once, _metered(self._roles, meter))
@@ -68,7 +68,9 @@ class Learner:
             return OBSOLETE
         return KNOWN
 
-    async def _lesson(self, job: LearningJob, once: Once, roles: Roles) -> Lesson | None:
+    async def _lesson(
+        self, job: LearningJob, once: IdempotentCommit, roles: Roles
+    ) -> Lesson | None:
         """The whole cycle, or None when there is nothing any more to learn from."""
         container, settings = self._container, self._container.settings
         if job.kind is LearningKind.FEEDBACK:

@@ -23,7 +23,7 @@ _DELIMITER = lazy_pattern(
 )
 
 
-def objection(text: str, *, max_tokens: int) -> str | None:
+def rejection_reason(text: str, *, max_tokens: int) -> str | None:
     """The reason code against a one-line text ('empty', 'too_long', 'secret', ...), or None."""
     return (_known if len(text) <= SHORT_CHARACTERS else _found)(text, max_tokens)
 

@@ -51,7 +51,7 @@ _NEAR_IDS = 3
 
 
 @dataclass(frozen=True)
-class Story:
+class BulletHistory:
     """All that the log knows of a bullet, newest first."""
 
     bullet_id: str
@@ -71,7 +71,7 @@ def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
     return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
 
 
-def departure(story: Story) -> Bullet:
+def departure(story: BulletHistory) -> Bullet:
     """The bullet as it was when it left. Raises NotFoundError when the log does not have it."""
     for record in story.records:
         gone = record.status is DeltaStatus.APPLIED and record.after is None
@@ -80,7 +80,7 @@ def departure(story: Story) -> Bullet:
     raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
 
 
-def what_became(story: Story) -> str:
+def what_became(story: BulletHistory) -> str:
     """What became of a bullet that is not live, and how to have it back."""
     if story.live is not None:
         return (

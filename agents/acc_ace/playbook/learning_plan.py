@@ -25,7 +25,14 @@ from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.input_checks import take_input
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
+from acc_ace.turn.structured_call import (
+    Completion,
+    StructuredResult,
+    input_value,
+    parser,
+    state_value,
+    structured_call,
+)
 
 LEAST_ANSWERED = 0.9
 """Share of the held-out samples that must be answered for a score to count."""
@@ -92,7 +99,7 @@ ALONE = CommittedState(turn=2)
 
 async def predict(
     text: str, playbook: Playbook, *, completion: Completion, prompt: Prompt, limits: Limits
-) -> Asked[GeneratorOutput]:
+) -> StructuredResult[GeneratorOutput]:
     """The Generator's answer; the value is None when the model failed.
 
     Bullets that it names and that do not exist are left out. At most `1 + limits.repairs` model
@@ -107,7 +114,7 @@ async def predict(
         "current_input": input_value(taken),
     }
     with_input = replace(prompt, inputs=(*prompt.inputs, "current_input"))
-    asked = await ask(
+    asked = await structured_call(
         completion, with_input, inputs, parser(GeneratorOutput), repairs=limits.repairs
     )
     if asked.value is None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from pydantic import ValidationError
 
 from acc_ace.errors import InputError, PlaybookError
-from acc_ace.playbook.bullet_screening import objection
+from acc_ace.playbook.bullet_screening import rejection_reason
 from acc_ace.playbook.playbook_size import exceeded_budgets
 from acc_ace.schemas.bullet import Bullet, clean_section
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind
@@ -71,7 +71,7 @@ def check_edit(edit: Edit, limits: Limits) -> None:
 
 def check_text(text: str, limits: Limits) -> None:
     """Raise InputError, with the reason in words and as a code, for what cannot be a lesson."""
-    reason = objection(text, max_tokens=limits.bullet_tokens)
+    reason = rejection_reason(text, max_tokens=limits.bullet_tokens)
     if reason is not None:
         raise InputError(f"the text cannot be a lesson: {_WHY.get(reason, 'refused')} ({reason})")
 

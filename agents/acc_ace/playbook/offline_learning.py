@@ -20,7 +20,7 @@ from acc_ace.playbook.learning_plan import (
     score_answer,
 )
 from acc_ace.playbook.playbook_merge import Author
-from acc_ace.playbook.playbook_store import Once, PlaybookStore
+from acc_ace.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunState, Sample
@@ -29,7 +29,7 @@ from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_context, learn
-from acc_ace.turn.structured_call import Asked, Completion
+from acc_ace.turn.structured_call import Completion, StructuredResult
 
 PATIENCE = 10
 """Samples in a row that may fail before the run stops, to be resumed when the model is back."""
@@ -128,10 +128,12 @@ class OfflineLearner:
                 outcome, self.limits, at=self.clock.now(), user="", session=state.branch
             ),
             max_rounds=self.max_rounds,
-            once=Once(f"{state.branch}:{outcome.state.turn}"),
+            once=IdempotentCommit(f"{state.branch}:{outcome.state.turn}"),
         )
 
-    async def _answer(self, sample: Sample, stored: StoredPlaybook) -> Asked[GeneratorOutput]:
+    async def _answer(
+        self, sample: Sample, stored: StoredPlaybook
+    ) -> StructuredResult[GeneratorOutput]:
         try:
             return await predict(
                 sample.text,
@@ -141,7 +143,7 @@ class OfflineLearner:
                 limits=self.limits,
             )
         except InputError as error:
-            return Asked(value=None, warnings=(str(error),))
+            return StructuredResult(value=None, warnings=(str(error),))
 
     async def _score(self, state: RunState, heldout: tuple[Sample, ...]) -> RunState:
         """Answer the held-out samples with the playbook as it is now."""
@@ -227,7 +229,7 @@ def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tu
     return (Judgement(ground_truth=target),)
 
 
-def _counted(state: RunState, asked: Asked[GeneratorOutput]) -> RunState:
+def _counted(state: RunState, asked: StructuredResult[GeneratorOutput]) -> RunState:
     tokens = asked.tokens_in + asked.tokens_out
     return _with(state, calls=state.calls + asked.calls, tokens=state.tokens + tokens)
 

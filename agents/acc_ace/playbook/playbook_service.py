@@ -14,7 +14,7 @@ from acc_ace.errors import ConflictError, InputError, NotFoundError, PlaybookErr
 from acc_ace.playbook.bullet_import import imported
 from acc_ace.playbook.curation.curation_record import OK, record_of, rejected
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.playbook.delta_log import Story, departure, unknown_bullet, what_became
+from acc_ace.playbook.delta_log import BulletHistory, departure, unknown_bullet, what_became
 from acc_ace.playbook.lesson_index import Hit, search_bullets
 from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
@@ -45,7 +45,7 @@ Change = Callable[[Playbook], Curated]
 
 
 @dataclass(frozen=True)
-class Governed:
+class PlaybookEdit:
     """The playbook after a change, and how each operation ended."""
 
     stored: StoredPlaybook
@@ -61,7 +61,7 @@ class Governed:
         return {**line, "left": left} if left else line
 
 
-class PlaybookGovernor:
+class PlaybookService:
     """A person's hands on one playbook. Every method raises StoreError as the store does."""
 
     def __init__(
@@ -98,7 +98,9 @@ class PlaybookGovernor:
             refine=room_maker(None),
         )
 
-    async def apply(self, batch: DeltaBatch, *, expected_version: int | None = None) -> Governed:
+    async def apply(
+        self, batch: DeltaBatch, *, expected_version: int | None = None
+    ) -> PlaybookEdit:
         """Apply a batch as the Curator's is, on whatever version is current.
 
         Raises ConflictError when `expected_version` is given and is not the current one.
@@ -108,7 +110,7 @@ class PlaybookGovernor:
 
     async def pin(
         self, bullet_id: str, *, pinned: bool = True, expected_version: int | None = None
-    ) -> Governed:
+    ) -> PlaybookEdit:
         """Pin or unpin a bullet. Raises NotFoundError for one that is not live."""
         return await self.edit(bullet_id, pinned=pinned, expected_version=expected_version)
 
@@ -120,7 +122,7 @@ class PlaybookGovernor:
         section: str | None = None,
         pinned: bool | None = None,
         expected_version: int | None = None,
-    ) -> Governed:
+    ) -> PlaybookEdit:
         """Reword, move, pin or unpin a bullet, pinned ones too, in one commit.
 
         Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
@@ -138,7 +140,7 @@ class PlaybookGovernor:
 
         return await self._commit(change, expected_version)
 
-    async def restore(self, bullet_id: str) -> Governed:
+    async def restore(self, bullet_id: str) -> PlaybookEdit:
         """Bring back a bullet that was archived, removed or merged, as it was when it left.
 
         Raises NotFoundError for one that never was, InputError for one that is live or has no
@@ -161,7 +163,9 @@ class PlaybookGovernor:
 
         return await self._commit(change, None)
 
-    async def take_in(self, incoming: Playbook, *, expected_version: int | None = None) -> Governed:
+    async def import_bullets(
+        self, incoming: Playbook, *, expected_version: int | None = None
+    ) -> PlaybookEdit:
         """Import the bullets of a file; each ends applied, held or rejected.
 
         Raises InputError for more than MOST_IMPORTED, with nothing changed.
@@ -178,7 +182,7 @@ class PlaybookGovernor:
         """The operations that wait for a person, newest first."""
         return await self.store.held(self.scope, limit=limit, before=before)
 
-    async def approve(self, seq: int) -> Governed:
+    async def approve(self, seq: int) -> PlaybookEdit:
         """Apply a held operation, as a person's own.
 
         Raises NotFoundError for one that is not held, InputError with the reason code when it
@@ -199,7 +203,7 @@ class PlaybookGovernor:
 
         return await self._commit(change, None)
 
-    async def dismiss(self, seq: int) -> Governed:
+    async def dismiss(self, seq: int) -> PlaybookEdit:
         """Turn a held operation down. Raises NotFoundError for one that is not held."""
         waiting = await self._waiting(seq)
         verdict = rejected("dismissed")
@@ -213,7 +217,7 @@ class PlaybookGovernor:
 
         return await self._commit(change, None)
 
-    async def rollback(self, version: int, *, expected_version: int | None = None) -> Governed:
+    async def rollback(self, version: int, *, expected_version: int | None = None) -> PlaybookEdit:
         """Go back to the content of a version. Raises NotFoundError for one that never was."""
         for attempt in range(_TRIES):
             current = (await self.store.load(self.scope)).version
@@ -226,7 +230,7 @@ class PlaybookGovernor:
                 if expected_version is not None or attempt == _TRIES - 1:
                     raise
                 continue
-            return Governed(stored, [])
+            return PlaybookEdit(stored, [])
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def diff(self, first: int, second: int) -> PlaybookDiff:
@@ -239,7 +243,7 @@ class PlaybookGovernor:
         """The bullets that fit a text best, at most `limit`."""
         return search_bullets((await self.store.load(self.scope)).playbook, text, limit=limit)
 
-    async def story(self, bullet_id: str) -> Story:
+    async def story(self, bullet_id: str) -> BulletHistory:
         """Where a bullet comes from and what became of it. Raises NotFoundError."""
         wanted = clean_id(bullet_id)
         records: list[DeltaRecord] = []
@@ -256,7 +260,7 @@ class PlaybookGovernor:
             raise unknown_bullet(playbook, wanted)
         successor = await self.store.resolve(self.scope, wanted)
         live = None if successor is None else playbook.get(successor)
-        return Story(wanted, live, records, complete)
+        return BulletHistory(wanted, live, records, complete)
 
     async def _waiting(self, seq: int) -> DeltaRecord:
         """The held record of a seq, however far back."""
@@ -278,7 +282,7 @@ class PlaybookGovernor:
     def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
         return record_of(kind, after.id, OK, self.context(), before=before, after=after)
 
-    async def _commit(self, change: Change, expected_version: int | None) -> Governed:
+    async def _commit(self, change: Change, expected_version: int | None) -> PlaybookEdit:
         for attempt in range(_TRIES):
             current = await self.store.load(self.scope)
             if expected_version is not None and current.version != expected_version:
@@ -289,7 +293,7 @@ class PlaybookGovernor:
             # An import of thousands takes seconds, and others are being answered.
             curated = await asyncio.to_thread(change, current.playbook)
             if not curated.records:
-                return Governed(current, curated.results)
+                return PlaybookEdit(current, curated.results)
             try:
                 stored = await self.store.commit(
                     self.scope,
@@ -301,7 +305,7 @@ class PlaybookGovernor:
                 if attempt == _TRIES - 1:
                     raise
                 continue
-            return Governed(stored, curated.results, departures(curated.records))
+            return PlaybookEdit(stored, curated.results, departures(curated.records))
         raise AssertionError("unreachable: the last try returns or raises")
 
 

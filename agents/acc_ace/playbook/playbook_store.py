@@ -141,7 +141,7 @@ class PlaybookStore(PlaybookReader, Protocol):
         ...
 
 
-class PlaybookFollower(Protocol):
+class PlaybookObserver(Protocol):
     """Notified after the store has committed; it cannot block, delay or undo a commit."""
 
     def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
@@ -162,7 +162,7 @@ class PlaybookFollower(Protocol):
 
 
 @dataclass(frozen=True)
-class Once:
+class IdempotentCommit:
     """A job's name."""
 
     job: str
@@ -171,11 +171,11 @@ class Once:
 
     async def settled(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
         """Whether there is nothing left to commit. Raises StoreError."""
-        if await self.stands(store, scope):
+        if await self.is_committed(store, scope):
             return True
         return self.gone is not None and await self.gone()
 
-    async def stands(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
+    async def is_committed(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
         """Whether the job was committed. Raises StoreError."""
         return await store.committed(scope, self.job) is not None
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from acc_ace.rules_model.phrases import Language, cited, say
-from acc_ace.rules_model.prompt_context import Said, Situation
+from acc_ace.rules_model.prompt_context import PromptContext, RuleAnswer
 from acc_ace.rules_model.relations import find_claim, find_relations, status_of
 from acc_ace.rules_model.superseded_facts import corrected_in, overtaken
 from acc_ace.rules_model.text_match import (
@@ -41,7 +41,7 @@ _OF_OUR_WORK = re.compile(
 _MAX_LINES = 2
 
 
-def facts_held(situation: Situation) -> list[Fact]:
+def facts_held(situation: PromptContext) -> list[Fact]:
     """What the state and the playbook say, each with its citation; newest first.
 
     What a newer fact or status overtakes is left out, and so is what only repeats the goal.
@@ -54,7 +54,7 @@ def facts_held(situation: Situation) -> list[Fact]:
         for fact in reported
         if not _outdated(fact.text, current) and not _repeats(fact.text, ccs.goal_orientation)
     ]
-    facts += [Fact(told_relation(item, language), weight=0.95) for item in ccs.relational_map]
+    facts += [Fact(stated_relation(item, language), weight=0.95) for item in ccs.relational_map]
     facts += [
         Fact(text, situation.state.constraint_id(text), weight=0.8) for text in ccs.constraints
     ]
@@ -62,7 +62,7 @@ def facts_held(situation: Situation) -> list[Fact]:
     return facts + [Fact(item.content, item.id, weight=0.6) for item in situation.bullets]
 
 
-def _attached(situation: Situation) -> Iterator[Fact]:
+def _attached(situation: PromptContext) -> Iterator[Fact]:
     """Sentences of what came beside x_t, but for those that read like an instruction."""
     for given in situation.attachments:
         for sentence in split_sentences(given.text):
@@ -114,7 +114,7 @@ def turn_of(artifact_id: str) -> int:
     return int(match["turn"]) if match else 0
 
 
-def _reported(situation: Situation) -> Iterator[Fact]:
+def _reported(situation: PromptContext) -> Iterator[Fact]:
     """Facts of the gist, which has the newest first, and of the references."""
     ccs, turn = situation.state.ccs, situation.state.turn
     for age, sentence in enumerate(split_sentences(ccs.semantic_gist)):
@@ -145,7 +145,7 @@ def is_general(text: str) -> bool:
     return _GENERAL.search(text) is not None
 
 
-def told_relation(item: str, language: Language) -> str:
+def stated_relation(item: str, language: Language) -> str:
     """An item of the relational map in words."""
     if found := status_of(item):
         return f"{found[0]}：{found[1]}" if language == "ja" else f"{found[0]} is {found[1]}"
@@ -165,7 +165,7 @@ def _without_id(item: str) -> str:
     return item.partition("] ")[2] if _id_in(item) else item
 
 
-def answer_question(situation: Situation, question: str) -> Said | None:
+def answer_question(situation: PromptContext, question: str) -> RuleAnswer | None:
     """The facts that answer best, or None when nothing held is near enough."""
     if (cause := _why(situation, question)) is not None:
         return cause
@@ -173,7 +173,7 @@ def answer_question(situation: Situation, question: str) -> Said | None:
     if not best:
         return None
     lines = [f"{fact.text}{cited(fact.cite)}" for fact in once(best)]
-    return Said(tuple(lines), "quoted the best matching facts", bullets_in(best))
+    return RuleAnswer(tuple(lines), "quoted the best matching facts", bullets_in(best))
 
 
 def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
@@ -181,16 +181,16 @@ def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(fact.cite for fact in facts if fact.cite.startswith("b-"))
 
 
-def answer_by_goal(situation: Situation, question: str) -> Said | None:
+def answer_by_goal(situation: PromptContext, question: str) -> RuleAnswer | None:
     """The goal, where a question about the work at hand asks for what the goal names."""
     goal = situation.state.ccs.goal_orientation
     wanted = asked_kinds(question) & _FOCUS_KINDS
     if not wanted or not _OF_OUR_WORK.search(question) or not holds_kind(goal, wanted):
         return None
-    return Said((say("goal", situation.language, goal=goal),), "the goal names it")
+    return RuleAnswer((say("goal", situation.language, goal=goal),), "the goal names it")
 
 
-def is_sure(situation: Situation, question: str) -> bool:
+def is_sure(situation: PromptContext, question: str) -> bool:
     """Whether the state holds an observed fact of just the kind that is asked for."""
     if _why(situation, question) is not None:
         return True
@@ -201,18 +201,18 @@ def is_sure(situation: Situation, question: str) -> bool:
     )
 
 
-def _why(situation: Situation, question: str) -> Said | None:
+def _why(situation: PromptContext, question: str) -> RuleAnswer | None:
     """The newest cause in the state, for a question that asks for 'the cause' and no more."""
     if not asks_only_why(question):
         return None
     causes = [item for item in situation.state.ccs.relational_map if item.startswith("cause: ")]
     if not causes:
         return None
-    line = told_relation(causes[0], situation.language)
-    return Said((line,), "quoted the newest cause in the state")
+    line = stated_relation(causes[0], situation.language)
+    return RuleAnswer((line,), "quoted the newest cause in the state")
 
 
-def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
+def bearing_on(situation: PromptContext, text: str, *, limit: int) -> list[Fact]:
     """Facts that bear on a text, best first."""
     words = terms_of(text)
     near = best_facts(facts_held(situation), text, limit=limit)
@@ -220,7 +220,7 @@ def bearing_on(situation: Situation, text: str, *, limit: int) -> list[Fact]:
     return once(fact for fact in near if terms_of(fact.text) - words and not is_claim(fact.text))
 
 
-def lessons_for(situation: Situation, text: str) -> list[Fact]:
+def lessons_for(situation: PromptContext, text: str) -> list[Fact]:
     """Bullets that apply to a text; those that did more harm than good are left alone."""
     facts = [
         Fact(bullet.content, bullet.id)

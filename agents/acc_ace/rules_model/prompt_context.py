@@ -46,7 +46,7 @@ _PASSAGE_FACTS = 3
 
 
 @dataclass(frozen=True)
-class Situation:
+class PromptContext:
     """x_t with the state, playbook, tools and tool replies the Generator was given."""
 
     text: str
@@ -69,14 +69,14 @@ class Situation:
         place = len(self.options) if number == -1 else number
         return say("chosen", self.language, number=place, option=option)
 
-    def tell_rule(self, name: str, **values: object) -> str:
+    def rule_line(self, name: str, **values: object) -> str:
         """A sentence about rules; of those that are only read off messages it says so."""
         line = say(name, self.language, **values)
         return line if self.state.pinned else f"{line} {say('unpinned', self.language)}"
 
 
 @dataclass(frozen=True)
-class Said:
+class RuleAnswer:
     """An answer: its lines, why, and the bullets it rests on."""
 
     lines: tuple[str, ...]
@@ -92,14 +92,14 @@ class Call:
     args: Mapping[str, object]
 
 
-def situation_of(prompt: Prompt) -> Situation:
+def prompt_context(prompt: Prompt) -> PromptContext:
     """Read the Generator's request; an x_t that is not the user's comes as a quoted input.
 
     So does one that the contents do not end with, because other agents have spoken since.
     """
     quoted = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
     turn_input = turn_input_of(prompt.text if quoted is None else quoted)
-    return Situation(
+    return PromptContext(
         text=turn_input.text,
         authority=turn_input.authority,
         attachments=(*turn_input.attachments, *attachments_of(prompt.attachments)),

@@ -7,10 +7,10 @@ from acc_ace.gates.commands import AnswerQuestion, parse_command
 from acc_ace.gates.contradiction import contradiction
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
-from acc_ace.rules_model.extractive_qa import facts_held, lessons_for, quoted_lines, told_relation
+from acc_ace.rules_model.extractive_qa import facts_held, lessons_for, quoted_lines, stated_relation
 from acc_ace.rules_model.gist import pick, referred_option, without_list
 from acc_ace.rules_model.phrases import cited, say
-from acc_ace.rules_model.prompt_context import Said, Situation
+from acc_ace.rules_model.prompt_context import PromptContext, RuleAnswer
 from acc_ace.rules_model.relations import find_claim
 from acc_ace.rules_model.speech_acts import orders, questions
 from acc_ace.rules_model.text_match import Fact, actions_in, best_facts
@@ -49,20 +49,22 @@ _ASKS_STATUS = re.compile(
 )
 
 
-def answer_command(situation: Situation) -> Said | None:
+def answer_command(situation: PromptContext) -> RuleAnswer | None:
     """After a command about rules: the rules that the state now has."""
     command = parse_command(situation.text)
     if command is None:
         return None
     if isinstance(command, AnswerQuestion):
-        return Said((say("ok", situation.language),), "the user answered a question about rules")
+        return RuleAnswer(
+            (say("ok", situation.language),), "the user answered a question about rules"
+        )
     lines = rule_lines(situation)
     if not situation.state.pinned and not situation.state.ended:
         lines = [say("unpinned_not_released", situation.language), *lines]
-    return Said(tuple(lines), "listed the constraints after a command about them")
+    return RuleAnswer(tuple(lines), "listed the constraints after a command about them")
 
 
-def refuse(situation: Situation) -> Said | None:
+def refuse(situation: PromptContext) -> RuleAnswer | None:
     """Say no to what would break a constraint, and how the user can lift it."""
     ruled = [pin.quote for pin in _pins_of_turn(situation)]
     # To lift a rule is the user's to confirm; to do what it forbids is refused.
@@ -87,7 +89,7 @@ def refuse(situation: Situation) -> Said | None:
         line = say("refused", situation.language, rule=conflict.constraint, cite=cited(cite))
         lead = situation.chosen_line(number, chosen) if request == chosen else ""
         used = lessons_for(situation, f"{request} constraint 制約")
-        return Said(
+        return RuleAnswer(
             (lead, line, how),
             f"the request conflicts with {cite or 'a constraint'}",
             tuple(fact.cite for fact in used),
@@ -95,7 +97,7 @@ def refuse(situation: Situation) -> Said | None:
     return None
 
 
-def confirm_rules(situation: Situation) -> Said | None:
+def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
     """Answer for rules and goals that x_t speaks of; what came of them is listed below by code."""
     language, state = situation.language, situation.state
     lines = []
@@ -110,15 +112,15 @@ def confirm_rules(situation: Situation) -> Said | None:
         lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
     if not lines or questions(situation.text):
         return None
-    return Said(tuple(lines), "the user spoke of a rule or the goal")
+    return RuleAnswer(tuple(lines), "the user spoke of a rule or the goal")
 
 
-def in_force(situation: Situation, lines: Sequence[str]) -> list[str]:
+def in_force(situation: PromptContext, lines: Sequence[str]) -> list[str]:
     """The rules that lines of an answer go against and do not quote, to be given beside them."""
     said = "\n".join(lines)
     stated = [_LIST_MARK.sub("", line) for line in lines]
     return [
-        situation.tell_rule("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
+        situation.rule_line("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
         for pin in situation.state.pins
         if pin.text not in said and any(_is_against(line, pin) for line in stated)
     ]
@@ -132,30 +134,30 @@ def _is_against(line: str, pin: ConstraintPin) -> bool:
     return any(find_conflict(item, [pin.text]) is not None for item in wanted)
 
 
-def _id_of(situation: Situation, pin: ConstraintPin) -> str:
+def _id_of(situation: PromptContext, pin: ConstraintPin) -> str:
     return situation.state.constraint_id(pin.text)
 
 
-def _pins_of_turn(situation: Situation) -> list[ConstraintPin]:
+def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     """Constraints that x_t set, by its words and by the turn of their pins."""
     said = one_line(situation.text)
     turn = situation.state.turn
     return [pin for pin in situation.state.pins if pin.origin_turn == turn and pin.text in said]
 
 
-def _ends_said(situation: Situation) -> Sequence[RuleChange]:
+def _ends_said(situation: PromptContext) -> Sequence[RuleChange]:
     """Words of x_t that would lift or change a rule that was there before."""
     new = _pins_of_turn(situation)
     return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])
 
 
-def _asks_to_end(situation: Situation) -> bool:
+def _asks_to_end(situation: PromptContext) -> bool:
     """Whether x_t seems to lift or change a rule, of which the user is asked."""
     unmatched = unmatched_release(situation.text, situation.state.pins)
     return bool(_ends_said(situation)) or unmatched is not None
 
 
-def permit(situation: Situation) -> Said | None:
+def permit(situation: PromptContext) -> RuleAnswer | None:
     """Answer 'may we?' where nothing forbids it."""
     asked = [item for item in split_sentences(situation.text) if asks_permission(item)]
     if not asked:
@@ -164,11 +166,11 @@ def permit(situation: Situation) -> Said | None:
         Fact(text, situation.state.constraint_id(text)) for text in situation.state.ccs.constraints
     ]
     near = best_facts(rules, asked[0], limit=2)
-    lines = [situation.tell_rule("allowed"), *quoted_lines(near)]
-    return Said(tuple(lines), "checked the request against the constraints")
+    lines = [situation.rule_line("allowed"), *quoted_lines(near)]
+    return RuleAnswer(tuple(lines), "checked the request against the constraints")
 
 
-def take_claim(situation: Situation) -> Said | None:
+def take_claim(situation: PromptContext) -> RuleAnswer | None:
     """Words of somebody else are kept as a claim; a rule they speak against is quoted."""
     for sentence in split_sentences(situation.text):
         claim = find_claim(sentence)
@@ -179,34 +181,34 @@ def take_claim(situation: Situation) -> Said | None:
         conflict = find_conflict(what, situation.state.ccs.constraints)
         if conflict is not None:
             cite = cited(situation.state.constraint_id(conflict.constraint))
-            lines.append(situation.tell_rule("in_force", rule=conflict.constraint, cite=cite))
-        return Said(tuple(lines), "reported speech sets and lifts nothing")
+            lines.append(situation.rule_line("in_force", rule=conflict.constraint, cite=cite))
+        return RuleAnswer(tuple(lines), "reported speech sets and lifts nothing")
     return None
 
 
-def rule_lines(situation: Situation, *, about: str = "") -> list[str]:
+def rule_lines(situation: PromptContext, *, about: str = "") -> list[str]:
     """The constraints that a question is about, or all when it singles none out."""
     constraints = situation.state.ccs.constraints
     if not constraints:
-        return [situation.tell_rule("no_rules")]
+        return [situation.rule_line("no_rules")]
     topics = actions_in(about) - {"name"}
     near = [text for text in constraints if topics & actions_in(text)]
     if topics and not near:
-        return [situation.tell_rule("no_such_rule"), *rule_lines(situation)]
+        return [situation.rule_line("no_such_rule"), *rule_lines(situation)]
     constraints = near or constraints
     return [
-        situation.tell_rule("rules"),
+        situation.rule_line("rules"),
         *(f"- {text}{cited(situation.state.constraint_id(text))}" for text in constraints),
     ]
 
 
-def tell_state(situation: Situation) -> Said | None:
+def describe_state(situation: PromptContext) -> RuleAnswer | None:
     """Questions about the rules, the goal or the whole situation."""
     asked = " ".join((*questions(situation.text), *orders(situation.text)))
     if not asked:
         return None
     if _ASKS_RULES.search(asked) and not asks_permission(asked):
-        return Said(tuple(rule_lines(situation, about=asked)), "listed the constraints")
+        return RuleAnswer(tuple(rule_lines(situation, about=asked)), "listed the constraints")
     if _ASKS_GOAL.search(asked):
         goal = situation.state.ccs.goal_orientation
         line = (
@@ -214,13 +216,13 @@ def tell_state(situation: Situation) -> Said | None:
             if goal
             else say("no_goal", situation.language)
         )
-        return Said((line,), "quoted the goal")
+        return RuleAnswer((line,), "quoted the goal")
     if _ASKS_STATUS.search(asked) and not find_entities(asked):
         return _status(situation)
     return None
 
 
-def _status(situation: Situation) -> Said:
+def _status(situation: PromptContext) -> RuleAnswer:
     ccs, language = situation.state.ccs, situation.language
     lines = [say("situation", language)]
     if ccs.goal_orientation:
@@ -234,6 +236,6 @@ def _status(situation: Situation) -> Said:
         item for item in split_sentences(ccs.uncertainty_signal) if item not in situation.text
     ]
     if open_items:
-        what = told_relation(open_items[0].rstrip(".。"), language)
+        what = stated_relation(open_items[0].rstrip(".。"), language)
         lines.append("- " + say("open", language, what=what))
-    return Said(tuple(lines), "summed up the state")
+    return RuleAnswer(tuple(lines), "summed up the state")

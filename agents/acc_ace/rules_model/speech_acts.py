@@ -128,7 +128,7 @@ def is_order(sentence: str) -> bool:
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
 
 
-def is_told(sentence: str) -> bool:
+def is_stated(sentence: str) -> bool:
     """Whether one sentence asks to be told, shown or explained something."""
     return _TELL.search(sentence.strip()) is not None
 
@@ -151,7 +151,7 @@ def questions(text: str) -> list[str]:
 
 def orders(text: str) -> list[str]:
     """Sentences that tell the agent to do something other than to tell."""
-    return [item for item in split_sentences(text) if is_order(item) and not is_told(item)]
+    return [item for item in split_sentences(text) if is_order(item) and not is_stated(item)]
 
 
 def statements(text: str) -> list[str]:

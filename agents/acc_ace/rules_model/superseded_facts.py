@@ -55,7 +55,7 @@ _MAX_CHARS = 400
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Stated:
     """What a sentence tells, for comparing it with another."""
 
     terms: frozenset[str]
@@ -79,7 +79,7 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
     A sentence that tells nothing is overtaken by ''.
     """
     gone: dict[str, str] = {}
-    kept: list[tuple[str, _Told]] = []
+    kept: list[tuple[str, _Stated]] = []
     revalued: dict[str, dict[str, frozenset[str]]] = {}
     for sentence in sentences:
         reported = _reported(sentence)
@@ -102,13 +102,13 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
     return gone
 
 
-def _reported(sentence: str) -> _Told:
+def _reported(sentence: str) -> _Stated:
     entities = find_entities(sentence)
     statuses = filter(None, map(status_of, find_relations(sentence)))
     words = content_words(sentence)
     names = content_words(" ".join(item.name for item in entities))
     numbers = frozenset(word for word in words - names if word.isdigit())
-    return _Told(
+    return _Stated(
         terms=terms_of(sentence),
         subjects=frozenset(name for name, _ in statuses),
         named=content_words(" ".join(e.name for e in entities if e.kind not in _VALUES)),
@@ -127,14 +127,14 @@ def _values(entities: Iterable[Entity]) -> Iterator[str]:
             yield item.kind
 
 
-def _covers(newer: _Told, older: _Told) -> bool:
+def _covers(newer: _Stated, older: _Stated) -> bool:
     """Whether a newer sentence says all that the older does, or a new status of the same thing."""
     if older.subjects and older.subjects <= newer.subjects:
         return True
     return older.terms <= newer.terms
 
 
-def _revalues(newer: _Told, older: _Told) -> bool:
+def _revalues(newer: _Stated, older: _Stated) -> bool:
     """Whether a newer sentence gives a new value of what both name and speak of."""
     if older.named - newer.words or newer.named - older.words:
         return False
@@ -143,7 +143,7 @@ def _revalues(newer: _Told, older: _Told) -> bool:
     return bool(kinds if changes else kinds - _MANY) and _same_topic(newer, older, changes)
 
 
-def _same_topic(newer: _Told, older: _Told, changes: frozenset[str]) -> bool:
+def _same_topic(newer: _Stated, older: _Stated, changes: frozenset[str]) -> bool:
     """Whether both speak of the same; the newer may leave out a word where enough is left."""
     topic = newer.topic - older.named - changes
     if topic == older.topic:

@@ -14,7 +14,7 @@ from acc_ace.rules_model.extractive_qa import (
 )
 from acc_ace.rules_model.gist import listed_options, said_and_answered
 from acc_ace.rules_model.phrases import say
-from acc_ace.rules_model.prompt_context import Call, Said, Situation
+from acc_ace.rules_model.prompt_context import Call, PromptContext, RuleAnswer
 from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
 from acc_ace.rules_model.text_match import Fact, best_facts, once
@@ -67,7 +67,7 @@ _MAX_PAYLOAD = 12_000
 _MAX_LINES = 3
 
 
-def asked_call(situation: Situation) -> Call | None:
+def asked_call(situation: PromptContext) -> Call | None:
     """The tool that x_t plainly asks for, whether or not it is declared."""
     text = situation.text
     if (expression := expression_in(text)) is not None:
@@ -81,7 +81,7 @@ def asked_call(situation: Situation) -> Call | None:
     return None
 
 
-def search_call(situation: Situation) -> Call:
+def search_call(situation: PromptContext) -> Call:
     """A search of the evidence for x_t."""
     return _call(situation, SEARCH, " ".join(situation.text.split())[:_MAX_QUERY])
 
@@ -99,21 +99,21 @@ def expression_in(text: str) -> str | None:
     return None
 
 
-def answer_from(situation: Situation) -> Said:
+def answer_from(situation: PromptContext) -> RuleAnswer:
     """The answer from the last reply of this turn's tools."""
     reply = situation.replies[-1]
     language = situation.language
     if reply.error is not None:
         short = " ".join(reply.error.split())[:200]
         line = say("tool_failed", language, tool=reply.name, why=short)
-        return Said((line,), f"{reply.name} failed")
+        return RuleAnswer((line,), f"{reply.name} failed")
     match reply.name:
         case "calculate":
             line = f"{_first(reply.args)} = {_flat(reply.payload)}"
-            return Said((line,), "calculated with the tool")
+            return RuleAnswer((line,), "calculated with the tool")
         case "current_time":
             line = say("time_is", language, time=_flat(reply.payload))
-            return Said((line,), "asked the clock tool")
+            return RuleAnswer((line,), "asked the clock tool")
         case "read_file":
             head = say("file_says", language, file=_first(reply.args))
             return _quoted(situation, reply, head)
@@ -122,7 +122,7 @@ def answer_from(situation: Situation) -> Said:
     return _quoted(situation, reply, f"{reply.name}:")
 
 
-def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
+def _quoted(situation: PromptContext, reply: ToolReply, head: str) -> RuleAnswer:
     facts = list(_facts_in(reply.payload))
     if reply.name == SEARCH:
         dated = (replace(fact, turn=turn_of(fact.cite)) for fact in facts)
@@ -135,10 +135,10 @@ def _quoted(situation: Situation, reply: ToolReply, head: str) -> Said:
         head = say(name, situation.language)
     if len(safe) < len(facts):
         lines.append(say("left_out", situation.language))
-    return Said((head, *lines), f"read what {reply.name} returned", bullets_in(best))
+    return RuleAnswer((head, *lines), f"read what {reply.name} returned", bullets_in(best))
 
 
-def _best(situation: Situation, facts: list[Fact], *, whole: bool) -> list[Fact]:
+def _best(situation: PromptContext, facts: list[Fact], *, whole: bool) -> list[Fact]:
     plain = [
         replace(fact, weight=fact.weight * _ORDER_WEIGHT) if is_order(fact.text) else fact
         for fact in facts
@@ -176,7 +176,7 @@ def _sentences_in(text: str) -> Iterator[Fact]:
     yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 
 
-def _call(situation: Situation, name: str, value: str) -> Call:
+def _call(situation: PromptContext, name: str, value: str) -> Call:
     """A call with the value under the tool's first argument."""
     usual = {CALCULATE: "expression", SEARCH: "query", READ_FILE: "path"}
     arguments = situation.tools.get(name, ())

@@ -71,7 +71,7 @@ class Summary(StoredValue):
         exclude_if=lambda times: times == 0,
         description="The session's `restores` when the summary was started.",
     )
-    session_began: datetime | None = Field(
+    session_started: datetime | None = Field(
         default=None,
         exclude_if=lambda at: at is None,
         description="The `created_at` of the session that it is of.",

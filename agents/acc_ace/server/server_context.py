@@ -13,7 +13,7 @@ from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ForbiddenError, InputError
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
-from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.server.identity import DEFAULT_USER, USER, name_of
@@ -125,14 +125,14 @@ _ETAG: Final = re.compile(r'(?:W/)?"?v?(\d{1,9})"?')
 
 def get_reader(
     context: Context, user: User, scope: Whose = None, branch: BranchName = None
-) -> PlaybookGovernor:
+) -> PlaybookService:
     """The playbook that the request names, to look at."""
     settings = context.container.settings
     whose = scope or settings.playbook_scope
     name = "" if branch is None or branch == MAIN else branch
     if name:
         check_branch_name(name)
-    return PlaybookGovernor(
+    return PlaybookService(
         context.container.playbooks,
         PlaybookScope(APP_NAME, user if whose == "user" else None, name),
         person=user,
@@ -141,10 +141,10 @@ def get_reader(
     )
 
 
-Reader = Annotated[PlaybookGovernor, Depends(get_reader)]
+Reader = Annotated[PlaybookService, Depends(get_reader)]
 
 
-def get_editor(context: Context, user: User, governor: Reader) -> PlaybookGovernor:
+def get_editor(context: Context, user: User, governor: Reader) -> PlaybookService:
     """The same, to change it. Raises ForbiddenError for one who may not."""
     if governor.scope.user is None and not may_edit(context.container.settings, user):
         raise ForbiddenError(
@@ -154,7 +154,7 @@ def get_editor(context: Context, user: User, governor: Reader) -> PlaybookGovern
     return governor
 
 
-Editor = Annotated[PlaybookGovernor, Depends(get_editor)]
+Editor = Annotated[PlaybookService, Depends(get_editor)]
 
 
 def may_edit(settings: Settings, user: str) -> bool:
@@ -186,7 +186,7 @@ def set_etag(response: Response, stored: StoredPlaybook) -> None:
     response.headers["ETag"] = f'"v{stored.version}"'
 
 
-def required_branch(governor: PlaybookGovernor) -> None:
+def required_branch(governor: PlaybookService) -> None:
     """Raise InputError for the main branch."""
     if not governor.scope.branch:
         raise InputError("give a branch name")

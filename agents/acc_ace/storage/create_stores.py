@@ -7,7 +7,7 @@ from typing import Any
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
-from acc_ace.playbook.playbook_store import PlaybookFollower, PlaybookStore
+from acc_ace.playbook.playbook_store import PlaybookObserver, PlaybookStore
 from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
@@ -37,7 +37,7 @@ from acc_ace.turn.ports import (
 from acc_ace.turn.session_directory import SessionDirectory
 
 
-def open_playbook_files(settings: Settings) -> PlaybookFollower | None:
+def open_playbook_files(settings: Settings) -> PlaybookObserver | None:
     """Whoever keeps files in the data directory in step, or None. Does no I/O."""
     return PlaybookFiles(settings.data_dir / FOLDER) if settings.playbook_files else None
 
@@ -84,7 +84,7 @@ class SqlStores:
         *,
         weights: RecallWeights,
         clock: Clock,
-        follower: PlaybookFollower | None,
+        follower: PlaybookObserver | None,
     ) -> "SqlStores":
         """The stores of a database. Does no I/O."""
         return SqlStores(
@@ -144,10 +144,10 @@ class SqlStores:
 LOCKS = "locks"
 """The directory of the locks of sessions, in the data directory."""
 
-__all__ = ["Stores", "open_stores", "sqlite_dense"]
+__all__ = ["Stores", "create_stores", "sqlite_dense"]
 
 
-def open_stores(
+def create_stores(
     settings: Settings,
     clock: Clock,
     embedder: Embedder | None = None,

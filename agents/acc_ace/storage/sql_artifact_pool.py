@@ -11,7 +11,7 @@ from acc_ace.memory.ranking import Document, SearchQuery
 from acc_ace.schemas.artifact import Artifact, RecallQuery
 from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_rows import encode
-from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, affordable
+from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, plan_lookup
 from acc_ace.text.dates.periods import Period
 from acc_ace.text.search_terms import index_terms
 
@@ -173,7 +173,7 @@ class _Search(NamedTuple):
     def _matches(self, terms: Sequence[str], times: Times, span: Span, size: int) -> list[Document]:
         """The best matches of the rarest terms, at most `size` of what is looked for at once."""
         each = self.rows.breadth.rows_per_match
-        looks = affordable(
+        looks = plan_lookup(
             self.tenant,
             terms,
             self.frequencies,

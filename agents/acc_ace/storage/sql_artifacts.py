@@ -33,7 +33,7 @@ from acc_ace.storage.sql_artifact_pool import (
     lexical_pool,
 )
 from acc_ace.storage.sql_database import Database
-from acc_ace.storage.sql_dense import Asked, DensePool, Prepared, SqlDense, asking
+from acc_ace.storage.sql_dense import DensePool, Prepared, QueryVector, SqlDense, asking
 from acc_ace.storage.sql_rows import Rows, decode
 from acc_ace.storage.tenant_rows import TenantTotals, Times, find_tenant, locked_tenant
 from acc_ace.unit_of_work import Write
@@ -280,7 +280,7 @@ class SqlArtifactStore(Generic[R]):
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
         return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 
-    def _near(self, rows: R, query: RecallQuery, found: _Found, asked: Asked) -> DensePool:
+    def _near(self, rows: R, query: RecallQuery, found: _Found, asked: QueryVector) -> DensePool:
         if self._dense is None or asked.vector is None:
             return DensePool({}, {}, [])
         return self._dense.pool(
@@ -297,7 +297,7 @@ class SqlArtifactStore(Generic[R]):
         rows: R,
         query: RecallQuery,
         found: _Found,
-        asked: Asked,
+        asked: QueryVector,
         *,
         limit: int,
         max_tokens: int,

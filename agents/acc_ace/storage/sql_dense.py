@@ -21,7 +21,7 @@ from acc_ace.text.duplicates import Vector
 _log = logging.getLogger(__name__)
 
 
-class Asked(NamedTuple):
+class QueryVector(NamedTuple):
     """The vector of x_t, or None with what the user should know, if anything."""
 
     vector: Vector | None = None
@@ -58,7 +58,9 @@ class Prepared(NamedTuple):
 
 
 @asynccontextmanager
-async def asking(embedder: Embedder | None, text: str) -> AsyncIterator["asyncio.Task[Asked]"]:
+async def asking(
+    embedder: Embedder | None, text: str
+) -> AsyncIterator["asyncio.Task[QueryVector]"]:
     """The vector of a text on its way; it is given up when the context ends without it."""
     task = asyncio.create_task(_ask(embedder, text))
     try:
@@ -77,15 +79,15 @@ def dimension_changed(model: str, *, before: int, now: int) -> str:
     )
 
 
-async def _ask(embedder: Embedder | None, text: str) -> Asked:
+async def _ask(embedder: Embedder | None, text: str) -> QueryVector:
     # A text without a letter or digit has no meaning to look for.
     if embedder is None or not any(map(str.isalnum, text)):
-        return Asked()
+        return QueryVector()
     try:
-        return Asked(await embedder.query(text))
+        return QueryVector(await embedder.query(text))
     except EmbedderError as error:
         _log.warning("embedder_failed %s", error)
-        return Asked(warning=f"recalled by words alone: {error}")
+        return QueryVector(warning=f"recalled by words alone: {error}")
 
 
 _POOL = 64

@@ -96,7 +96,7 @@ _NEWEST_FOR_ONE = 4
 """Newest rows of common terms that are scored for each match that is lacking."""
 
 
-class Look(NamedTuple):
+class IndexLookup(NamedTuple):
     """Terms that are looked for together."""
 
     terms: list[str]
@@ -104,7 +104,7 @@ class Look(NamedTuple):
     """Of a single term, only so many of the newest rows; None for all."""
 
 
-def affordable(
+def plan_lookup(
     tenant: TenantTotals,
     terms: Sequence[str],
     frequencies: Mapping[str, int],
@@ -113,7 +113,7 @@ def affordable(
     enough: int,
     max_rows: int,
     common_terms: int,
-) -> list[Look]:
+) -> list[IndexLookup]:
     """What to look for: the rarest terms, as long as their rows are within `max_rows`.
 
     While those have less than `enough` rows, the newest rows of the next `common_terms` terms make
@@ -133,8 +133,8 @@ def affordable(
         chosen.append(term)
         rows += more
     left = min(max_rows - round(rows), _NEWEST_FOR_ONE * (enough - round(rows)))
-    newest = [Look([term], left // len(common)) for term in common]
-    return [*([Look(chosen)] if chosen else []), *newest]
+    newest = [IndexLookup([term], left // len(common)) for term in common]
+    return [*([IndexLookup(chosen)] if chosen else []), *newest]
 
 
 _FAR_PAST, _FAR_FUTURE = -1e12, 1e12

@@ -89,18 +89,18 @@ class Turn:
     @property
     def state(self) -> CommittedState:
         """CCS_t. Raises LookupError before it is prepared."""
-        return needed(self.entry, "entry", "turn").state
+        return require(self.entry, "entry", "turn").state
 
     @property
     def x_t(self) -> TurnInput:
         """What was said. Raises LookupError before it is taken."""
-        return needed(self.turn_input, "turn_input", "turn")
+        return require(self.turn_input, "turn_input", "turn")
 
 
 T = TypeVar("T")
 
 
-def needed(value: T | None, name: str, stage: str) -> T:
+def require(value: T | None, name: str, stage: str) -> T:
     """The value; raises LookupError when no earlier stage has provided it."""
     if value is None:
         raise LookupError(f"stage '{stage}' needs '{name}', which no earlier stage has provided")

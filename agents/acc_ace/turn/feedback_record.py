@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.playbook.playbook_store import Once
+from acc_ace.playbook.playbook_store import IdempotentCommit
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import Interaction, Outcome
@@ -22,7 +22,7 @@ _TRIES_OF_A_TURN = 50
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFeedback:
     """Feedback as it is stored, and whether it was new."""
 
     interaction: Interaction
@@ -30,9 +30,9 @@ class Kept:
     fresh: bool
 
 
-async def keep_feedback(
+async def store_feedback(
     container: Container, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
-) -> Kept:
+) -> StoredFeedback:
     """Store feedback with the evidence of an answered turn, each id once.
 
     Raises NotFoundError when no such turn was answered, InputError for an id that stands for
@@ -46,13 +46,13 @@ async def keep_feedback(
         if known is not None:
             if known.judgement() != judgement.judgement():
                 raise InputError(f"feedback '{name}' of turn {turn} says something else; use a new")
-            return Kept(interaction, known, fresh=False)
+            return StoredFeedback(interaction, known, fresh=False)
         if len(interaction.feedback) >= MAX_FEEDBACK:
             raise InputError(f"turn {turn} has {MAX_FEEDBACK} pieces of feedback, the maximum")
         feedback = Feedback(**judgement.judgement(), id=name, created_at=container.clock.now())
         kept = interaction.model_copy(update={"feedback": (*interaction.feedback, feedback)})
         await container.evidence.record(key, kept)
-    return Kept(kept, feedback, fresh=True)
+    return StoredFeedback(kept, feedback, fresh=True)
 
 
 async def learn_from_feedback(
@@ -90,7 +90,7 @@ async def learn_from_feedback(
             shared=scope.user is None,
         ),
         max_rounds=settings.reflector_max_rounds,
-        once=Once(
+        once=IdempotentCommit(
             feedback_job(key, interaction, feedback).id,
             gone=lambda: _is_gone(container, key, interaction),
         ),

@@ -31,7 +31,7 @@ from acc_ace.strategies.transcript import estimate_message, message_text, messag
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.ports import EvidenceStore
-from acc_ace.turn.structured_call import Completion, ask, parser
+from acc_ace.turn.structured_call import Completion, parser, structured_call
 
 _PAGE = 20
 
@@ -90,7 +90,7 @@ _MOST = 4
 
 
 @dataclass(frozen=True)
-class Past:
+class HistorySource:
     """Where a session's past is read from: its stores, its last summary, where it begins."""
 
     key: SessionKey
@@ -108,7 +108,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Remembered:
+class LoadedHistory:
     """The context of a request, and what a search found on the way."""
 
     context: MemoryContext
@@ -117,16 +117,16 @@ class Remembered:
     """The turn up to which old turns should be summarised now, if they should."""
 
 
-async def remember(
+async def load_history(
     name: MemoryName,
-    past: Past,
+    past: HistorySource,
     turn_input: TurnInput,
     *,
     system_prompt: str,
     counter: TokenCounter,
     limits: Limits,
     now: datetime,
-) -> Remembered:
+) -> LoadedHistory:
     """The context that a strategy makes of the past for x_t.
 
     Reads no more of the past than can fit. Raises InputTooLargeError when what may not be dropped
@@ -151,11 +151,11 @@ async def remember(
     )
     context = STRATEGIES[name].context(inputs)
     if name != "summary":
-        return Remembered(context, recalled)
-    return Remembered(context, recalled, turns_to_summarise(counted, summary, budget=budget))
+        return LoadedHistory(context, recalled)
+    return LoadedHistory(context, recalled, turns_to_summarise(counted, summary, budget=budget))
 
 
-async def recent_messages(past: Past, *, after_turn: int, tokens: int) -> list[Message]:
+async def recent_messages(past: HistorySource, *, after_turn: int, tokens: int) -> list[Message]:
     """The newest messages after a turn, oldest first: whole turns, until they exceed `tokens`.
 
     The turn that goes over is among them, so that it can be seen that there is more.
@@ -167,7 +167,7 @@ async def recent_messages(past: Past, *, after_turn: int, tokens: int) -> list[M
 
 async def _read(
     name: MemoryName,
-    past: Past,
+    past: HistorySource,
     summary: Summary | None,
     around: tuple[Message, Message],
     *,
@@ -194,12 +194,12 @@ async def _read(
     return counted, not reading.all_read
 
 
-async def _last_turn(past: Past) -> list[Message]:
+async def _last_turn(past: HistorySource) -> list[Message]:
     last = await past.evidence.last(past.key)
     return messages_of([last]) if last and last.turn > past.after_turn else []
 
 
-async def _recalled(past: Past, turn_input: TurnInput, limits: Limits) -> Recall:
+async def _recalled(past: HistorySource, turn_input: TurnInput, limits: Limits) -> Recall:
     recalled = await past.artifacts.recall(
         RecallQuery(
             key=past.key,
@@ -233,7 +233,7 @@ _SHOWN_TOKENS = 500
 
 
 async def summarise(
-    past: Past, *, completion: Completion, prompt: Prompt, limits: Limits, now: datetime
+    past: HistorySource, *, completion: Completion, prompt: Prompt, limits: Limits, now: datetime
 ) -> Summary | None:
     """A summary that goes further than the last one, or None while there is room for the turns.
 
@@ -255,7 +255,7 @@ async def summarise(
         "messages": [_shown(message) for message in old],
         "max_tokens": limits.summary_tokens,
     }
-    asked = await ask(
+    asked = await structured_call(
         completion, prompt, inputs, parser(ConversationSummary), repairs=limits.repairs
     )
     written = asked.value.summary.strip() if asked.value else ""
@@ -266,7 +266,7 @@ async def summarise(
         through_turn=old[-1].turn,
         model=asked.model if written else EXTRACTIVE,
         restores=past.restores,
-        session_began=past.began,
+        session_started=past.began,
         created_at=now,
     )
 

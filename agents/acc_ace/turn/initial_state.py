@@ -18,7 +18,7 @@ _ENTITY_TOKENS = 24
 _REFERENCE_TOKENS = 40
 
 
-def known_state(
+def initial_state(
     empty: CommittedState, notes: Sequence[Artifact], *, limits: Limits
 ) -> CommittedState:
     """The empty state with entities, and references to preferences and lessons, within budgets.
@@ -92,7 +92,7 @@ async def bootstrap(container: Container, key: SessionKey) -> Bootstrap:
     )
     passed = [*screening.passed, *screening.to_judge]
     verdicts = [*screening.verdicts, *map(_known, passed)]
-    return Bootstrap(known_state(CommittedState(), passed, limits=limits), tuple(verdicts))
+    return Bootstrap(initial_state(CommittedState(), passed, limits=limits), tuple(verdicts))
 
 
 async def _notes(container: Container, key: SessionKey) -> list[RecalledArtifact]:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from acc_ace.errors import ConflictError
 from acc_ace.gates.contradiction import contradiction
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.playbook_store import Once, PlaybookStore
+from acc_ace.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.playbook.refine.refinement import room_maker
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.base import PlaybookScope
@@ -30,7 +30,13 @@ from acc_ace.turn.reflection_step import (
     tool_values,
     with_current_bullets,
 )
-from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser
+from acc_ace.turn.structured_call import (
+    Completion,
+    StructuredResult,
+    input_value,
+    parser,
+    structured_call,
+)
 
 __all__ = [
     "Learned",
@@ -77,8 +83,8 @@ class Roles:
 class Lesson:
     """What came of a whole cycle; `learned` is None when nothing was to be committed."""
 
-    reflected: Asked[Reflection]
-    proposed: Asked[DeltaBatch]
+    reflected: StructuredResult[Reflection]
+    proposed: StructuredResult[DeltaBatch]
     learned: Learned | None
 
     @property
@@ -106,7 +112,7 @@ async def learn(
     roles: Roles,
     context: CurationContext,
     max_rounds: int = 1,
-    once: Once | None = None,
+    once: IdempotentCommit | None = None,
 ) -> Lesson:
     """The whole cycle for one turn: reflect, tag, propose, apply; one commit, or none.
 
@@ -127,7 +133,7 @@ async def learn(
     )
     reflection = reflected.value
     if reflection is None:
-        return Lesson(reflected, Asked(value=None), None)
+        return Lesson(reflected, StructuredResult(value=None), None)
     tags = _tagging(reflection, outcome, context)
     proposed = await propose_deltas(
         reflection,
@@ -152,7 +158,7 @@ async def propose_deltas(
     completion: Completion,
     prompt: Prompt,
     limits: Limits,
-) -> Asked[DeltaBatch]:
+) -> StructuredResult[DeltaBatch]:
     """What the Curator would change. It sees the bullets that matter here, never all of many."""
     shown = select_bullets(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
@@ -164,7 +170,9 @@ async def propose_deltas(
         "current_input": input_value(outcome.turn_input),
         "tool_results": tool_values(outcome.tool_results),
     }
-    return await ask(completion, prompt, inputs, parser(DeltaBatch), repairs=limits.repairs)
+    return await structured_call(
+        completion, prompt, inputs, parser(DeltaBatch), repairs=limits.repairs
+    )
 
 
 async def apply_tags(
@@ -276,7 +284,7 @@ def _both(first: Change, second: Change) -> Change:
 
 
 async def _commit(
-    store: PlaybookStore, scope: PlaybookScope, change: Change, once: Once | None = None
+    store: PlaybookStore, scope: PlaybookScope, change: Change, once: IdempotentCommit | None = None
 ) -> Learned:
     for attempt in range(_COMMIT_TRIES):
         current = await store.load(scope)

@@ -17,7 +17,7 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
@@ -83,14 +83,14 @@ class TurnLifecycle:
         record.lost, record.lost_calls = [], []
         for lost in await lost_calls(container, key):
             record.warn(lost.warning)
-            record.begun_before[lost.id] = lost.warning
+            record.started_before[lost.id] = lost.warning
             record.started.add(lost.id)
             record.lost_calls.append(lost.artifact)
             record.lost.extend([lost.evidence] if lost.evidence else [])
         if begin is not None and container.settings.bootstrap and await self._begins(key, head):
             # After an undo of its first turn too, the session begins with what is known then.
             started = await begin(container, key)
-            record.previous = _begun_with(started.state, record.previous)
+            record.previous = _started_with(started.state, record.previous)
             record.known = started.verdicts
         record.previous = await with_user_rules(container, key, record.previous)
         record.previous_turn = await container.evidence.last(key)
@@ -105,7 +105,7 @@ class TurnLifecycle:
         Gives back why it must not: a person may confirm a call once more whose run has died, and
         it is not made twice. Raises StoreError.
         """
-        if (known := record.begun_before.get(call_id)) is not None:
+        if (known := record.started_before.get(call_id)) is not None:
             return f"not run again: {known}"
         record.started.add(call_id)
         turn = record.entry.state.turn if record.entry else record.previous.turn + 1
@@ -180,7 +180,7 @@ class TurnLifecycle:
         events = [ahead] if ahead is not None else []
         commit = TurnCommit(
             key=record.key,
-            entry=needed(record.entry, "entry", "commit"),
+            entry=require(record.entry, "entry", "commit"),
             interaction=interaction,
             is_new=not record.is_written,
             settled=frozenset(record.started),
@@ -200,11 +200,11 @@ class TurnLifecycle:
         output: GeneratorOutput | None,
         prompt_hashes: Mapping[str, str],
     ) -> Interaction:
-        state = needed(record.entry, "entry", "commit").state
+        state = require(record.entry, "entry", "commit").state
         return Interaction(
             turn=state.turn,
             invocation_id=record.invocation_id,
-            input=needed(record.turn_input, "turn_input", "commit"),
+            input=require(record.turn_input, "turn_input", "commit"),
             tool_calls=record.tool_calls,
             tool_results=record.tool_results,
             guarded=record.guarded,
@@ -259,7 +259,7 @@ class TurnLifecycle:
         return head is None
 
 
-def _begun_with(known: CommittedState, previous: CommittedState) -> CommittedState:
+def _started_with(known: CommittedState, previous: CommittedState) -> CommittedState:
     """What is known of the user, with the rules and questions of before the first turn."""
     ruled = {
         "constraints": previous.ccs.constraints,

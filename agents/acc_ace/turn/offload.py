@@ -17,7 +17,7 @@ from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.session_changes import line
 from acc_ace.turn.session_directory import before_last_turn
-from acc_ace.turn.structured_call import Completion, ask, parser
+from acc_ace.turn.structured_call import Completion, parser, structured_call
 
 logger = logging.getLogger(__name__)
 
@@ -202,7 +202,7 @@ async def _found(
         ],
         "entities": entities,
     }
-    asked = await ask(completion, prompt, inputs, parser(SessionMemory), repairs=0)
+    asked = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=0)
     return [*([asked.value] if asked.value else []), *found]
 
 

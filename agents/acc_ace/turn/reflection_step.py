@@ -20,7 +20,14 @@ from acc_ace.text.prompt import Prompt
 from acc_ace.text.rules.corrections import is_correction, without_correction
 from acc_ace.text.rules.own_words import Speakers, by_speaker
 from acc_ace.text.tokens import clip_tokens
-from acc_ace.turn.structured_call import Asked, Completion, ask, input_value, parser, state_value
+from acc_ace.turn.structured_call import (
+    Completion,
+    StructuredResult,
+    input_value,
+    parser,
+    state_value,
+    structured_call,
+)
 
 
 @dataclass(frozen=True)
@@ -216,7 +223,7 @@ async def reflect(
     prompt: Prompt,
     limits: Limits,
     max_rounds: int = 1,
-) -> Asked[Reflection]:
+) -> StructuredResult[Reflection]:
     """What helped and what harmed, of this turn and of the one that x_t corrects.
 
     From the second round on the Reflector sees its last reflection; it ends when that stays, or
@@ -224,20 +231,24 @@ async def reflect(
     `max_rounds * (1 + limits.repairs)` model calls.
     """
     inputs = reflector_inputs(outcome, playbook, limits)
-    asked: Asked[Reflection] = Asked(value=None)
+    asked: StructuredResult[Reflection] = StructuredResult(value=None)
     for _ in range(max_rounds):
         last = asked.value
         inputs["previous_reflection"] = last.model_dump(mode="json") if last else None
-        fresh = await ask(completion, prompt, inputs, parser(Reflection), repairs=limits.repairs)
+        fresh = await structured_call(
+            completion, prompt, inputs, parser(Reflection), repairs=limits.repairs
+        )
         asked = _after(asked, fresh)
         if fresh.value is None or (last is not None and _same(last, fresh.value)):
             break
     return asked
 
 
-def _after(before: Asked[Reflection], fresh: Asked[Reflection]) -> Asked[Reflection]:
+def _after(
+    before: StructuredResult[Reflection], fresh: StructuredResult[Reflection]
+) -> StructuredResult[Reflection]:
     """The newest reflection there is, and what all rounds cost."""
-    return Asked(
+    return StructuredResult(
         value=before.value if fresh.value is None else fresh.value,
         model=fresh.model or before.model,
         tokens_in=before.tokens_in + fresh.tokens_in,

@@ -173,7 +173,7 @@ def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
     late = (
         summary.through_turn <= max(known, record.history_from)
         or summary.restores != record.restores
-        or summary.session_began != record.created_at
+        or summary.session_started != record.created_at
     )
     return record if late else record.model_copy(update={"summary": summary})
 

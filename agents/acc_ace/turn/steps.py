@@ -29,14 +29,14 @@ from acc_ace.text.rules.proposals import fallback_changes
 from acc_ace.turn.algorithm import DecisionPort, Ports
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import (
-    Asked,
     Completion,
+    StructuredResult,
     artifact_values,
-    ask,
     input_value,
     load_prompts,
     parser,
     state_value,
+    structured_call,
 )
 from acc_ace.turn.turn_commit import prepared_entry
 from acc_ace.turn.turn_record import TurnRecord
@@ -120,14 +120,14 @@ class TurnSteps:
                 now=self._container.clock.now(),
                 limits=self._limits,
             )
-            asked: Asked[RelevanceBatch] = Asked(value=None)
+            asked: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
             if screening.to_judge:
                 inputs = {
                     "current_input": input_value(screened_input(x_t, previous.pins)),
                     "previous_state": state_value(previous),
                     "candidates": self._shown(screening.to_judge, previous),
                 }
-                asked = await ask(
+                asked = await structured_call(
                     self._completions["qualifier"],
                     self._prompts.qualifier,
                     inputs,
@@ -151,7 +151,7 @@ class TurnSteps:
                 "previous_state": state_value(previous),
                 "artifacts": self._shown(qualified.qualified, previous),
             }
-            asked = await ask(
+            asked = await structured_call(
                 self._completions["compressor"],
                 self._prompts.compressor,
                 inputs,

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Asked(Generic[T]):
+class StructuredResult(Generic[T]):
     """A value or None, what the calls cost, and what went wrong on the way."""
 
     value: T | None
@@ -56,21 +56,21 @@ class Asked(Generic[T]):
     warnings: tuple[str, ...] = ()
 
 
-async def ask(
+async def structured_call(
     completion: Completion,
     prompt: Prompt,
     inputs: Mapping[str, object],
     parse: Callable[[str], T],
     *,
     repairs: int,
-) -> Asked[T]:
+) -> StructuredResult[T]:
     """Call, parse, and call again with the reason at most `repairs` times.
 
     A model that cannot be reached or keeps answering nonsense gives `value=None` and a warning:
     every caller has a last good state to go on with.
     """
     user_text = prompt.render(inputs)
-    asked: Asked[T] = Asked(value=None)
+    asked: StructuredResult[T] = StructuredResult(value=None)
     note = ""
     for attempt in range(repairs + 1):
         try:
@@ -109,7 +109,7 @@ def _complaint(prompt: Prompt, error: Exception, attempt: int, repairs: int) -> 
 
 
 def _with(
-    asked: Asked[T],
+    asked: StructuredResult[T],
     *,
     value: T | None = None,
     model: str = "",
@@ -117,8 +117,8 @@ def _with(
     tokens_out: int = 0,
     calls: int = 0,
     warnings: tuple[str, ...] = (),
-) -> Asked[T]:
-    return Asked(
+) -> StructuredResult[T]:
+    return StructuredResult(
         value=value,
         model=model or asked.model,
         tokens_in=asked.tokens_in + tokens_in,

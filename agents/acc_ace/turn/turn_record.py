@@ -30,7 +30,7 @@ from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection_step import TurnOutcome
-from acc_ace.turn.structured_call import Asked
+from acc_ace.turn.structured_call import StructuredResult
 
 Listener = Callable[[TurnEvent], None]
 
@@ -45,7 +45,7 @@ class StageUse:
     model: str = ""
     ms: float = 0.0
 
-    def count(self, asked: Asked[Any]) -> None:
+    def count(self, asked: StructuredResult[Any]) -> None:
         """Count the model calls of a question; the model named last is the one that answered."""
         self.tokens_in += asked.tokens_in
         self.tokens_out += asked.tokens_out
@@ -85,7 +85,7 @@ class TurnRecord(Turn):
     """Whether this run has committed it; a run that goes on after a pause may still fail."""
     failure_id: str = ""
     """The name of its evidence if it fails, where another one has its own."""
-    begun_before: dict[str, str] = field(default_factory=dict)
+    started_before: dict[str, str] = field(default_factory=dict)
     """Of calls that a turn which died has started, by id: what is known of them."""
     lost: list[Interaction] = field(default_factory=list)
     """What turns that died have left, to be committed with this one."""
@@ -101,7 +101,7 @@ class TurnRecord(Turn):
     """Ids that another tool call of this turn may not have."""
     streamed_ids: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """Of replies that are still streamed, by run and agent: a call's id by the model's id."""
-    tools_begun: int = 0
+    tools_started: int = 0
     """By the Generator so far, those that were not run for being too many included."""
     feedback: tuple[Feedback, ...] = ()
     """What came with the turn of its answer; only Reflector and Curator see it."""
@@ -127,7 +127,7 @@ class TurnRecord(Turn):
         """The rules in force: of CCS_t once it is there, until then of CCS_{t-1}."""
         return (self.entry.state if self.entry else self.previous).pins
 
-    def tell(self, event: TurnEvent) -> None:
+    def emit(self, event: TurnEvent) -> None:
         """Pass an event to whoever listens to this turn."""
         if self.listener is not None:
             self.listener(event)
@@ -149,13 +149,13 @@ class TurnRecord(Turn):
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[StageUse]:
         """Time a stage and tell its start and end; the stage adds its model calls."""
-        self.tell(StageStarted(stage=stage))
+        self.emit(StageStarted(stage=stage))
         try:
             with self.timed(stage) as use:
                 yield use
         finally:
             use = self.stages[stage]
-            self.tell(
+            self.emit(
                 StageFinished(
                     stage=stage,
                     ms=round(use.ms, 3),

@@ -7,7 +7,7 @@ import pytest
 from acc_ace.errors import ConflictError
 from acc_ace.playbook.curation.curation_record import OK, CurationContext, record_of
 from acc_ace.playbook.curation.delta_guard import curate
-from acc_ace.playbook.refine.refinement import Refinery, room_maker, stale_time
+from acc_ace.playbook.refine.refinement import PlaybookRefiner, room_maker, stale_time
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
@@ -34,8 +34,8 @@ async def _fill(store: InMemoryPlaybookStore, book: Playbook) -> None:
     await store.commit(SCOPE, book, records, expected_version=0)
 
 
-def _refinery(store: InMemoryPlaybookStore, *, interval: int = 3) -> Refinery:
-    return Refinery(store, interval=interval, stale_days=0)
+def _refinery(store: InMemoryPlaybookStore, *, interval: int = 3) -> PlaybookRefiner:
+    return PlaybookRefiner(store, interval=interval, stale_days=0)
 
 
 async def test_every_interval_th_turn_refines_and_the_others_do_not() -> None:

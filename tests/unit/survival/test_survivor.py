@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.adk.background_learning import STUDENTS, Classroom
+from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
@@ -59,7 +59,7 @@ async def container(tmp_path: Path) -> AsyncIterator[Container]:
 @pytest.fixture
 async def students(container: Container) -> AsyncIterator[Students]:
     models = dict.fromkeys(STUDENTS, ScriptedStudent())
-    async with Classroom(container, models=models) as found:
+    async with StudentModels(container, models=models) as found:
         yield found
 
 

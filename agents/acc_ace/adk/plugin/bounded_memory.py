@@ -214,12 +214,12 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         _protect(turn, event)
         if turn.name != run_name(invocation_context):
-            turn.saying.note_calls(event)
+            turn.run_answer.note_calls(event)
             return None
         self._turns.follow(turn)
         _persist(turn, event)
         _add_notes(turn, event)
-        turn.saying.take(event)
+        turn.run_answer.take(event)
         if event.is_final_response() and event.content is not None:
             _label(turn, event)
             await self._turns.answer(turn, event)

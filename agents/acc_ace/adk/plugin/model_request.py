@@ -30,7 +30,7 @@ from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -50,7 +50,7 @@ def put_memory(
     They go behind the agent's instruction. An agent with a static instruction keeps it free of
     them, so that it stays cacheable: they come first in the contents then.
     """
-    turn_input = needed(record.turn_input, "turn_input", "memory")
+    turn_input = require(record.turn_input, "turn_input", "memory")
     quote_attachments(request.contents, turn_input)
     inputs = {
         **memory_view(record, limits),

@@ -32,7 +32,7 @@ from acc_ace.turn.turn_record import Listener, TurnRecord
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
 
-class Saying:
+class RunAnswer:
     """What the agents of one run have said so far."""
 
     def __init__(self, record: TurnRecord) -> None:
@@ -81,7 +81,7 @@ class Saying:
         for call in event.get_function_calls():
             name, args = call.name or "", dict(call.args or {})
             self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
-            self._record.tell(ToolStarted(name=name, args=args))
+            self._record.emit(ToolStarted(name=name, args=args))
 
     def _wait(self, event: Event) -> None:
         if event.long_running_tool_ids:
@@ -128,7 +128,7 @@ class OpenTurn:
     own: InvocationContext
     """The context of memory's stages; what they hand on stays out of the agent's state."""
     record: TurnRecord
-    saying: Saying
+    run_answer: RunAnswer
     runs: dict[RunName, Transcript]
     """The runs that belong to the turn, each with what its agents must not see."""
     counted: ExitStack = field(default_factory=ExitStack)
@@ -181,7 +181,7 @@ def new_turn(ctx: InvocationContext, listener: Listener | None) -> OpenTurn:
         ctx,
         own=_own_context(ctx),
         record=record,
-        saying=Saying(record),
+        run_answer=RunAnswer(record),
         runs={run_name(ctx): Transcript(ctx)},
     )
 

@@ -86,7 +86,7 @@ class Turns:
             return
         await self.take(ctx)
         held = await self._sessions.take(ctx)
-        held.is_begun = True
+        held.is_started = True
         turn = new_turn(ctx, self._listener)
         turn.record.held = held.events
         turn.counted.enter_context(self._container.pressure.turn())
@@ -125,7 +125,7 @@ class Turns:
 
         A later answer of the run updates it. Raises ConflictError or StoreError.
         """
-        answer = turn.saying.answer
+        answer = turn.run_answer.answer
         if answer is None or answer == turn.committed:
             return
         event.actions.state_delta.update(committed_state(turn.record))
@@ -192,19 +192,19 @@ class Turns:
 
     async def _seal(self, turn: OpenTurn) -> None:
         """Commit what the last answer has not: a pause, a result without words, late results."""
-        record, answer = turn.record, turn.saying.answer
-        if answer is None and not turn.saying.waits:
+        record, answer = turn.record, turn.run_answer.answer
+        if answer is None and not turn.run_answer.waits:
             return
         if answer is None or answer != turn.committed:
             event = state_event(turn.ctx, turn.root, committed_state(record))
             await self._commit(turn, answer, event)
             await turn.ctx.session_service.append_event(turn.ctx.session, event)
         if answer is None:
-            record.tell(TurnPaused(session=record.key.session, calls=turn.saying.waiting))
+            record.emit(TurnPaused(session=record.key.session, calls=turn.run_answer.waiting))
             return
         use = record.stages.get("generator")
         model = use.model if use else ""
-        record.tell(Answer(text=answer, model=model, note=note_on(model)))
+        record.emit(Answer(text=answer, model=model, note=note_on(model)))
 
     async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
         record = turn.record
@@ -220,7 +220,7 @@ class Turns:
         except AccAceError as error:
             learning_failed(turn.record, error)
         limits = self._container.settings.limits
-        turn.record.tell(TurnDone(report=turn_report(turn.record, limits)))
+        turn.record.emit(TurnDone(report=turn_report(turn.record, limits)))
 
     async def _end_abandoned(self, key: SessionKey) -> None:
         """End a turn that this very task has left, or one that was left at its answer."""

@@ -6,7 +6,7 @@ from google.adk.models import BaseLlm
 from google.genai import types
 
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
-from acc_ace.adk.plugin.turn_trigger import arrival, turn_events
+from acc_ace.adk.plugin.turn_trigger import turn_events, turn_trigger
 from acc_ace.adk.stages.initializer import StateInitializer
 from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import State
@@ -59,7 +59,7 @@ class TurnMemory:
         InputError, CommitRejected, StoreError, or MemoryBypassedError for an invocation that
         would replay messages.
         """
-        arrived, record = arrival(turn.ctx), turn.record
+        arrived, record = turn_trigger(turn.ctx), turn.record
         state = await self._initialize(turn, arrived.began if arrived.is_result else arrived.newest)
         paused = await self._paused(turn)
         if paused is not None:
@@ -120,5 +120,5 @@ def _note_loop(turn: OpenTurn, max_tokens: int) -> None:
         if is_evidence(response.name or "")
     ]
     for event in turn_events(turn.ctx):
-        turn.saying.take(event)
+        turn.run_answer.take(event)
     turn.record.tool_results.extend(results)

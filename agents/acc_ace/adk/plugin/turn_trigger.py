@@ -10,7 +10,7 @@ from google.genai import types
 from acc_ace.errors import MemoryBypassedError
 
 
-class Arrival(NamedTuple):
+class TurnTrigger(NamedTuple):
     """The content that began the invocation, and the newest one; the same in a fresh run.
 
     A run that brings none of its own, as one by an invocation's id alone, takes that which began.
@@ -22,7 +22,7 @@ class Arrival(NamedTuple):
     """Whether the newest content answers a call instead of being the user's words."""
 
 
-def arrival(ctx: InvocationContext) -> Arrival:
+def turn_trigger(ctx: InvocationContext) -> TurnTrigger:
     """Read the user's contents of an invocation from its events.
 
     Raises MemoryBypassedError when one invocation holds several messages of the user: its events
@@ -37,7 +37,7 @@ def arrival(ctx: InvocationContext) -> Arrival:
         )
     began = words[0] if words else ctx.user_content
     newest = contents[-1] if _brought(turn_events(ctx)) else began
-    return Arrival(began=began, newest=newest, is_result=_answers_calls(newest))
+    return TurnTrigger(began=began, newest=newest, is_result=_answers_calls(newest))
 
 
 def turn_events(ctx: InvocationContext) -> Sequence[Event]:

@@ -19,9 +19,9 @@ from typing import Protocol, runtime_checkable
 from google.adk.events import Event
 
 from acc_ace.adk.sessions.event_rows import (
-    call_traffic,
     delete_events,
     note_all_calls,
+    pending_tool_calls,
     read_all,
 )
 from acc_ace.adk.sessions.stored_state import own_changes, read_base
@@ -118,7 +118,9 @@ def _may_run(turn: Sequence[Event], now: float) -> bool:
     said = [event for event in turn if event.content is not None or event.output is not None]
     if not any(event.author == "user" for event in said):
         return False
-    return not call_traffic(said[-1]).ends_invocation and abs(now - said[-1].timestamp) < RUNS_S
+    return (
+        not pending_tool_calls(said[-1]).ends_invocation and abs(now - said[-1].timestamp) < RUNS_S
+    )
 
 
 def _past_turn(name: str, events: Sequence[Event]) -> PastTurn:

@@ -19,7 +19,7 @@ OPEN_CALLS = 32
 _PERSON = "user"
 
 
-class CallTraffic(NamedTuple):
+class PendingToolCalls(NamedTuple):
     """What an event changes about the calls that wait."""
 
     opened: frozenset[str]
@@ -28,7 +28,7 @@ class CallTraffic(NamedTuple):
     """Whether the event is an answer of the agent, after which nothing is resumed."""
 
 
-def call_traffic(event: Event) -> CallTraffic:
+def pending_tool_calls(event: Event) -> PendingToolCalls:
     """Read the ids of calls that an event opens and answers."""
     opened = frozenset(event.long_running_tool_ids or ())
     answered: frozenset[str] = frozenset()
@@ -36,10 +36,10 @@ def call_traffic(event: Event) -> CallTraffic:
         answered = frozenset(r.id for r in event.get_function_responses() if r.id)
     says = event.content is not None or event.output is not None
     ends = event.author != _PERSON and not opened and says and event.is_final_response()
-    return CallTraffic(opened, answered, ends)
+    return PendingToolCalls(opened, answered, ends)
 
 
-def begins_turn(event: Event) -> bool:
+def starts_turn(event: Event) -> bool:
     """Whether the event is a person's words, not an answer to a call or a change of state."""
     return (
         event.author == _PERSON
@@ -74,7 +74,7 @@ def add_event(rows: Rows, session: int, event: Event) -> int:
         "ON CONFLICT (session_id, event_id) DO UPDATE SET body = excluded.body",
         (session, event.id, event.invocation_id, event.timestamp, body_of(event)),
     )
-    return note_calls(rows, session, event.invocation_id, call_traffic(event))
+    return note_calls(rows, session, event.invocation_id, pending_tool_calls(event))
 
 
 def body_of(event: Event) -> str:
@@ -149,7 +149,7 @@ def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
     rows.run(f"DELETE FROM adk_events WHERE {chosen}", named)  # noqa: S608 - marks of values
 
 
-def note_calls(rows: Rows, session: int, invocation: str, traffic: CallTraffic) -> int:
+def note_calls(rows: Rows, session: int, invocation: str, traffic: PendingToolCalls) -> int:
     """Note calls that wait and answers that came; how many older calls no longer wait.
 
     A call that its own invocation has answered is forgotten at the end of that invocation.
@@ -179,7 +179,7 @@ def note_all_calls(rows: Rows, session: int, events: Iterable[Event]) -> None:
     """Read from all events that are left after a rewind which calls wait."""
     rows.run("DELETE FROM adk_open_calls WHERE session_id = ?", (session,))
     for event in events:
-        note_calls(rows, session, event.invocation_id, call_traffic(event))
+        note_calls(rows, session, event.invocation_id, pending_tool_calls(event))
 
 
 def _forget_oldest_calls(rows: Rows, session: int) -> int:

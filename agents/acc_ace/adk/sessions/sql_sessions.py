@@ -45,12 +45,12 @@ from google.adk.sessions.base_session_service import GetSessionConfig, ListSessi
 from acc_ace.adk.sessions.event_buffer import HeldTurn, write_events
 from acc_ace.adk.sessions.event_retention import Retention, cut
 from acc_ace.adk.sessions.event_rows import (
-    begins_turn,
     delete_events,
     read_all,
     read_newest,
     read_old,
     read_window,
+    starts_turn,
 )
 from acc_ace.adk.sessions.json_safe import hold_live, json_form, make_storable
 from acc_ace.adk.sessions.session_rows import (
@@ -220,7 +220,7 @@ class SqlSessionService(BaseSessionService):
         appended = self._commit_event_to_session(session, event)
         if not event.actions.rewind_before_invocation_id:
             hold_live(session, event, live)
-        if begins_turn(event):
+        if starts_turn(event):
             held = self._turns.get((key, event.invocation_id))
             is_stored = held is None or not held.is_open
             await cut(self, key, self._retention, started=event, is_stored=is_stored)

@@ -19,8 +19,8 @@ from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.interaction import GeneratorOutput, ToolCall
 from acc_ace.schemas.report import AnswerChunk, ToolStarted
-from acc_ace.turn.algorithm import needed
-from acc_ace.turn.structured_call import Asked, parser
+from acc_ace.turn.algorithm import require
+from acc_ace.turn.structured_call import StructuredResult, parser
 from acc_ace.turn.turn_record import TurnRecord
 
 _OFTEN = 8_000
@@ -79,7 +79,7 @@ def _readable_answer(reply: str) -> str:
 _parse = parser(GeneratorOutput)
 
 
-class Answering:
+class AnswerCollector:
     """Reads the events of one answer in the making; `output` is set when it is there."""
 
     def __init__(self, record: TurnRecord, model: str) -> None:
@@ -103,9 +103,9 @@ class Answering:
         elif text := _text(event):
             self._finish(text)
 
-    def cost(self) -> Asked[GeneratorOutput]:
+    def cost(self) -> StructuredResult[GeneratorOutput]:
         """What the model calls cost."""
-        return Asked(
+        return StructuredResult(
             value=self.output,
             model=self._model,
             tokens_in=self._tokens_in,
@@ -116,7 +116,7 @@ class Answering:
     def _chunk(self, event: Event) -> Iterator[Event]:
         fresh = self._stream.feed(_text(event))
         if fresh:
-            self._record.tell(AnswerChunk(text=fresh))
+            self._record.emit(AnswerChunk(text=fresh))
             content = types.Content(role="model", parts=[types.Part(text=fresh)])
             yield event.model_copy(update={"content": content, "author": "generator"})
 
@@ -136,7 +136,7 @@ class Answering:
         self._record.tool_calls.append(
             ToolCall(id=call.id or "", name=name, args=args, step=self._calls)
         )
-        self._record.tell(ToolStarted(name=name, args=args))
+        self._record.emit(ToolStarted(name=name, args=args))
 
     def _finish(self, text: str) -> None:
         output: GeneratorOutput | None
@@ -185,7 +185,7 @@ def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: 
 
 def committed_state(record: TurnRecord) -> dict[str, object]:
     """What session.state shows of the turn from its commit on."""
-    return {keys.CCS: needed(record.entry, "entry", "answer").state.to_state()}
+    return {keys.CCS: require(record.entry, "entry", "answer").state.to_state()}
 
 
 def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:

@@ -17,9 +17,9 @@ from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
 from acc_ace.adk.guard import ToolGuard
-from acc_ace.adk.stages.answer_events import Answering, answer_event, committed_state
+from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
 from acc_ace.adk.stages.history_loader import memory_view
-from acc_ace.adk.stages.stage import take_back_writes
+from acc_ace.adk.stages.stage import protect_state_keys
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.adk.user_content import hand_on, instruction_of, session_key, state_event
@@ -32,7 +32,7 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.report import Answer, AnswerChunk
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.algorithm import DECIDE, needed
+from acc_ace.turn.algorithm import DECIDE, require
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -106,10 +106,10 @@ class Generator(BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
         with record.stage("generator") as use:
-            answering = Answering(record, self._model_name)
+            answering = AnswerCollector(record, self._model_name)
             for _ in range(self._container.settings.limits.repairs + 1):
                 async for event in self._agent.run_async(ctx):
-                    take_back_writes(ctx, event, record)
+                    protect_state_keys(ctx, event, record)
                     for shown in answering.take(event):
                         yield shown
                 if answering.output is not None or answering.paused:
@@ -131,7 +131,7 @@ class Generator(BaseAgent):
             answer = answer_event(ctx, self.name, record, note_on(use.model))
             await self._commit(record, output, answer)
         yield answer
-        record.tell(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
+        record.emit(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
 
     async def _commit(
         self, record: TurnRecord, output: GeneratorOutput | None, ahead: Event
@@ -148,10 +148,10 @@ def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
     """Whether ADK has nothing to do, for a person's answer to a call that it has had already."""
     parts = (ctx.user_content.parts if ctx.user_content else None) or []
     answers = any(part.function_response for part in parts)
-    return answers and not record.model_calls and not record.tools_begun
+    return answers and not record.model_calls and not record.tools_started
 
 
-def _require(answering: Answering) -> GeneratorOutput:
+def _require(answering: AnswerCollector) -> GeneratorOutput:
     if answering.output is None:
         raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
     return answering.output
@@ -162,13 +162,13 @@ def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     if not record.notes:
         return output
     below = "\n\n" + "\n".join(record.notes)
-    record.tell(AnswerChunk(text=below))
+    record.emit(AnswerChunk(text=below))
     return output.model_copy(update={"final_answer": output.final_answer + below})
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     """The output with the bullet ids that exist; an invented id is warned of."""
-    playbook = needed(record.playbook, "playbook", "generator").playbook
+    playbook = require(record.playbook, "playbook", "generator").playbook
     known = {bullet.id for bullet in playbook.bullets}
     used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]
     invented = sorted(set(output.bullet_ids) - known)

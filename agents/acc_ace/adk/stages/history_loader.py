@@ -15,8 +15,8 @@ from acc_ace.schemas.commit import CcsDiff
 from acc_ace.schemas.limits import Limits
 from acc_ace.strategies.memory_strategy import TokenCounter
 from acc_ace.text.prompt import Prompt
-from acc_ace.turn.algorithm import needed
-from acc_ace.turn.history import Past, remember
+from acc_ace.turn.algorithm import require
+from acc_ace.turn.history import HistorySource, load_history
 from acc_ace.turn.structured_call import state_value
 from acc_ace.turn.turn_commit import prepared_entry
 from acc_ace.turn.turn_record import TurnRecord
@@ -34,10 +34,10 @@ class HistoryLoader:
         """Carry the state over and choose. Raises InputTooLargeError or StoreError."""
         with record.stage("recaller"):
             self._warn(record)
-            remembered = await remember(
+            remembered = await load_history(
                 record.memory,
                 self._past(record),
-                needed(record.turn_input, "turn_input", _NAME),
+                require(record.turn_input, "turn_input", _NAME),
                 system_prompt=self._system_prompt(record),
                 counter=self._counter,
                 limits=self._container.settings.limits,
@@ -60,13 +60,13 @@ class HistoryLoader:
 
     def _warn(self, record: TurnRecord) -> None:
         """Whoever sets or releases a rule hears at once, also from the model, that none is kept."""
-        turn_input = needed(record.turn_input, "turn_input", _NAME)
+        turn_input = require(record.turn_input, "turn_input", _NAME)
         reported = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
         record.warn(*([reported] if reported else []))
 
-    def _past(self, record: TurnRecord) -> Past:
+    def _past(self, record: TurnRecord) -> HistorySource:
         session = record.session
-        return Past(
+        return HistorySource(
             key=record.key,
             evidence=self._container.evidence,
             artifacts=self._container.artifacts,
@@ -76,8 +76,8 @@ class HistoryLoader:
         )
 
     def _system_prompt(self, record: TurnRecord) -> str:
-        playbook = needed(record.playbook, "playbook", _NAME).playbook
-        topic = needed(record.turn_input, "turn_input", _NAME).text
+        playbook = require(record.playbook, "playbook", _NAME).playbook
+        topic = require(record.turn_input, "turn_input", _NAME).text
         limit = self._container.settings.limits.playbook_prompt_tokens
         inputs = {
             "playbook": playbook.as_prompt(select_bullets(playbook, topic, max_tokens=limit)),
@@ -88,9 +88,9 @@ class HistoryLoader:
 
 def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
     """The bullets of the excerpt: all while they fit, then those that matter here."""
-    state = needed(record.entry, "entry", "memory view").state
-    playbook = needed(record.playbook, "playbook", "memory view").playbook
-    x_t = needed(record.turn_input, "turn_input", "memory view").text
+    state = require(record.entry, "entry", "memory view").state
+    playbook = require(record.playbook, "playbook", "memory view").playbook
+    x_t = require(record.turn_input, "turn_input", "memory view").text
     return select_bullets(
         playbook, x_t, state=_topics(state.ccs), max_tokens=limits.playbook_prompt_tokens
     )
@@ -111,9 +111,9 @@ def _topics(ccs: CompressedCognitiveState) -> str:
 
 def memory_view(record: TurnRecord, limits: Limits) -> dict[str, object]:
     """The inputs `state`, `playbook` and `warnings` of a prompt, in this order."""
-    playbook = needed(record.playbook, "playbook", "memory view").playbook
+    playbook = require(record.playbook, "playbook", "memory view").playbook
     return {
-        "state": state_value(needed(record.entry, "entry", "memory view").state),
+        "state": state_value(require(record.entry, "entry", "memory view").state),
         "playbook": playbook.as_prompt(shown_bullets(record, limits)),
         "warnings": list(record.warnings),
     }

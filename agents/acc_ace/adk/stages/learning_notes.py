@@ -5,7 +5,7 @@ from acc_ace.playbook.curation.curation_record import Curated
 from acc_ace.playbook.refine.refine_plan import OVER_BUDGET, departures
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.report import ReportedLearning
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.reflection_step import TurnOutcome, evidence_of, was_guarded
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -15,9 +15,9 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
     if record.outcome is not None:
         return record.outcome
     return TurnOutcome(
-        turn_input=needed(record.turn_input, "turn_input", "learning"),
-        state=needed(record.entry, "entry", "learning").state,
-        generation=needed(record.decision, "decision", "learning"),
+        turn_input=require(record.turn_input, "turn_input", "learning"),
+        state=require(record.entry, "entry", "learning").state,
+        generation=require(record.decision, "decision", "learning"),
         tool_results=record.tool_results,
         previous=record.previous_turn,
         warnings=record.warnings,

@@ -29,10 +29,10 @@ from acc_ace.adk.user_content import hand_on
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.playbook.curation.delta_guard import CurationContext
-from acc_ace.playbook.refine.refinement import Refinery, stale_time
+from acc_ace.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.turn.algorithm import needed
+from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_step import (
     Learned,
     apply_batch,
@@ -64,7 +64,7 @@ def learning_context(container: Container, record: TurnRecord) -> CurationContex
 
 def taught_scope(record: TurnRecord) -> PlaybookScope:
     """Whose playbook the turn teaches: the one that it was answered with."""
-    return needed(record.playbook_scope, "playbook_scope", "learning")
+    return require(record.playbook_scope, "playbook_scope", "learning")
 
 
 def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
@@ -73,9 +73,9 @@ def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
     return playbook_projection(record) if learned.changed else {}
 
 
-def refinery(container: Container) -> Refinery:
+def refinery(container: Container) -> PlaybookRefiner:
     """What refines the playbooks, as the settings say."""
-    return Refinery(
+    return PlaybookRefiner(
         container.playbooks,
         interval=container.settings.refine_interval,
         stale_days=container.settings.stale_days,
@@ -105,7 +105,7 @@ class ReflectorModel(ModelStage):
         with record.stage("reflector") as use:
             if not look_for_evidence(self._container, record):
                 return {}
-            playbook = needed(record.playbook, "playbook", self.name).playbook
+            playbook = require(record.playbook, "playbook", self.name).playbook
             record.outcome = await with_current_bullets(
                 turn_outcome(record), self._container.playbooks, taught_scope(record), playbook
             )
@@ -176,7 +176,7 @@ class CuratorModel(ModelStage):
             asked = await propose_deltas(
                 reflection,
                 turn_outcome(record),
-                needed(record.playbook, "playbook", self.name).playbook,
+                require(record.playbook, "playbook", self.name).playbook,
                 completion=self._completions(ctx)["curator"],
                 prompt=load_prompts().curator,
                 limits=self._container.settings.limits,

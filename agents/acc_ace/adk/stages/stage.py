@@ -100,7 +100,7 @@ def playbook_projection(record: TurnRecord) -> dict[str, object]:
     }
 
 
-def take_back_writes(ctx: InvocationContext, event: Event, record: TurnRecord) -> None:
+def protect_state_keys(ctx: InvocationContext, event: Event, record: TurnRecord) -> None:
     """Drop what a tool or model callback wrote under our keys, and say so."""
     for key in sorted(keys.PERSISTED & event.actions.state_delta.keys()):
         del event.actions.state_delta[key]

@@ -172,8 +172,8 @@ class ToolLoop:
             record.tool_calls.append(ToolCall(id=name, name=tool.name, args=args))
         # One reply may ask for any number of calls, and an id may come again, in replies that ADK
         # kept before a pause: so calls are counted.
-        record.tools_begun += 1
-        if record.tools_begun <= self._limits.tool_calls:
+        record.tools_started += 1
+        if record.tools_started <= self._limits.tool_calls:
             if tool.name in READ_ONLY:
                 return None
             guarded = await self._guard.check(tool, args, tool_context, record)
@@ -309,7 +309,7 @@ def mended_response(response: object) -> dict[str, Any] | None:
 def note_result(record: TurnRecord, result: ToolResult) -> None:
     """Keep a tool's result as evidence of the turn."""
     record.tool_results.append(result)
-    record.tell(ToolFinished(name=result.name, is_error=result.is_error))
+    record.emit(ToolFinished(name=result.name, is_error=result.is_error))
 
 
 def is_failure(response: object) -> bool:

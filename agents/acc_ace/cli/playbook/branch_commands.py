@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from acc_ace.cli.output import json_line, print_items, stdout_console
-from acc_ace.cli.playbook.place import Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import branches_view
+from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, govern
 from acc_ace.errors import InputError
-from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.playbook import StoredPlaybook
 
 branches = typer.Typer(help="Manage playbook branches.", no_args_is_help=True)
@@ -21,7 +21,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]
 @branches.command("list")
 def list_branches(*, user: User = None, as_json: Json = False) -> None:
     """List the branches."""
-    found = govern(Place(user), lambda governor: governor.store.branches(governor.scope))
+    found = govern(PlaybookTarget(user), lambda governor: governor.store.branches(governor.scope))
     print_items(found, branches_view, as_json=as_json)
 
 
@@ -36,10 +36,10 @@ def create(
 ) -> None:
     """Create a branch."""
 
-    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
+    async def work(governor: PlaybookService) -> StoredPlaybook:
         return await governor.store.fork(governor.scope, name, by=governor.author, version=version)
 
-    _tell(govern(Place(user, branch), work), f"branch {name} begins", as_json=as_json)
+    _report(govern(PlaybookTarget(user, branch), work), f"branch {name} begins", as_json=as_json)
 
 
 @branches.command()
@@ -54,20 +54,20 @@ def promote(
 ) -> None:
     """Replace the main playbook's bullets with a branch's."""
 
-    async def work(governor: PlaybookGovernor) -> StoredPlaybook:
+    async def work(governor: PlaybookService) -> StoredPlaybook:
         return await governor.store.promote(
             governor.scope, by=governor.author, expected_version=onto
         )
 
     done = govern(_named(user, name), work)
-    _tell(done, f"branch {name} is now the main playbook", as_json=as_json)
+    _report(done, f"branch {name} is now the main playbook", as_json=as_json)
 
 
 @branches.command()
 def drop(name: _Name, *, user: User = None, as_json: Json = False) -> None:
     """Delete a branch and its log."""
 
-    async def work(governor: PlaybookGovernor) -> None:
+    async def work(governor: PlaybookService) -> None:
         await governor.store.load(governor.scope)
         await governor.store.drop(governor.scope)
 
@@ -78,7 +78,7 @@ def drop(name: _Name, *, user: User = None, as_json: Json = False) -> None:
         stdout_console().print(f"branch {name} was deleted")
 
 
-def _tell(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
+def _report(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
     count = len(stored.playbook.bullets)
     if as_json:
         print(json_line({"version": stored.version, "digest": stored.digest, "bullets": count}))
@@ -86,7 +86,7 @@ def _tell(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
         stdout_console().print(f"{said}: version {stored.version}, {count} bullets")
 
 
-def _named(user: str | None, name: str) -> Place:
+def _named(user: str | None, name: str) -> PlaybookTarget:
     if not name:
         raise InputError("give a branch name")
-    return Place(user, name)
+    return PlaybookTarget(user, name)

@@ -9,16 +9,23 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
-from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import governed_view, steps_view
+from acc_ace.cli.playbook.playbook_target import (
+    Branch,
+    BulletId,
+    Json,
+    PlaybookTarget,
+    User,
+    govern,
+)
 from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.playbook.formats.file_form import MOST_CHARACTERS, Form
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
 from acc_ace.playbook.manual_edit import read_batch
-from acc_ace.playbook.playbook_service import Governed, PlaybookGovernor
-from acc_ace.playbook.refine.refinement import Refinement, Refinery
+from acc_ace.playbook.playbook_service import PlaybookEdit, PlaybookService
+from acc_ace.playbook.refine.refinement import PlaybookRefiner, Refinement
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -37,7 +44,7 @@ def apply(
 ) -> None:
     """Apply delta batches from a file. Each passes the Curator's checks."""
 
-    async def work(governor: PlaybookGovernor) -> bool:
+    async def work(governor: PlaybookService) -> bool:
         well = True
         with _opened(source) as file:
             for number, line in _lines(file):
@@ -50,7 +57,7 @@ def apply(
                 print(json_line(done), flush=True)
         return well
 
-    well = govern(Place(user, branch), work)
+    well = govern(PlaybookTarget(user, branch), work)
     raise typer.Exit(ExitCode.OK if well else ExitCode.BAD_INPUT)
 
 
@@ -59,8 +66,8 @@ def pin(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Protect a bullet from automatic changes."""
-    done = govern(Place(user, branch), lambda governor: governor.pin(bullet, pinned=True))
-    tell(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
+    done = govern(PlaybookTarget(user, branch), lambda governor: governor.pin(bullet, pinned=True))
+    report(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
 
 
 @app.command()
@@ -68,8 +75,8 @@ def unpin(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Allow automatic changes to a bullet again."""
-    done = govern(Place(user, branch), lambda governor: governor.pin(bullet, pinned=False))
-    tell(done, as_json=as_json, said=f"{bullet} is not pinned")
+    done = govern(PlaybookTarget(user, branch), lambda governor: governor.pin(bullet, pinned=False))
+    report(done, as_json=as_json, said=f"{bullet} is not pinned")
 
 
 @app.command()
@@ -86,12 +93,12 @@ def edit(
     if content is None and section is None:
         raise InputError("give --content TEXT, --section NAME, or both")
     done = govern(
-        Place(user, branch),
+        PlaybookTarget(user, branch),
         lambda governor: governor.edit(bullet, content=content, section=section),
     )
     after = done.stored.playbook.get(bullet)
     said = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
-    tell(done, as_json=as_json, said=said)
+    report(done, as_json=as_json, said=said)
 
 
 @app.command()
@@ -99,8 +106,8 @@ def restore(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Restore an archived, removed or merged bullet."""
-    done = govern(Place(user, branch), lambda governor: governor.restore(bullet))
-    tell(done, as_json=as_json, said=f"{bullet} was restored")
+    done = govern(PlaybookTarget(user, branch), lambda governor: governor.restore(bullet))
+    report(done, as_json=as_json, said=f"{bullet} was restored")
 
 
 @app.command()
@@ -112,8 +119,8 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Restore the content of an earlier version, as a new version."""
-    done = govern(Place(user, branch), lambda governor: governor.rollback(version))
-    tell(done, as_json=as_json, said=f"restored the content of version {version}")
+    done = govern(PlaybookTarget(user, branch), lambda governor: governor.rollback(version))
+    report(done, as_json=as_json, said=f"restored the content of version {version}")
 
 
 @app.command()
@@ -129,11 +136,11 @@ def refine(
     """Merge duplicates, archive stale and harmful bullets, and enforce budgets."""
     settings = load_settings()
 
-    async def work(governor: PlaybookGovernor) -> Refinement:
-        refinery = Refinery(governor.store, interval=0, stale_days=settings.stale_days)
+    async def work(governor: PlaybookService) -> Refinement:
+        refinery = PlaybookRefiner(governor.store, interval=0, stale_days=settings.stale_days)
         return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
 
-    _tell_refined(govern(Place(user, branch), work), dry_run=dry_run, as_json=as_json)
+    _report_refined(govern(PlaybookTarget(user, branch), work), dry_run=dry_run, as_json=as_json)
 
 
 @app.command("import")
@@ -153,10 +160,13 @@ def import_file(
 ) -> None:
     """Import lessons from a file; each passes the Curator's checks."""
     incoming = read(_text(source), _form(form))
-    tell(govern(Place(user, branch), lambda governor: governor.take_in(incoming)), as_json=as_json)
+    report(
+        govern(PlaybookTarget(user, branch), lambda governor: governor.import_bullets(incoming)),
+        as_json=as_json,
+    )
 
 
-def _tell_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
+def _report_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         steps = [step.model_dump(mode="json") for step in done.refined.steps]
         print(
@@ -182,7 +192,7 @@ def _tell_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
         console.print(f"playbook version {done.stored.version}", style="dim")
 
 
-def tell(done: Governed, *, as_json: bool, said: str = "") -> None:
+def report(done: PlaybookEdit, *, as_json: bool, said: str = "") -> None:
     """Print how a change ended; `said` is what it did, in words."""
     if as_json:
         print(json_line(done.to_line()))

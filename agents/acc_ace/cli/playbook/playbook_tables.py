@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.output import Lines, printable
-from acc_ace.playbook.delta_log import Story
+from acc_ace.playbook.delta_log import BulletHistory
 from acc_ace.playbook.lesson_index import Hit
 from acc_ace.playbook.playbook_merge import MAIN
-from acc_ace.playbook.playbook_service import Governed
+from acc_ace.playbook.playbook_service import PlaybookEdit
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaResult, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord
@@ -73,7 +73,7 @@ def branches_view(branches: Sequence[Branch]) -> RenderableType:
     return table
 
 
-def story_view(story: Story) -> RenderableType:
+def story_view(story: BulletHistory) -> RenderableType:
     """Where a bullet comes from and what became of it, oldest first."""
     parts: list[RenderableType] = []
     if story.live is None:
@@ -128,7 +128,7 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
     return Group(*parts)
 
 
-def governed_view(done: Governed, *, said: str = "") -> RenderableType:
+def governed_view(done: PlaybookEdit, *, said: str = "") -> RenderableType:
     """What was done, how each operation ended, and the version now."""
     rows: list[RenderableType] = [Lines((said, ""))] if said else []
     rows += [_result(result) for result in done.results]

@@ -9,14 +9,13 @@ import typer
 from rich.text import Text
 
 from acc_ace.cli.output import (
+    create_private_file,
     json_line,
     line_console,
     named_values,
     print_items,
     stdout_console,
-    writing,
 )
-from acc_ace.cli.playbook.place import Branch, BulletId, Json, Place, User, govern
 from acc_ace.cli.playbook.playbook_tables import (
     diff_view,
     hits_view,
@@ -24,12 +23,20 @@ from acc_ace.cli.playbook.playbook_tables import (
     story_view,
     versions_view,
 )
+from acc_ace.cli.playbook.playbook_target import (
+    Branch,
+    BulletId,
+    Json,
+    PlaybookTarget,
+    User,
+    govern,
+)
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
 from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import WRITABLE, write
-from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
+from acc_ace.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.text.tokens import estimate_tokens
@@ -49,7 +56,8 @@ def show(
 ) -> None:
     """Show the playbook."""
     stored = govern(
-        Place(user, branch), lambda governor: governor.store.load(governor.scope, version=version)
+        PlaybookTarget(user, branch),
+        lambda governor: governor.store.load(governor.scope, version=version),
     )
     if as_json:
         print(json_line(stored.model_dump(mode="json")))
@@ -67,7 +75,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search the bullets."""
-    hits = govern(Place(user, branch), lambda governor: governor.search(text, limit=limit))
+    hits = govern(PlaybookTarget(user, branch), lambda governor: governor.search(text, limit=limit))
     print_items(hits, hits_view, as_json=as_json)
 
 
@@ -85,7 +93,7 @@ def diff(
 ) -> None:
     """Show what changed between two versions."""
 
-    async def work(governor: PlaybookGovernor) -> tuple[int, list[str], str]:
+    async def work(governor: PlaybookService) -> tuple[int, list[str], str]:
         last = second
         if last is None:
             last = (await governor.store.load(governor.scope)).version
@@ -93,7 +101,7 @@ def diff(
         document = {"from": first, "to": last, **found.model_dump(mode="json")}
         return last, found.lines(), json_line(document)
 
-    last, lines, line = govern(Place(user, branch), work)
+    last, lines, line = govern(PlaybookTarget(user, branch), work)
     if as_json:
         print(line)
     else:
@@ -113,7 +121,7 @@ def history(
     as_json: Json = False,
 ) -> None:
     """List the versions, newest first."""
-    place = Place(user, branch)
+    place = PlaybookTarget(user, branch)
     if operations:
         records = govern(place, lambda governor: governor.store.deltas(governor.scope, limit=limit))
         print_items(records, records_view, as_json=as_json)
@@ -127,7 +135,7 @@ def why(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Show a bullet's origin and history."""
-    story = govern(Place(user, branch), lambda governor: governor.story(bullet))
+    story = govern(PlaybookTarget(user, branch), lambda governor: governor.story(bullet))
     if not as_json:
         stdout_console().print(story_view(story))
         return
@@ -148,12 +156,12 @@ def why(
 def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) -> None:
     """Show counts of bullets, tags and pending changes."""
 
-    async def work(governor: PlaybookGovernor) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
+    async def work(governor: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
         stored = await governor.store.load(governor.scope)
         held = await governor.held(limit=PAGE)
         return stored, len(held), await governor.store.archived(governor.scope, limit=PAGE)
 
-    stored, held, records = govern(Place(user, branch), work)
+    stored, held, records = govern(PlaybookTarget(user, branch), work)
     playbook, limits, archived = stored.playbook, load_settings().limits, len(records)
     left = len(departures(records))
     found = {
@@ -196,12 +204,14 @@ def export(
     """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
     if form not in WRITABLE:
         raise InputError(f"--format is one of {', '.join(WRITABLE)}, not {form[:40]!r}")
-    stored = govern(Place(user, branch), lambda governor: governor.store.load(governor.scope))
+    stored = govern(
+        PlaybookTarget(user, branch), lambda governor: governor.store.load(governor.scope)
+    )
     text = write(stored.playbook, Form(form))
     if out is None:
         sys.stdout.write(text)
         return
-    with writing(out) as file:
+    with create_private_file(out) as file:
         file.write(text)
     count = len(stored.playbook.bullets)
     stdout_console().print(f"{count} bullets of version {stored.version} written to {out}")

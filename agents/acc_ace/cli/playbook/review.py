@@ -10,12 +10,12 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from acc_ace.cli.output import print_items, stdout_console
-from acc_ace.cli.playbook.change_commands import tell
-from acc_ace.cli.playbook.place import Branch, Json, Place, User, govern
+from acc_ace.cli.playbook.change_commands import report
 from acc_ace.cli.playbook.playbook_tables import governed_view, held_view
+from acc_ace.cli.playbook.playbook_target import Branch, Json, PlaybookTarget, User, govern
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.playbook.lesson_index import contradicted
-from acc_ace.playbook.playbook_service import PAGE, PlaybookGovernor
+from acc_ace.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 
 _KEYS = "[a]pply, [d]ismiss, [s]kip, [q]uit? "
@@ -41,13 +41,13 @@ def review(
     as_json: Json = False,
 ) -> None:
     """Review pending changes interactively."""
-    place = Place(user, branch)
+    place = PlaybookTarget(user, branch)
     if apply_one is not None:
         done = govern(place, lambda governor: governor.approve(apply_one))
-        tell(done, as_json=as_json)
+        report(done, as_json=as_json)
     elif dismiss_one is not None:
         done = govern(place, lambda governor: governor.dismiss(dismiss_one))
-        tell(done, as_json=as_json, said=f"#{dismiss_one} was dismissed")
+        report(done, as_json=as_json, said=f"#{dismiss_one} was dismissed")
     elif list_only or as_json:
         _list_held(place, as_json=as_json)
     elif sys.stdin.isatty():
@@ -58,8 +58,8 @@ def review(
         )
 
 
-def _list_held(place: Place, *, as_json: bool) -> None:
-    async def work(governor: PlaybookGovernor) -> tuple[Sequence[DeltaRecord], Playbook]:
+def _list_held(place: PlaybookTarget, *, as_json: bool) -> None:
+    async def work(governor: PlaybookService) -> tuple[Sequence[DeltaRecord], Playbook]:
         return await governor.held(), (await governor.store.load(governor.scope)).playbook
 
     def view(records: Sequence[DeltaRecord]) -> RenderableType:
@@ -71,7 +71,7 @@ def _list_held(place: Place, *, as_json: bool) -> None:
     print_items(records, view, as_json=as_json)
 
 
-async def _walk(governor: PlaybookGovernor) -> None:
+async def _walk(governor: PlaybookService) -> None:
     console = stdout_console()
     records = list(reversed(await governor.held(limit=PAGE)))
     if not records:
@@ -88,7 +88,7 @@ async def _walk(governor: PlaybookGovernor) -> None:
     console.print(_counted(await governor.held(limit=PAGE)))
 
 
-async def _decided(governor: PlaybookGovernor, record: DeltaRecord, console: Console) -> bool:
+async def _decided(governor: PlaybookService, record: DeltaRecord, console: Console) -> bool:
     """Ask until there is an answer; False to stop."""
     while True:
         try:

@@ -28,7 +28,7 @@ from acc_ace.text.redaction import find_sensitive, redact
 from acc_ace.text.tokens import clip_tokens
 
 
-class Ledger:
+class DeltaApplier:
     """Changes a draft and writes down every change. Each `note_…` ends one operation."""
 
     def __init__(self, playbook: Playbook, context: CurationContext) -> None:

@@ -50,8 +50,8 @@ from acc_ace.playbook.curation.curation_record import (
     rejected,
     result_of,
 )
-from acc_ace.playbook.curation.delta_applier import Ledger
-from acc_ace.playbook.curation.delta_validator import Judge
+from acc_ace.playbook.curation.delta_applier import DeltaApplier
+from acc_ace.playbook.curation.delta_validator import DeltaValidator
 from acc_ace.schemas.bullet import Bullet, clean_id, is_bullet_id
 from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaType
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
@@ -68,11 +68,11 @@ def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> C
 
     The results stand in the order of the operations, unreadable ones last.
     """
-    ledger = Ledger(playbook, context)
+    ledger = DeltaApplier(playbook, context)
     limit = context.limits.delta_operations
-    judge = Judge(ledger, context, playbook.bullets, batch.operations[:limit])
+    judge = DeltaValidator(ledger, context, playbook.bullets, batch.operations[:limit])
     for operation in batch.operations[:limit]:
-        judge.take(operation)
+        judge.check(operation)
     too_many = rejected("too_many_operations")
     for operation in batch.operations[limit : limit + MOST_REFUSED]:
         ledger.refuse(operation, too_many)

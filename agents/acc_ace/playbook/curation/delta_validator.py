@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from acc_ace.errors import PlaybookError
-from acc_ace.playbook.bullet_screening import objection
+from acc_ace.playbook.bullet_screening import rejection_reason
 from acc_ace.playbook.curation.curation_record import (
     OK,
     CurationContext,
@@ -18,7 +18,7 @@ from acc_ace.playbook.curation.curation_record import (
     named_to_leave,
     rejected,
 )
-from acc_ace.playbook.curation.delta_applier import Ledger
+from acc_ace.playbook.curation.delta_applier import DeltaApplier
 from acc_ace.playbook.provenance import Wording
 from acc_ace.playbook.sharing_gate import Generalised, generalise
 from acc_ace.schemas.bullet import DEFAULT_SECTION, Bullet, clean_section, one_line
@@ -42,12 +42,12 @@ class _Text(NamedTuple):
     verdict: Verdict
 
 
-class Judge:
+class DeltaValidator:
     """Takes operations one by one into a ledger."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: DeltaApplier,
         context: CurationContext,
         bullets: Sequence[Bullet],
         operations: Sequence[DeltaOperation],
@@ -64,7 +64,7 @@ class Judge:
         self._has_made_room = False
         self._is_crowded = False
 
-    def take(self, operation: DeltaOperation) -> None:
+    def check(self, operation: DeltaOperation) -> None:
         """Judge an operation, and apply it when nothing speaks against it."""
         self._has_made_room = False
         self._judge(operation)
@@ -284,9 +284,9 @@ class Judge:
     def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
         """A text of at most `limit` tokens as it may stand in the playbook, and the verdict."""
         said = Generalised(text, changed=False, stopped=False)
-        if self._context.shared and objection(text, max_tokens=limit) != "too_long":
+        if self._context.shared and rejection_reason(text, max_tokens=limit) != "too_long":
             said = generalise(text, self._context.entities, user=self._context.user)
-        reason = objection(said.text, max_tokens=limit)
+        reason = rejection_reason(said.text, max_tokens=limit)
         if reason is not None:
             return said.text, rejected(reason)
         if said.stopped:

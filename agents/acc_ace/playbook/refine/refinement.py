@@ -41,7 +41,7 @@ def room_maker(stale_after: timedelta | None) -> Refiner:
     return make
 
 
-class Refinery:
+class PlaybookRefiner:
     """Refines the playbooks of one process."""
 
     def __init__(self, store: PlaybookStore, *, interval: int, stale_days: float) -> None:

@@ -18,16 +18,16 @@ from acc_ace.rules_model.extractive_qa import (
 )
 from acc_ace.rules_model.gist import facts_of, listed_options, pick, referred_option, without_list
 from acc_ace.rules_model.phrases import NOTE, cited, say
-from acc_ace.rules_model.prompt_context import Call, Said, Situation, situation_of
+from acc_ace.rules_model.prompt_context import Call, PromptContext, RuleAnswer, prompt_context
 from acc_ace.rules_model.prompt_parts import Prompt
 from acc_ace.rules_model.rule_answers import (
     answer_command,
     confirm_rules,
+    describe_state,
     in_force,
     permit,
     refuse,
     take_claim,
-    tell_state,
 )
 from acc_ace.rules_model.speech_acts import (
     is_greeting,
@@ -63,12 +63,12 @@ _ASKS_OPTIONS = re.compile(
 
 def generate(prompt: Prompt) -> GeneratorOutput | Call:
     """The answer to x_t, or the tool call that it needs first."""
-    situation = situation_of(prompt)
+    situation = prompt_context(prompt)
     said = _say(situation)
     return said if isinstance(said, Call) else _output(situation, said)
 
 
-def _say(situation: Situation) -> Said | Call:
+def _say(situation: PromptContext) -> RuleAnswer | Call:
     if situation.replies:
         return answer_from(situation)
     if not situation.authority.may_rule:
@@ -79,7 +79,7 @@ def _say(situation: Situation) -> Said | Call:
     return acknowledge(situation)
 
 
-def _output(situation: Situation, said: Said) -> GeneratorOutput:
+def _output(situation: PromptContext, said: RuleAnswer) -> GeneratorOutput:
     lines = [*said.lines, *in_force(situation, said.lines), *_notes(situation)]
     if situation.state.turn <= _LABEL_TURNS:
         lines.append(NOTE[situation.language])
@@ -90,12 +90,12 @@ def _output(situation: Situation, said: Said) -> GeneratorOutput:
     )
 
 
-def _notes(situation: Situation) -> Iterable[str]:
+def _notes(situation: PromptContext) -> Iterable[str]:
     for warning in situation.warnings[:2]:
         yield say("warning", situation.language, what=clip_tokens(warning, _NOTE_TOKENS))
 
 
-def _tool(situation: Situation) -> Said | Call | None:
+def _tool(situation: PromptContext) -> RuleAnswer | Call | None:
     call = asked_call(situation)
     if call is None:
         return None
@@ -104,10 +104,10 @@ def _tool(situation: Situation) -> Said | Call | None:
     if call.name == SEARCH:
         return None
     line = say("no_tool", situation.language, tool=call.name)
-    return Said((line,), f"{call.name} is not declared")
+    return RuleAnswer((line,), f"{call.name} is not declared")
 
 
-def greet(situation: Situation) -> Said | None:
+def greet(situation: PromptContext) -> RuleAnswer | None:
     """Answer small talk in kind."""
     if not is_greeting(situation.text):
         return None
@@ -116,10 +116,10 @@ def greet(situation: Situation) -> Said | None:
         name = "welcome"
     elif _HELLO.search(situation.text):
         name = "hello"
-    return Said((say(name, situation.language),), "small talk")
+    return RuleAnswer((say(name, situation.language),), "small talk")
 
 
-def answer(situation: Situation) -> Said | Call | None:
+def answer(situation: PromptContext) -> RuleAnswer | Call | None:
     """Answer a question from the state, from a search of the evidence, or say that it is open."""
     asked = questions(situation.text)
     if not asked:
@@ -140,41 +140,41 @@ def answer(situation: Situation) -> Said | Call | None:
     lines = [say("unknown", situation.language)]
     if open_items:
         lines.append(say("open", situation.language, what=open_items[0]))
-    return Said(tuple(lines), "nothing held answers the question")
+    return RuleAnswer(tuple(lines), "nothing held answers the question")
 
 
-def take_correction(situation: Situation) -> Said | None:
+def take_correction(situation: PromptContext) -> RuleAnswer | None:
     """Thank for a correction and say what was noted of it, if it says what it is about."""
     if not is_correction(situation.text):
         return None
     facts = facts_of(situation.text)
     if not facts:
         line = say("corrected_what", situation.language)
-        return Said((line,), "the correction names nothing")
+        return RuleAnswer((line,), "the correction names nothing")
     line = say("corrected", situation.language, what=clip_tokens(" ".join(facts[:2]), 80))
-    return Said((line,), "the user corrected the previous answer")
+    return RuleAnswer((line,), "the user corrected the previous answer")
 
 
-def answer_order(situation: Situation) -> Said | None:
+def answer_order(situation: PromptContext) -> RuleAnswer | None:
     """Say that no tool does this, and quote what bears on it."""
     wanted = orders(situation.text)
     if not wanted:
         return None
     known = bearing_on(situation, wanted[0], limit=3)
-    lines = [say("cannot_act", situation.language), situation.tell_rule("allowed")]
+    lines = [say("cannot_act", situation.language), situation.rule_line("allowed")]
     if known:
         lines += [say("known", situation.language), *quoted_lines(known)]
-    return Said(tuple(lines), "no tool does this; quoted what bears on it", bullets_in(known))
+    return RuleAnswer(tuple(lines), "no tool does this; quoted what bears on it", bullets_in(known))
 
 
-def take_praise(situation: Situation) -> Said | None:
+def take_praise(situation: PromptContext) -> RuleAnswer | None:
     """Note a success."""
     if not is_praise(situation.text) or questions(situation.text):
         return None
-    return Said((say("glad", situation.language),), "the user reported a success")
+    return RuleAnswer((say("glad", situation.language),), "the user reported a success")
 
 
-def take_in(situation: Situation) -> Said:
+def take_in(situation: PromptContext) -> RuleAnswer:
     """Answer for a tool's or a document's text: its facts are noted, its orders are not obeyed."""
     sentences = split_sentences(situation.text)
     safe = [item for item in sentences if instruction_like(item) is None]
@@ -183,60 +183,62 @@ def take_in(situation: Situation) -> Said:
     lines = [say("noted", situation.language, what=what)] if what else []
     if len(safe) < len(sentences):
         lines.append(say("left_out", situation.language))
-    return Said(
+    return RuleAnswer(
         tuple(lines) or (say("noted_short", situation.language),), "took in text that may not rule"
     )
 
 
-def acknowledge(situation: Situation) -> Said:
+def acknowledge(situation: PromptContext) -> RuleAnswer:
     """Say what was noted, with a lesson that applies."""
     facts = facts_of(situation.text)
     if not facts:
-        return Said((say("noted_short", situation.language),), "nothing to answer")
+        return RuleAnswer((say("noted_short", situation.language),), "nothing to answer")
     lines = [say("noted", situation.language, what=clip_tokens(facts[0], 60))]
     lessons = lessons_for(situation, situation.text)
     lines += [
         say("lesson", situation.language, what=f"{fact.text}{cited(fact.cite)}")
         for fact in lessons[:1]
     ]
-    return Said(tuple(lines), "took in a fact", tuple(fact.cite for fact in lessons[:1]))
+    return RuleAnswer(tuple(lines), "took in a fact", tuple(fact.cite for fact in lessons[:1]))
 
 
-def take_options(situation: Situation) -> Said | None:
+def take_options(situation: PromptContext) -> RuleAnswer | None:
     """Confirm a list of options that x_t itself brings."""
     options = listed_options(situation.text)
     if not options or questions(without_list(situation.text)):
         return None
     numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
-    return Said((say("options_noted", situation.language), *numbered), "took in the options")
+    return RuleAnswer((say("options_noted", situation.language), *numbered), "took in the options")
 
 
-def list_options(situation: Situation) -> Said | None:
+def list_options(situation: PromptContext) -> RuleAnswer | None:
     """List the options on offer when x_t asks for them."""
     options = situation.options
     asked = (*questions(situation.text), *orders(situation.text))
     if not options or not any(_ASKS_OPTIONS.search(item) for item in asked):
         return None
     numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
-    return Said((say("options", situation.language), *numbered), "listed the options on offer")
+    return RuleAnswer(
+        (say("options", situation.language), *numbered), "listed the options on offer"
+    )
 
 
-def resolve_option(situation: Situation) -> Said | None:
+def resolve_option(situation: PromptContext) -> RuleAnswer | None:
     """Resolve 'the second option' against the list on offer."""
     number = referred_option(situation.text)
     if number is None:
         return None
     option = pick(situation.options, number)
     if option is None:
-        return Said((say("no_option", situation.language),), "no such option on offer")
+        return RuleAnswer((say("no_option", situation.language),), "no such option on offer")
     lines = [situation.chosen_line(number, option), say("allowed", situation.language)]
     lines += quoted_lines(bearing_on(situation, option, limit=1))
     if any(not is_question(item) for item in orders(situation.text)):
         lines.append(say("cannot_act", situation.language))
-    return Said(tuple(lines), "resolved the option from the state")
+    return RuleAnswer(tuple(lines), "resolved the option from the state")
 
 
-_PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
+_PARTS: tuple[Callable[[PromptContext], RuleAnswer | Call | None], ...] = (
     answer_command,
     greet,
     refuse,
@@ -245,7 +247,7 @@ _PARTS: tuple[Callable[[Situation], Said | Call | None], ...] = (
     _tool,
     list_options,
     resolve_option,
-    tell_state,
+    describe_state,
     permit,
     take_correction,
     answer,

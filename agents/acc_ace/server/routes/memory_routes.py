@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1", tags=["memory"])
 _NDJSON: Final = "application/x-ndjson"
 
 
-class Erased(BaseModel):
+class ErasedView(BaseModel):
     """How much was deleted of each store."""
 
     deleted: dict[str, int] = Field(description="Totals over all apps.")
@@ -50,11 +50,11 @@ async def erase_user(
     context: Context,
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
     app: _App = None,
-) -> Erased:
+) -> ErasedView:
     """Delete everything stored about a user, in every app. This cannot be undone."""
     # With tokens, the guard has made sure that the user of the path is the token's.
     erased = await context.conversation.erase_user(user, app=app)
-    return Erased(deleted=total(erased), apps=erased)
+    return ErasedView(deleted=total(erased), apps=erased)
 
 
 @router.get(
@@ -203,7 +203,7 @@ async def get_parts(
     after: Annotated[int, Query(ge=0, le=10_000_000, description="Only later chunks.")] = 0,
 ) -> PartPage:
     """Show a document, chunk by chunk."""
-    with _told_where_to_look():
+    with _with_location():
         found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
     places = [(part, part.document) for part in found]
     items = [
@@ -227,12 +227,12 @@ async def get_parts(
 )
 async def delete_document(context: Context, tenant: CurrentTenant, name: Name) -> DocumentRemoved:
     """Delete a document with all its chunks. This cannot be undone."""
-    with _told_where_to_look():
+    with _with_location():
         return DocumentRemoved(removed=await remove_document(context.container, tenant, name))
 
 
 @contextmanager
-def _told_where_to_look() -> Generator[None, None, None]:
+def _with_location() -> Generator[None, None, None]:
     """Let an unknown document's error name the route that lists the documents."""
     try:
         yield

@@ -9,8 +9,8 @@ from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import read
 from acc_ace.playbook.manual_edit import read_batch
-from acc_ace.playbook.playbook_service import Governed
-from acc_ace.playbook.refine.refinement import Refinery
+from acc_ace.playbook.playbook_service import PlaybookEdit
+from acc_ace.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView
@@ -120,7 +120,7 @@ async def refine(
 ) -> RefineView:
     """Merge duplicates, archive stale and harmful bullets, keep the budgets."""
     container = context.container
-    refinery = Refinery(
+    refinery = PlaybookRefiner(
         governor.store,
         interval=0,
         stale_days=container.settings.stale_days,
@@ -158,7 +158,7 @@ async def import_file(
 ) -> ChangeView:
     """Take in the lessons of a file, each screened; a broken file changes nothing."""
     incoming = read(await _text(request), form)
-    return _reported(await governor.take_in(incoming, expected_version=expected), response)
+    return _reported(await governor.import_bullets(incoming, expected_version=expected), response)
 
 
 @router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
@@ -188,7 +188,7 @@ async def promote(governor: Editor, response: Response, expected: Expected) -> C
     stored = await governor.store.promote(
         governor.scope, by=governor.author, expected_version=expected
     )
-    return _reported(Governed(stored, []), response)
+    return _reported(PlaybookEdit(stored, []), response)
 
 
 @router.delete("/branches", summary="Delete a branch", status_code=204, responses=_CHANGES)
@@ -199,7 +199,7 @@ async def drop_branch(governor: Editor) -> None:
     await governor.store.drop(governor.scope)
 
 
-def _reported(done: Governed, response: Response) -> ChangeView:
+def _reported(done: PlaybookEdit, response: Response) -> ChangeView:
     set_etag(response, done.stored)
     return ChangeView(
         version=done.stored.version,

@@ -9,6 +9,7 @@ from acc_ace.playbook.formats.playbook_file import write
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
     BranchView,
+    BulletHistoryView,
     Delta,
     DeltaPage,
     DiffView,
@@ -16,7 +17,6 @@ from acc_ace.server.routes.playbook_views import (
     HeldPage,
     HitView,
     PlaybookView,
-    StoryView,
     VersionPage,
     playbook_seen_by,
     seen_by,
@@ -101,10 +101,10 @@ async def search(
     summary="Read a bullet's origin and history",
     responses=documented(401, 403, 404, 422, 503),
 )
-async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> StoryView:
+async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> BulletHistoryView:
     """All that the log knows of a bullet, also of one that left."""
     story = await governor.story(bullet_id)
-    return StoryView(
+    return BulletHistoryView(
         bullet_id=story.bullet_id,
         live=story.live and seen_by(user, story.live),
         records=[Delta.of(record, user=user) for record in story.records],

@@ -93,7 +93,7 @@ class VersionPage(BaseModel):
     next_before: int | None = Field(description="`before` of the next page; null on the last one.")
 
 
-class StoryView(BaseModel):
+class BulletHistoryView(BaseModel):
     """A bullet's origin and history, newest first."""
 
     bullet_id: str

@@ -16,10 +16,10 @@ from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.routes.turn_stream import (
     MEDIA_TYPE,
-    Answering,
     ClientGone,
     EventStream,
     EventStreamResponse,
+    TurnEvents,
     result_of,
     unless_disconnected,
 )
@@ -188,7 +188,7 @@ async def _answer(
     stream: bool,
     name: str,
 ) -> Response:
-    turn = Answering(_events(context, key, body, name))
+    turn = TurnEvents(_events(context, key, body, name))
     try:
         if stream or MEDIA_TYPE in request.headers.get("accept", ""):
             return await _streamed(request, context, turn)
@@ -215,7 +215,7 @@ def _events(
     )
 
 
-async def _streamed(request: Request, context: ServerContext, turn: Answering) -> Response:
+async def _streamed(request: Request, context: ServerContext, turn: TurnEvents) -> Response:
     stream = EventStream(turn, path=request.url.path, data_dir=context.container.settings.data_dir)
     try:
         await unless_disconnected(request, stream.start(), turn)

@@ -29,7 +29,7 @@ class ClientGone(Exception):
     """The client closed the connection before its answer was ready."""
 
 
-class Answering:
+class TurnEvents:
     """The events of a turn, and whether its answer is among those that have come."""
 
     def __init__(self, events: AsyncIterator[TurnEvent]) -> None:
@@ -44,7 +44,7 @@ class Answering:
 
 
 async def unless_disconnected(
-    request: Request, work: Coroutine[Any, Any, _T], turn: Answering
+    request: Request, work: Coroutine[Any, Any, _T], turn: TurnEvents
 ) -> _T:
     """Await `work` on a turn; when the client goes away first, end it and raise ClientGone."""
     doing = asyncio.ensure_future(work)
@@ -61,7 +61,7 @@ async def unless_disconnected(
         await asyncio.wait({doing, watching})
 
 
-async def result_of(turn: Answering) -> TurnReport | TurnPaused:
+async def result_of(turn: TurnEvents) -> TurnReport | TurnPaused:
     """Run a turn to its end; its report, or what it waits for."""
     result: TurnReport | TurnPaused | None = None
     async for event in turn:
@@ -81,7 +81,7 @@ class EventStream:
     bear a change of task in between. `aclose` ends it.
     """
 
-    def __init__(self, turn: Answering, *, path: str, data_dir: Path) -> None:
+    def __init__(self, turn: TurnEvents, *, path: str, data_dir: Path) -> None:
         self._turn = turn
         self._path = path
         self._data_dir = data_dir
@@ -156,7 +156,7 @@ class EventStreamResponse(StreamingResponse):
 _SILENCE: Final = TimeoutError("no event yet")
 
 
-async def _end(task: "asyncio.Future[Any]", turn: Answering) -> None:
+async def _end(task: "asyncio.Future[Any]", turn: TurnEvents) -> None:
     """Wait for the end of a turn that has answered; cancel any other, also when cancelled."""
     try:
         if turn.answered:

@@ -14,7 +14,7 @@ _MOST_BULLETS = 50_000
 """All remembered playbooks together; the newest one is remembered however large it is."""
 
 
-class Known(NamedTuple):
+class CachedPlaybook(NamedTuple):
     """A playbook as the store held it, and the pieces that its digest is made of."""
 
     playbook_id: int
@@ -57,11 +57,11 @@ class PlaybookCache:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[PlaybookScope, Known] = OrderedDict()
+        self._known: OrderedDict[PlaybookScope, CachedPlaybook] = OrderedDict()
         self._bullets = 0
         self._mutex = threading.Lock()
 
-    def get(self, scope: PlaybookScope) -> Known | None:
+    def get(self, scope: PlaybookScope) -> CachedPlaybook | None:
         """What is remembered."""
         with self._mutex:
             known = self._known.get(scope)
@@ -69,7 +69,7 @@ class PlaybookCache:
                 self._known.move_to_end(scope)
             return known
 
-    def put(self, scope: PlaybookScope, known: Known) -> None:
+    def put(self, scope: PlaybookScope, known: CachedPlaybook) -> None:
         """Remember, and forget what is too much."""
         with self._mutex:
             self._drop(scope)

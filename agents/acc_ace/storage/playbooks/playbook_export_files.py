@@ -76,7 +76,7 @@ class _Mark(NamedTuple):
 
 
 class PlaybookFiles:
-    """A PlaybookFollower that writes files under a directory. A failure is a warning."""
+    """A PlaybookObserver that writes files under a directory. A failure is a warning."""
 
     def __init__(self, directory: Path, *, delay_s: float = DELAY_S) -> None:
         self._root, self._delay_s = directory, delay_s

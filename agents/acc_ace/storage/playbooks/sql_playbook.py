@@ -21,7 +21,7 @@ from acc_ace.playbook.playbook_merge import (
     promoted,
     rolled_back,
 )
-from acc_ace.playbook.playbook_store import PlaybookFollower
+from acc_ace.playbook.playbook_store import PlaybookObserver
 from acc_ace.playbook.playbook_versions import (
     check_known_version,
     check_playbook_version,
@@ -33,7 +33,7 @@ from acc_ace.schemas.bullet import id_number
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
-from acc_ace.storage.playbooks.playbook_cache import Known
+from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook
 from acc_ace.storage.playbooks.playbook_erasure import erase_user
 from acc_ace.storage.playbooks.playbook_log_rows import count_branches, delete_branch, read_fates
 from acc_ace.storage.playbooks.playbook_rows import Head, commit_key
@@ -54,7 +54,7 @@ class _Place(NamedTuple):
     rows: Rows
     scope: PlaybookScope
     head: Head
-    known: Known
+    known: CachedPlaybook
 
 
 class SqlPlaybookStore(SqlPlaybookReader):
@@ -65,7 +65,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         database: Database,
         clock: Clock | None = None,
         *,
-        follower: PlaybookFollower | None = None,
+        follower: PlaybookObserver | None = None,
     ) -> None:
         super().__init__(database, follower=follower)
         self._clock = clock or SystemClock()
@@ -253,7 +253,11 @@ class SqlPlaybookStore(SqlPlaybookReader):
 
 
 def _store_version(
-    rows: Rows, head: Head, known: Known, result: Known, log: Sequence[DeltaRecord]
+    rows: Rows,
+    head: Head,
+    known: CachedPlaybook,
+    result: CachedPlaybook,
+    log: Sequence[DeltaRecord],
 ) -> None:
     playbook = result.playbook
     new = head._replace(
@@ -270,7 +274,7 @@ def _store_version(
         table.write_snapshot(rows, head.id, new.version, playbook)
 
 
-def _gone(known: Known, target: StoredPlaybook) -> list[str]:
+def _gone(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
     """Bullets that are in the current playbook and not in the target."""
     kept = {bullet.id for bullet in target.playbook.bullets}
     return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]

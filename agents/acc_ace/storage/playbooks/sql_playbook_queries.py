@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from acc_ace.errors import CorruptStoreError, NotFoundError
 from acc_ace.playbook.delta_log import replay
-from acc_ace.playbook.playbook_store import PlaybookFollower
+from acc_ace.playbook.playbook_store import PlaybookObserver
 from acc_ace.playbook.playbook_versions import check_known_version, named, playbook_digest, stored
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import clean_id
@@ -17,7 +17,7 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
-from acc_ace.storage.playbooks.playbook_cache import Known, PlaybookCache
+from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook, PlaybookCache
 from acc_ace.storage.playbooks.playbook_log_rows import read_branches, read_redirect
 from acc_ace.storage.playbooks.playbook_rows import Head
 from acc_ace.storage.sql_database import Database
@@ -29,7 +29,7 @@ SNAPSHOT_EVERY = 64
 MOST_HOPS = 64
 """Merges that an old id is followed through."""
 
-EMPTY = Known.of(0, 0, Playbook())
+EMPTY = CachedPlaybook.of(0, 0, Playbook())
 """What every playbook begins as."""
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class SqlPlaybookReader:
         self,
         database: Database,
         *,
-        follower: PlaybookFollower | None = None,
+        follower: PlaybookObserver | None = None,
     ) -> None:
         self._database, self._follower = database, follower
         self._cache = PlaybookCache()
@@ -171,7 +171,7 @@ class SqlPlaybookReader:
             )
         return found
 
-    def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> Known:
+    def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> CachedPlaybook:
         """The newest playbook: as remembered, brought up to date by the log, or from its rows."""
         if head.version == 0:
             return EMPTY
@@ -184,7 +184,7 @@ class SqlPlaybookReader:
                 if caught_up is not None:
                     self._cache.put(scope, caught_up)
                     return caught_up
-        known = Known.of(head.id, head.version, _from_rows(rows, scope, head))
+        known = CachedPlaybook.of(head.id, head.version, _from_rows(rows, scope, head))
         # Programs before branches counted the counter of ids in, and kept no digests of versions.
         digests = (known.stored.digest, playbook_digest(known.playbook))
         recorded = log_rows.digest_of_version(rows, head.id, head.version)
@@ -223,7 +223,7 @@ def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:
         ) from None  # Its trace would say what the bullets do.
 
 
-def _caught_up(rows: Rows, head: Head, known: Known) -> Known | None:
+def _caught_up(rows: Rows, head: Head, known: CachedPlaybook) -> CachedPlaybook | None:
     """What is remembered, with what others have committed since; None if that does not lead."""
     log = log_rows.read_log(rows, head.id, after=known.stored.version, upto=head.version)
     if any(record.kind is DeltaKind.ERASE for record in log):

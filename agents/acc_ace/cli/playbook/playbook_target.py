@@ -10,9 +10,9 @@ from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
-from acc_ace.playbook.playbook_service import PlaybookGovernor
+from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.storage.create_stores import open_stores
+from acc_ace.storage.create_stores import create_stores
 
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 User = Annotated[
@@ -23,7 +23,7 @@ Branch = Annotated[str | None, typer.Option("--branch", help="Use this branch.")
 BulletId = Annotated[str, typer.Argument(metavar="BULLET", help="Bullet id, e.g. b-00007.")]
 
 
-class Place(NamedTuple):
+class PlaybookTarget(NamedTuple):
     """A user's own playbook or, without a user, the one that chats use; and its branch."""
 
     user: str | None = None
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 T = TypeVar("T")
 
 
-def scope_of(place: Place, settings: Settings) -> PlaybookScope:
+def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
     """The scope of a place. Raises InputError for names that are none."""
     user = place.user
     if user is None and settings.playbook_scope == "user":
@@ -46,7 +46,7 @@ def scope_of(place: Place, settings: Settings) -> PlaybookScope:
     return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
 
 
-def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
+def govern(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]]) -> T:
     """Do something with a playbook. Only the stores are opened, so it is quick.
 
     Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
@@ -56,8 +56,8 @@ def govern(place: Place, work: Callable[[PlaybookGovernor], Awaitable[T]]) -> T:
     clock = SystemClock()
 
     async def run() -> T:
-        stores = open_stores(settings, clock)
-        governor = PlaybookGovernor(
+        stores = create_stores(settings, clock)
+        governor = PlaybookService(
             stores.playbooks,
             scope,
             person=scope.user or DEFAULT_USER,
