@@ -1,10 +1,9 @@
 """Bounded memory (ACC) and a self-improving playbook (ACE) for Google ADK agents.
 
-The names below are the public API, each loaded when it is first asked for: `import acc_ace` costs
-nothing, and `app` and `root_agent`, which ADK's loaders look for, read the settings of the
-process. Public modules are `acc_ace.errors`, with every error, and `acc_ace.storage.conformance`,
-with what every store has to keep. Everything else in this package is private. docs/api.md lists
-what each name is for.
+The names below are the public API, each imported on first access: `import acc_ace` costs nothing,
+and `app` and `root_agent`, which ADK's loaders look for, read the settings of the process. Public
+modules are `acc_ace.errors`, with every error, and `acc_ace.storage.conformance`, the contract of
+every store. Everything else in this package is private. docs/api.md lists what each name is for.
 """
 
 from importlib import import_module
@@ -121,8 +120,8 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> object:
-    """A public name, from the module that defines it. Not kept here: ADK may reload `agent`."""
-    if name == "agent":  # `adk eval` takes this file for a module of its own, and asks it for this.
+    """Import a public name from its module. Not cached here: ADK may reload `agent`."""
+    if name == "agent":  # `adk eval` loads this file as a module and reads this name from it.
         return import_module("acc_ace.agent")
     for module, names in _MODULES.items():
         if name in names.split():

@@ -13,10 +13,10 @@ from acc_ace.storage.create_stores import create_stores
 
 
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
-    """Open the stores of `chosen` and make our model names known to ADK.
+    """Open the stores of `chosen` and register our model names with ADK.
 
-    Raises StoreError when the data directory cannot be used, ConfigError when something that the
-    settings ask for is not installed.
+    Raises StoreError when the data directory cannot be used, ConfigError when a package that the
+    settings require is not installed.
     """
     register_models()
     time = clock or SystemClock()

@@ -33,10 +33,10 @@ ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", 
 GuardMode = Literal["off", "confirm", "block"]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
-"""How Google's own variables begin, which google-genai reads from the environment."""
+"""Prefixes of Google's own variables, which google-genai reads from the environment."""
 
 _OTLP = "OTEL_EXPORTER_OTLP_"
-"""How the variables of OpenTelemetry's own exporters begin."""
+"""Prefix of the variables of OpenTelemetry's own exporters."""
 
 
 class AgentSettings(BaseModel):
@@ -144,7 +144,7 @@ class EmbedderSettings(BaseModel):
 
 
 def _agents_of_a_clone() -> Path | None:
-    """The folder of ADK apps that a clone has around this package; an installation has none."""
+    """The folder of ADK apps around this package in a clone; None in an installation."""
     folder = Path(__file__).parents[1]
     return folder if folder.name == "agents" and (folder / "services.py").is_file() else None
 
@@ -313,7 +313,7 @@ class Settings(BaseSettings):
     guard: GuardMode = Field(
         default="confirm",
         description="What happens to a tool call that breaks a rule in force: 'confirm' asks the "
-        "person, 'block' refuses it (for hosts where nobody can answer), 'off' lets it run.",
+        "person, 'block' refuses it (for hosts where no one can answer), 'off' lets it run.",
     )
     acting_tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
@@ -362,7 +362,7 @@ class Settings(BaseSettings):
 
     @property
     def zone(self) -> tzinfo:
-        """The zone that `time_zone` names."""
+        """The time zone named by `time_zone`."""
         return _zone(self.time_zone)
 
     def agent(self, role: Role) -> AgentSettings:
@@ -387,7 +387,7 @@ def _zone(name: str) -> tzinfo:
     """A zone by its IANA name; UTC needs no zone data. Raises ValueError."""
     try:
         return UTC if name.upper() == "UTC" else ZoneInfo(name)
-    # A name that is no path below the zone data raises a ValueError of its own.
+    # A name that is not a path below the zone data raises a plain ValueError.
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(
             f"'{name}' is not a time zone; use an IANA name such as Asia/Tokyo"
@@ -431,11 +431,10 @@ def _in_file() -> dict[str, str | None]:
 
 
 def load_settings() -> Settings:
-    """Read the settings; raises ConfigError that names each wrong one and what is allowed.
+    """Read the settings. Google's variables in `.env` are copied to the environment if unset there.
 
-    Also for a `.env` that cannot be read.
-
-    Google's variables in `.env` become the process's own, where it has none of that name.
+    Raises ConfigError that names each wrong setting and what is allowed, or a `.env` that cannot
+    be read.
     """
     for name, value in _in_file().items():
         if name.startswith(_GOOGLE) and value is not None:
@@ -481,6 +480,6 @@ def _parse_tokens(text: str) -> dict[str, str]:
 
 
 def _shown(value: object) -> str:
-    """An offending value, short, and never one that may hold a secret."""
+    """An invalid value, shortened; hidden when it may hold a secret."""
     text = repr(value)
     return "<hidden>" if ":" in text else text[:80]

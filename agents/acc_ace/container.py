@@ -1,7 +1,7 @@
 """What a process needs to run turns, put together once by `acc_ace.bootstrap`.
 
-It knows how busy the models are with answering, so that learning steps back for answers. The ports
-of the rooms are named as types only, so that every room can take the container.
+Its load monitor lets background learning yield to the running turns. The ports of the rooms are
+imported for typing only, so that every room can import the container.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class LoadMonitor:
-    """What answers ask of the models in this process. Safe to use from any thread."""
+    """Model load of the running turns in this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -60,14 +60,14 @@ class LoadMonitor:
                 self._turns -= 1
 
     def rate_limited(self, at: datetime) -> None:
-        """A model said that a turn asks it too often."""
+        """Note that a model rate-limited a turn."""
         with self._mutex:
             self._limited_at = at
 
     def wait_s(self, now: datetime, *, most_turns: int, quiet_s: float) -> float:
-        """Seconds to keep away from the models; 0 when there is room.
+        """Seconds to wait before the next model call; 0 when there is capacity.
 
-        While more than `most_turns` turns run, it cannot be known for how long: then one second.
+        One second, to check again, while more than `most_turns` turns run.
         """
         with self._mutex:
             limited_at, turns = self._limited_at, self._turns
@@ -93,27 +93,27 @@ class Container:
     tool_starts: ToolStarts
     user_rules: UserRules
     database: Database
-    """Where all of them are, and ADK's sessions beside them."""
+    """Holds all of these stores, and ADK's sessions."""
     unit_of_work: Callable[[], UnitOfWork]
-    """Begins a commit of several stores together."""
+    """Starts a commit of several stores."""
     erasure: UserErasure
     files: UserFiles
-    """What users and their agents put there as ADK's artifacts."""
+    """Files that users and their agents stored as ADK artifacts."""
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""
     learning: LearningQueue | None = None
-    """Jobs of `learning=background`; None while nothing can be learnt in the background."""
+    """Jobs of `learning=background`; None with other settings."""
     pressure: LoadMonitor = field(default_factory=LoadMonitor)
-    """How busy this process is with answering."""
+    """Model load of this process's turns."""
     unsummarised: set[SessionKey] = field(default_factory=set)
-    """Sessions to summarise after their turns. One that is lost is asked for by its next turn."""
+    """Sessions to summarise after their turns. A lost entry is added again by the next turn."""
     embedder: Embedder | None = None
-    """What turns texts into vectors, if the settings ask for one."""
+    """The embedding model, if one is configured."""
 
     def local_now(self) -> datetime:
-        """The current time in the zone of the users, whose days 'yesterday' means."""
+        """The current time in the users' time zone, which defines 'yesterday'."""
         return self.clock.now().astimezone(self.settings.zone)
 
     def playbook_scope(self, app: str, user: str) -> PlaybookScope:
-        """Whose playbook a turn of a user reads and teaches."""
+        """The playbook that a user's turns read and teach."""
         return PlaybookScope(app, user if self.settings.playbook_scope == "user" else None)

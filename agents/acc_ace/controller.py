@@ -89,13 +89,13 @@ class AccController:
     ) -> CompressedCognitiveState:
         """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
 
-        `prev_ccs` is what the last call gave back, edited or not; with None the session goes on
-        with the state it has. Rules that an edited state leaves out are in the diff as released;
+        `prev_ccs` is what the last call returned, edited or not; None continues from the stored
+        state. Rules that an edited state leaves out are in the diff as released;
         those of system authority stay. A tool's or environment's
-        result is a TurnInput with the authority TOOL. An update that was committed under the same
-        `idempotency_key` gives back its state and runs nothing. Raises InputError, CommitRejected,
+        result is a TurnInput with the authority TOOL. An update already committed under the same
+        `idempotency_key` returns its state and runs nothing. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
-        What is cancelled before its commit leaves the state at CCS_{t-1}.
+        An update cancelled before its commit leaves CCS_{t-1}.
         """
         self._open = await self._turn(current_input, prev_ccs, None, idempotency_key)
         return self._open.state.ccs
@@ -109,8 +109,8 @@ class AccController:
     ) -> list[Turn]:
         """Run a whole turn for each input: `decision` acts, and each turn is committed once.
 
-        Raises what `update_state` and `decision` raise; the turns before are kept, and of the one
-        that failed only evidence. A decision of None leaves its turn open for `record`.
+        Raises what `update_state` and `decision` raise; earlier turns are kept, and of the failed
+        one only evidence. A decision of None leaves its turn open for `record`.
         """
         turns: list[Turn] = []
         for current_input in inputs:
@@ -127,11 +127,11 @@ class AccController:
         idempotency_key: str = "",
     ) -> TurnRecord:
         check_request_id(idempotency_key)
-        turn_input = _taken(current_input, self._container)
+        turn_input = _checked_input(current_input, self._container)
         async with self._lifecycle.hold(self._key):
             kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
             if kept is not None:
-                return await self._again(kept)
+                return await self._recorded_turn(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
             await self._lifecycle.open(record, turn_input)
             record.invocation_id = f"turn-{record.previous.version + 1}"
@@ -154,7 +154,7 @@ class AccController:
         return asyncio.run(self.update_state(current_input, prev_ccs))
 
     async def close(self) -> None:
-        """Close the stores, and the connections of the models that keep some."""
+        """Close the stores and the models' connections."""
         for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
@@ -165,9 +165,9 @@ class AccController:
         asyncio.run(self.close())
 
     async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
-        """Keep what your agent answered as evidence, so that the next turn can recall it.
+        """Store your agent's answer as evidence, so that the next turn can recall it.
 
-        Raises InputError when there is no updated turn to answer, ConflictError when that was
+        Raises InputError when there is no updated turn to answer, ConflictError when it was
         undone, deleted or erased meanwhile, SessionBusyError or StoreError.
         """
         record = self._open
@@ -175,7 +175,7 @@ class AccController:
             raise InputError("there is no turn to record: call update_state first")
         entry = require(record.entry, "entry", "controller")
         async with self._lifecycle.hold(self._key):
-            if not await self._stands(entry, record):
+            if not await self._is_current(entry, record):
                 raise ConflictError(
                     f"session '{self._key.session}' was deleted, or its turn {entry.state.turn} "
                     "undone, before the answer was recorded, so it was not kept; call "
@@ -189,8 +189,8 @@ class AccController:
         """`record` for callers without an event loop; raises RuntimeError inside one."""
         asyncio.run(self.record(answer, tool_results=tool_results))
 
-    async def _stands(self, entry: JournalEntry, record: TurnRecord) -> bool:
-        """Whether a turn is one that led to the state of the session that it was started in."""
+    async def _is_current(self, entry: JournalEntry, record: TurnRecord) -> bool:
+        """Whether the turn leads to the current state of the session that it started in."""
         known, opened = await self._container.directory.find(self._key), record.session
         head = await self._container.journal.head(self._key)
         if head is None or known is None or opened is None or known.created_at != opened.created_at:
@@ -201,8 +201,8 @@ class AccController:
                 return earlier.state.version == version
         return False
 
-    async def _again(self, kept: Interaction) -> TurnRecord:
-        """The turn that was committed before, so that its answer can be recorded."""
+    async def _recorded_turn(self, kept: Interaction) -> TurnRecord:
+        """The record of a turn committed earlier, so that its answer can be recorded."""
         entry = await self._container.journal.get(self._key, kept.ccs_version)
         if entry is None:
             raise NotFoundError(f"session '{self._key.session}' has no version {kept.ccs_version}")
@@ -220,9 +220,9 @@ class AccController:
 def _previous(
     current: CommittedState, prev_ccs: CompressedCognitiveState | None
 ) -> tuple[CommittedState, list[Release]]:
-    """CCS_{t-1} with its bookkeeping from the journal, which holds `current`.
+    """CCS_{t-1} with its bookkeeping from `current`, the state in the journal.
 
-    Beside it the rules that an edited state leaves out; those of system authority stay.
+    Also returns the rules that an edited state leaves out; those of system authority stay.
     """
     if prev_ccs is None or current.ccs == prev_ccs:
         return current, []
@@ -237,7 +237,7 @@ def _previous(
     return _adopt(prev_ccs, current), dropped
 
 
-def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:
+def _checked_input(current_input: str | TurnInput, container: Container) -> TurnInput:
     if isinstance(current_input, str):
         current_input = TurnInput(text=current_input)
     return take_input(
@@ -249,7 +249,7 @@ def _taken(current_input: str | TurnInput, container: Container) -> TurnInput:
 
 
 def _adopt(ccs: CompressedCognitiveState, current: CommittedState) -> CommittedState:
-    """A state that the caller brought along: its constraints are pinned as they are."""
+    """The caller's edited state: its constraints are pinned verbatim."""
     rules = ConstraintSet.of(current, turn=current.turn)
     wanted = set(ccs.constraints)
     rules.pins = [

@@ -51,7 +51,7 @@ __all__ = ["APP_NAME", "Conversation"]
 
 
 class Conversation:
-    """Runs turns, one at a time per session, and keeps house over their memory."""
+    """Runs turns, one at a time per session, and maintains their memory."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Conversation:
 
     @property
     def rules(self) -> RuleService:
-        """What the owner of a session sees and corrects of its rules, outside of a turn."""
+        """Lists and corrects the rules of a session for its owner, outside of a turn."""
         return self._rules
 
     async def stream(
@@ -111,13 +111,13 @@ class Conversation:
         judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
-        """Run a turn and tell its events as they happen; creates the session when it is new.
+        """Run a turn and yield its events as they happen; creates the session if it is new.
 
-        `attachments` are text of others: they make and lift no rule, whatever they say. `memory`
-        is the strategy of this turn, that of the settings by default. `judgement` says what the
-        answer should be, or earns, in advance: only Reflector and Curator see it.
+        `attachments` are text by others: they can neither set nor release rules. `memory`
+        is the strategy of this turn, by default that of the settings. `judgement` is the expected
+        answer or its reward, given in advance: only Reflector and Curator see it.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
-        turn committed under the same `idempotency_key` is reported again, and runs nothing.
+        turn already committed under the same `idempotency_key` is reported again, not run.
         Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
         ModelError or StoreError.
         """
@@ -125,7 +125,7 @@ class Conversation:
         if key.app != self._app.name:
             raise InputError(
                 f"session '{key.session}' is of the app '{key.app}', and this conversation runs "
-                f"'{self._app.name}'; ask for a session of that one"
+                f"'{self._app.name}'; use a session of that app"
             )
         check_request_id(idempotency_key)
         limits = self._container.settings.limits
@@ -191,34 +191,34 @@ class Conversation:
             return await self._rollback.to_version(key, version)
 
     async def undo(self, key: SessionKey, *, turn: int | None = None) -> CommittedState:
-        """Take the last turn back, or the rules changed since. Raises NotFoundError for neither.
+        """Undo the last turn, or the rule changes since. Raises NotFoundError for neither.
 
-        With `turn` only if that is the last one, or was already undone, so that it may be asked
-        for twice; raises ConflictError otherwise.
+        With `turn` only if that is the last one, or was already undone, so that a retry is safe;
+        raises ConflictError otherwise.
         """
         async with self._hold(key):
             return await self._rollback.before_last_turn(key, turn)
 
     async def reset(self, key: SessionKey) -> None:
-        """Forget the session's state: it continues from CCS_0. Evidence stays searchable."""
+        """Reset the session's state to CCS_0. Evidence stays searchable."""
         async with self._hold(key):
             was_there = await self._rollback.to_start(key) is not None
         if was_there:
             await self._maintenance.was_reset(key)
 
     async def housekeep(self) -> int:
-        """Summarise and offload what is due, idle sessions included; how many sessions."""
+        """Summarise and offload due sessions, idle ones included; return how many."""
         return await self._maintenance.run_due(self._app.name)
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open.
 
-        With learning in the background, its jobs are done too, until learning is stopped; also when
-        the app of this process that did them is closed.
+        With background learning its jobs are run too, until learning is stopped; also after the
+        app of this process that ran them is closed.
         """
         self.start_learning()
         return self._maintenance.ticking(
-            self._app.name, every_s=every_s, beside=self._go_on_learning
+            self._app.name, every_s=every_s, beside=self._restart_learning
         )
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
@@ -228,33 +228,33 @@ class Conversation:
         )
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
-        """Delete all that is held about a user; how much of what.
+        """Delete all data of a user; return the counts by kind.
 
-        All or nothing, files aside. Raises SessionBusyError while a turn of the user runs for too
+        All or nothing, except files. Raises SessionBusyError while a turn of the user runs for too
         long, or StoreError.
         """
         return await self._users.erase_from(tenant)
 
     def export(self, tenant: Tenant) -> AsyncIterator[dict[str, Any]]:
-        """All that is held about a user, record by record, each with its `kind`."""
+        """Export all data of a user, record by record, each with its `kind`."""
         return self._users.export_from(tenant)
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
-        """Delete all that an app holds about a user, or every app; how much of what, by app.
+        """Delete a user's data in an app, or in every app; return the counts by app and kind.
 
         Raises StoreError as `erase` does.
         """
         return await self._users.erase(user, app=app)
 
     def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """All that an app holds about a user, or every app; a record `user` begins each."""
+        """Export a user's data in an app, or in every app; each starts with a record `user`."""
         return self._users.export(user, app=app)
 
     async def forget_session(self, key: SessionKey, *, keep_notes: bool = False) -> bool:
-        """Delete one session with its journal, evidence and artifacts; whether there was any.
+        """Delete one session with its journal, evidence and artifacts; return whether it existed.
 
-        With `keep_notes`, the user's consent, what long-term memory extracts of it stays. All or
-        nothing, files aside.
+        With `keep_notes`, the user's consent, the notes extracted from it are kept. All or
+        nothing, except files.
         """
         async with self._hold(key):
             return await self._maintenance.forget(self._sessions, key, keep_notes=keep_notes)
@@ -278,7 +278,7 @@ class Conversation:
     async def feedback(
         self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
     ) -> FeedbackReport:
-        """Keep what is said of an answered turn, and learn from it; the same id counts once.
+        """Store feedback on an answered turn and learn from it; `given_id` makes it idempotent.
 
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError.
         """
@@ -287,15 +287,15 @@ class Conversation:
         return await self._feedback.take(key, turn, judgement, given_id=given_id)
 
     def start_learning(self) -> None:
-        """With learning in the background: do the jobs that wait, those of before included."""
+        """With background learning, start the worker; it also runs jobs of earlier processes."""
         if (learning := self._learning) is not None:
             learning.start()
             self._learns = True
 
     async def stop_learning(self, *, finish_s: float = 0.0) -> int:
-        """End learning in the background; jobs left for the next start, -1 if that is unknown.
+        """Stop background learning; return the jobs left for the next start, -1 if unknown.
 
-        Before, wait at most `finish_s` seconds for nothing to be left.
+        First wait at most `finish_s` seconds until no job is left.
         """
         if (learning := self._learning) is None:
             return 0
@@ -307,9 +307,9 @@ class Conversation:
     async def close(self) -> None:
         """Close the runner, the models, the sessions and the stores.
 
-        Background work gets the time of a shutdown; what is left is done by the next process.
+        Background work gets a grace period; the next process does the rest.
         """
-        # The last that is pushed is closed first; one that fails leaves none of the others open.
+        # Closed in reverse order; a failure does not leave the others open.
         async with AsyncExitStack() as closing:
             closing.push_async_callback(self._container.close)
             if isinstance(self._sessions, SqlSessionService):
@@ -321,9 +321,9 @@ class Conversation:
             closing.push_async_callback(self._maintenance.close)
             closing.push_async_callback(self.stop_learning)
 
-    def _go_on_learning(self) -> None:
+    def _restart_learning(self) -> None:
         if self._learns:
-            # Told where keeping house began, and to each turn; it may be otherwise another time.
+            # Reported when maintenance started and by each turn; a later attempt may succeed.
             with suppress(ConfigError):
                 self.start_learning()
 
@@ -376,7 +376,7 @@ class Conversation:
 def _state_of(
     authority: Authority, memory: MemoryName | None, judgement: Judgement | None
 ) -> dict[str, Any]:
-    """What the caller of a turn says about it, as keys of its state that last for the turn."""
+    """The caller's options for a turn, as keys of its state that last for the turn."""
     judged = {} if judgement is None else judgement.judgement()
     said = {f"temp:{name}": value for name, value in judged.items()}
     chosen = {keys.MEMORY: memory} if memory else {}

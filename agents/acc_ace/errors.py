@@ -166,13 +166,13 @@ class TextRefusedError(EmbedderError):
 
 
 class LiveNotSupportedError(AccAceError):
-    """A live session (audio or video) was asked for; turns are text."""
+    """A live session (audio or video) was requested; turns are text."""
 
     code = "live_not_supported"
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, without the input, which may be long or secret."""
+    """The first validation error, without the input, which may be long or secret."""
     problem = error.errors(include_input=False, include_url=False)[0]
     field = ".".join(str(part) for part in problem["loc"])
     return f"{field}: {problem['msg']}" if field else str(problem["msg"])

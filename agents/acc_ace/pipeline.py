@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 APP_NAME = OWN_APP
 
 COMMIT_RULES: Final = RULES
-"""What the gate keeps, whatever the Compressor's model proposes as CCS_t."""
+"""What the gate guarantees for any CCS_t that the Compressor's model proposes."""
 
 
 class RootAgent(BoundedTurn):
@@ -63,7 +63,7 @@ class RootAgent(BoundedTurn):
 
 
 def build_app(container: Container, models: Mapping[Role, BaseLlm] | None = None) -> App:
-    """The ADK app; `models` replaces the models of the settings, role by role."""
+    """The ADK app; `models` overrides the models of the settings, role by role."""
     root = build_pipeline(container, models)
     return App(name=APP_NAME, root_agent=root, plugins=[SessionPlugin()])
 
@@ -142,6 +142,6 @@ def _generator(
 
 
 def _report_pressure(container: Container, model: BaseLlm) -> None:
-    """Let background learning know when a model that answers is asked too often."""
+    """Report rate limits of an answering model to the load monitor."""
     if isinstance(model, ResilientLlm):
         model.on_rate_limit(lambda: container.pressure.rate_limited(container.clock.now()))

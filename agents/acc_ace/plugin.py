@@ -1,4 +1,4 @@
-"""Bounded memory for agents that others wrote, as a plugin of their App."""
+"""Bounded memory for existing agents, as a plugin of their App."""
 
 from acc_ace.adk.plugin.bounded_memory import BoundedMemoryPlugin
 

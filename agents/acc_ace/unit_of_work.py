@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 Write = Callable[[Any], None]
-"""One store's part of a unit of work, over the transaction that it is given.
+"""One store's part of a unit of work, run on its transaction.
 
 It may run again, after an earlier run was rolled back.
 """

@@ -19,7 +19,7 @@ async def test_a_session_of_another_app_is_refused_by_the_name_of_that_app() -> 
         await talk.conversation.turn(KEY._replace(app="desk"), "Hello.")
     assert str(reported.value) == (
         "session 's1' is of the app 'desk', and this conversation runs 'acc_ace'; "
-        "ask for a session of that one"
+        "use a session of that app"
     )
     assert talk.llm.requests == []
 
