@@ -1,4 +1,4 @@
-"""Open what background learning needs. DBOS is an extra and is imported only when asked for."""
+"""Open the queue and worker of background learning. DBOS, an extra, is imported on use."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,9 +21,9 @@ _MISSING = (
 
 
 def open_learning_queue(settings: Settings) -> LearningQueue:
-    """The jobs that go with the stores. Does no I/O.
+    """The learning queue that belongs to the stores. Does no I/O.
 
-    Raises ConfigError when DBOS is not installed, or where jobs cannot be kept.
+    Raises ConfigError when DBOS is not installed, or the store cannot hold jobs.
     """
     try:
         from acc_ace.learning.dbos_database import dbos_database  # noqa: PLC0415 — an extra
@@ -62,15 +62,15 @@ def open_learning_worker(
 async def kept_jobs(
     settings: Settings, own: LearningQueue | None = None
 ) -> AsyncIterator[LearningQueue | None]:
-    """The jobs there are, also those left from when learning was in the background; or None.
+    """The queue of existing jobs, also after background learning was switched off; or None.
 
     `own` is the queue that the process has open, and stays open. Raises StoreError, or
-    ConfigError when jobs are left and DBOS is not installed any more.
+    ConfigError when jobs are left and DBOS is no longer installed.
     """
     if own is not None:
         yield own
         return
-    queue = _left(settings)
+    queue = _leftover_queue(settings)
     if queue is None:
         yield None
         return
@@ -80,8 +80,8 @@ async def kept_jobs(
         await queue.close()
 
 
-def _left(settings: Settings) -> LearningQueue | None:
-    """Where jobs may be left, or None where there cannot be any."""
+def _leftover_queue(settings: Settings) -> LearningQueue | None:
+    """The queue that may hold jobs of earlier processes; None if there can be none."""
     if settings.store == "memory":
         return None
     if settings.store == "sqlite" and not (settings.data_dir / JOBS_FILE).exists():
@@ -90,5 +90,5 @@ def _left(settings: Settings) -> LearningQueue | None:
         return open_learning_queue(settings)
     except ConfigError:
         if settings.store == "postgres" and settings.learning != "background":
-            return None  # Without DBOS nobody has kept jobs from here.
+            return None  # Without DBOS no jobs were stored from here.
         raise

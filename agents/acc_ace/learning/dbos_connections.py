@@ -1,4 +1,4 @@
-"""DBOS's connections to PostgreSQL: none of its statements waits for ever either."""
+"""DBOS's connections to PostgreSQL, with a time limit on every statement."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from sqlalchemy import Engine, create_engine, event
 from acc_ace.storage.postgres.connection import BoundedConnection
 
 _SESSION = "SET idle_in_transaction_session_timeout = '60s'"
-"""As DBOS does where it connects by itself: a frozen process blocks nobody for ever."""
+"""As in DBOS's own connections: a frozen process does not hold its locks for ever."""
 
 
 def bounded_engine(
     url: str, server: str, *, connections: int, longest_s: float, network: dict[str, Any]
 ) -> Engine:
-    """A pool of connections to `server` that end when it has said nothing for `longest_s`.
+    """A pool of connections to `server`, each closed after `longest_s` seconds of silence.
 
-    `url` is its name for SQLAlchemy. Does no I/O. Whoever opens it disposes of it: DBOS does not.
+    `url` is the server's URL for SQLAlchemy. Does no I/O. The caller disposes of it, not DBOS.
     """
     engine = create_engine(url, pool_size=connections, max_overflow=0, pool_pre_ping=True)
 
@@ -39,7 +39,7 @@ def bounded_engine(
 
 
 class BoundedClient(DBOSClient):
-    """A DBOSClient over an engine of its own, closed with it."""
+    """A DBOSClient that owns its engine."""
 
     def __init__(self, engine: Engine, **options: Any) -> None:  # noqa: ANN401 - DBOS's
         """Blocks. Raises what SQLAlchemy does."""

@@ -1,7 +1,6 @@
-"""Where DBOS keeps its tables, what it writes there, and what its errors mean here.
+"""DBOS's database: its location, its serialiser and the translation of its errors.
 
-Imported only when there is background learning: DBOS is an extra, and importing it takes half a
-second.
+Imported only with background learning: DBOS is an extra, and importing it takes half a second.
 """
 
 import json
@@ -42,10 +41,10 @@ _ERROR = "error"
 _BUSY_S = 30.0
 
 CONNECTIONS = 2
-"""Connections of a process that asks for jobs; its worker has more."""
+"""Connections of a process's queue; its worker has more."""
 
 _SHORTEST_WAIT_S = 5.0
-"""A server that is there takes that long to make the tables, if it has much to do."""
+"""A busy server may take that long to create the tables."""
 
 
 @dataclass(frozen=True)
@@ -57,26 +56,26 @@ class DbosDatabase:
     """For messages; holds no password."""
     file: Path | None = None
     server: str | None = None
-    """The URL of the server for its driver, where it is one."""
+    """The server's URL for its driver; None for a file."""
     wait_s: float | None = None
-    """How long an answer of the server is waited for; a file is waited for until it answers."""
+    """Time limit for a reply of the server, in seconds; None for a file, which has none."""
 
     def exists(self) -> bool:
-        """Whether there are tables. Blocks, and makes nothing. Raises StoreError."""
+        """Whether the tables exist. Blocks, and creates nothing. Raises StoreError."""
         server = self.server
         if server is None:
             return self.file is not None and self.file.exists()
         return self.run(lambda: _has_schema(server, self.wait_s or 0.0))
 
     def migrate(self) -> None:
-        """Make or update the tables. Blocks. Raises StoreError."""
+        """Create or update the tables. Blocks. Raises StoreError."""
         if self.file is not None:
             make_directory(self.file.parent)
             self._each("PRAGMA journal_mode = WAL")
         self.run(lambda: DBOS.migrate(self.url, schema=SCHEMA))
 
     def client(self) -> DBOSClient:
-        """A client that gives up on a server that is away. Blocks. Raises StoreError."""
+        """A client that does not retry an unavailable server. Blocks. Raises StoreError."""
         options: dict[str, Any] = {
             "dbos_system_schema": SCHEMA,
             "serializer": JsonSerializer(),
@@ -93,20 +92,20 @@ class DbosDatabase:
         )
 
     def engine(self, connections: int) -> Engine | None:
-        """Connections to the server, to be disposed of; None for a file, which DBOS opens."""
+        """A pool for the server, which the caller disposes of; None for a file: DBOS opens it."""
         if self.server is None or self.wait_s is None:
             return None
         return bounded_engine(
             self.url,
             self.server,
             connections=connections,
-            # Half of it, so that there is time for another connection.
+            # Half of it, which leaves time for a reconnect.
             longest_s=self.wait_s / 2,
             network=network(self.wait_s),
         )
 
     def run(self, work: Callable[[], T]) -> T:
-        """Do what may fail in the database. Raises StoreError that names it."""
+        """Run `work`; database errors become a StoreError that names the database."""
         try:
             return work()
         except (
@@ -122,16 +121,16 @@ class DbosDatabase:
             raise self.away(reason) from error
 
     def away(self, reason: str) -> StoreError:
-        """The error that names the database, and why it cannot be reached."""
+        """The StoreError for an unreachable database, with the reason."""
         return StoreError(
             f"the jobs of background learning in {self.name} cannot be reached: {reason}; "
             "turns continue; stored jobs run when it is available again"
         )
 
     def scrub(self) -> None:
-        """Rewrite a SQLite file, so that no deleted text is left in it or in its log. Blocks.
+        """VACUUM a SQLite file and checkpoint its WAL, so that no deleted text remains. Blocks.
 
-        Raises StoreError, also when another program reads the log for too long; it may be repeated.
+        Idempotent. Raises StoreError, also when another program reads the WAL for too long.
         """
         if self.file is not None and self.file.exists():
             self._each("VACUUM")
@@ -158,7 +157,7 @@ class DbosDatabase:
 
 
 class JsonSerializer(DbosSerializer):
-    """Writes JSON where DBOS would pickle: to be read by people, and never run."""
+    """Writes JSON where DBOS would pickle: readable, and never executed."""
 
     def serialize(self, data: object) -> str:
         """JSON of a value; of an exception, its name and message."""
@@ -167,7 +166,7 @@ class JsonSerializer(DbosSerializer):
         return json.dumps(data, ensure_ascii=True)
 
     def deserialize(self, serialized_data: str) -> object:
-        """The value, or an exception that says what the stored one said."""
+        """The value, or a StoredError with the stored name and message."""
         value = json.loads(serialized_data)
         if isinstance(value, dict) and set(value) == {_ERROR}:
             name, message = value[_ERROR]
@@ -175,18 +174,18 @@ class JsonSerializer(DbosSerializer):
         return value
 
     def name(self) -> str:
-        """What rows are marked with."""
+        """The serialiser's name in DBOS's rows."""
         return "acc_ace_json"
 
 
 class StoredError(Exception):
-    """What an earlier run of a job failed with, as its row tells it."""
+    """The error of an earlier run of a job, read from its row."""
 
 
 def dbos_database(settings: Settings) -> DbosDatabase:
-    """The database that goes with the stores. Does no I/O.
+    """DBOS's database beside the stores. Does no I/O.
 
-    Raises ConfigError where jobs cannot be kept.
+    Raises ConfigError when the store cannot hold jobs.
     """
     if settings.store == "memory":
         raise ConfigError(
@@ -214,7 +213,7 @@ def _in_postgres(settings: Settings) -> DbosDatabase:
         ) from error
     named = f"schema {SCHEMA} of database {url.database} at {url.host or 'the default host'}"
     wait_s = settings.database_wait_s
-    # What DBOS connects to by itself, to make the tables, gets the same time limits.
+    # DBOS's own connections, which create the tables, get the same time limits.
     url = url.update_query_dict({name: str(value) for name, value in network(wait_s).items()})
     text = url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
     return DbosDatabase(text, named, server=given, wait_s=max(wait_s, _SHORTEST_WAIT_S))
@@ -227,7 +226,7 @@ def _has_schema(server: str, wait_s: float) -> bool:
 
 
 def quiet_dbos() -> None:
-    """Let DBOS write into the log of the process, and only what we do not report."""
+    """Route DBOS's records to the log of the process, without the errors that we report."""
     log = logging.getLogger("dbos")
     if not log.handlers:  # Else it would print to stderr by itself.
         log.addHandler(logging.NullHandler())
@@ -236,18 +235,18 @@ def quiet_dbos() -> None:
 
 
 class OwnErrorsOut(logging.Filter):
-    """Keeps failures of jobs out of DBOS's log: they are logged by us, in one line each."""
+    """Drops job failures from DBOS's log: we log each of them in one line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """False for what DBOS says of an error of ours, of trying again, or of an erased job."""
+        """False for records about our own errors, retries and erased jobs."""
         error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, _TOLD) and _AT_THE_END not in str(error)
+        return not isinstance(error, _REPORTED) and _SHUT_DOWN not in str(error)
 
 
-_AT_THE_END = "cannot schedule new futures after shutdown"
-"""What a job says that the engine takes up while it ends; it is given back."""
+_SHUT_DOWN = "cannot schedule new futures after shutdown"
+"""Error of a job that DBOS dequeues while it stops; the job is requeued."""
 
-_TOLD = (
+_REPORTED = (
     AccAceError,
     dbos_error.DBOSMaxStepRetriesExceeded,
     dbos_error.DBOSNonExistentWorkflowError,

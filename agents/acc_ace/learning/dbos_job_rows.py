@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 QUEUE: Final = "learning"
 WORKFLOW: Final = "learn"
 JOB_VERSION: Final = "1"
-"""DBOS's application version: goes up when a job of today could not be read any more."""
+"""DBOS's application version: raised when stored jobs become unreadable."""
 
 AT: Final = "at"
 ATTEMPTS: Final = "attempts"
@@ -37,16 +37,16 @@ STATUSES: Final[dict[JobState, tuple[str, ...]]] = {
     JobState.SHED: ("CANCELLED",),
 }
 _STATE_OF: Final = {status: state for state, of in STATUSES.items() for status in of}
-AGAIN: Final = (JobState.DEAD, JobState.SHED)
+RETRYABLE: Final = (JobState.DEAD, JobState.SHED)
 
 
 def owner(tenant: Tenant) -> str:
-    """A user of an app, as rows name it."""
+    """A tenant as `authenticated_user` of a row."""
     return f"{tenant.app}/{tenant.user}"
 
 
 def apps_of(client: DBOSClient, user: str) -> set[str]:
-    """The apps that a user has jobs of."""
+    """The apps in which a user has jobs."""
     rows = client.list_workflows(name=WORKFLOW, load_input=False, load_output=False)
     named = (row.authenticated_user.partition("/") for row in rows if row.authenticated_user)
     return {app for app, _, owner in named if owner == user}
@@ -69,7 +69,7 @@ def queued(row: WorkflowStatus) -> QueuedLearning:
 
 
 def attempts(attributes: Mapping[str, Any] | None) -> list[Attempt]:
-    """The tries that a row tells of; what cannot be read counts as none."""
+    """The attempts stored in a row; none if they cannot be read."""
     try:
         return [Attempt.model_validate(item) for item in (attributes or {}).get(ATTEMPTS, ())]
     except ValidationError:
@@ -89,7 +89,7 @@ def _error(row: WorkflowStatus, made: Sequence[Attempt], state: JobState) -> str
         reason = (row.attributes or {}).get(SHED, "cancelled")
         return f"shed: {reason}"
     if row.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-        return "every worker that did it died"
+        return "every worker that ran it died"
     if state is JobState.DONE:
         return ""
     last = made[-1].error if made else ""
@@ -115,7 +115,7 @@ def _time(milliseconds: int | None) -> datetime:
 
 
 def statuses(states: Sequence[JobState]) -> list[str] | None:
-    """DBOS's words for states; None for any."""
+    """DBOS's statuses for these states; None for any."""
     return [status for state in states for status in STATUSES[state]] or None
 
 
@@ -134,7 +134,7 @@ def ids_of(
     tenant: Tenant | None = None,
     completed_before: str | None = None,
 ) -> "list[str]":
-    """Ids of all such jobs, newest first."""
+    """Ids of the matching jobs, newest first."""
     rows = client.list_workflows(
         name=WORKFLOW,
         status=statuses(states),
@@ -153,7 +153,7 @@ def rows_of(
     states: Sequence[JobState] = (),
     completed_after: str | None = None,
 ) -> "list[WorkflowStatus]":
-    """All such rows, oldest first; without what they hold."""
+    """The matching rows, oldest first; without inputs and outputs."""
     return client.list_workflows(
         name=WORKFLOW,
         status=statuses(states),

@@ -1,7 +1,7 @@
 """Learning jobs as DBOS workflows: one workflow a job, under the job's id.
 
-Everything here talks to the tables alone, so any process may ask: the one whose turn made a job,
-the command line, the API. Who does the jobs is `dbos_worker`.
+The queue uses the tables alone, so any process can call it: the one whose turn submitted a job,
+the command line, the API. `dbos_worker` runs the jobs.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from acc_ace.clock import Clock
 from acc_ace.errors import InputError, StoreError
 from acc_ace.learning.dbos_database import CONNECTIONS, DbosDatabase
 from acc_ace.learning.dbos_job_rows import (
-    AGAIN,
     AT,
     ATTEMPTS,
     JOB_VERSION,
     QUEUE,
+    RETRYABLE,
     SHED,
     STATUSES,
     WORKFLOW,
@@ -55,8 +55,8 @@ logger = logging.getLogger(__name__)
 class DbosLearningQueue:
     """A LearningQueue in DBOS's tables. Connects at first use.
 
-    It asks on threads of its own: those of the event loop serve what else waits, and a server that
-    has gone silent would have them all.
+    Its queries run in a private thread pool, because a silent server would exhaust the event
+    loop's default pool.
     """
 
     def __init__(self, database: DbosDatabase, limits: BackgroundLimits, clock: Clock) -> None:
@@ -67,14 +67,14 @@ class DbosLearningQueue:
         self._closed = False
 
     async def submit(self, job: LearningJob) -> bool:
-        """Keep a job; False when it is there already. Sheds the oldest beyond the bound."""
+        """Enqueue a job; False if its id exists. Sheds the oldest jobs beyond the bound."""
         given_up = threading.Event()
 
         def work(client: DBOSClient) -> bool:
             if client.list_workflows(workflow_ids=[job.id], load_input=False, load_output=False):
                 return False
             if given_up.is_set():
-                # The turn was told that it is not learnt from; its user may be erased by now.
+                # The turn was reported as not learnt from; its user may be erased by now.
                 raise self._database.away("it answered too late")
             options: EnqueueOptions = {
                 "workflow_name": WORKFLOW,
@@ -122,11 +122,11 @@ class DbosLearningQueue:
         return await self._ask(lambda client: queued(row_of(client, job_id)))
 
     async def retry(self, job_id: str) -> QueuedLearning:
-        """Let a dead or shed job be done again. Raises NotFoundError or InputError."""
+        """Retry a dead or shed job. Raises NotFoundError or InputError."""
 
         def work(client: DBOSClient) -> QueuedLearning:
             found = queued(row_of(client, job_id))
-            if found.state not in AGAIN:
+            if found.state not in RETRYABLE:
                 raise InputError(
                     f"job {job_id} is {found.state}; only dead and shed jobs can be retried"
                 )
@@ -138,7 +138,7 @@ class DbosLearningQueue:
         return await self._ask(work)
 
     async def drop(self, job_id: str) -> None:
-        """Forget a job. Raises NotFoundError, or InputError while it is running."""
+        """Delete a job. Raises NotFoundError, or InputError while it is running."""
 
         def work(client: DBOSClient) -> None:
             if queued(row_of(client, job_id)).state is JobState.RUNNING:
@@ -148,15 +148,15 @@ class DbosLearningQueue:
         await self._ask(work)
 
     async def counts(self) -> Mapping[JobState, int]:
-        """How many jobs are in each state."""
+        """The number of jobs in each state."""
         return await self._ask(
             lambda client: {state: len(ids_of(client, states=[state])) for state in JobState}
         )
 
     async def erase(self, tenant: Tenant) -> int:
-        """Delete the user's jobs, running ones too: those find that their turn is gone.
+        """Delete the user's jobs, running ones too: those find no turn to learn from.
 
-        Raises StoreError, also when their words are still in a file that another program reads.
+        Raises StoreError, also when deleted text remains in a file that another program reads.
         """
 
         def work(client: DBOSClient) -> int:
@@ -166,16 +166,16 @@ class DbosLearningQueue:
             return len(doomed)
 
         erased = await self._ask(work)
-        # Also without jobs: the time before may have deleted them and failed here.
+        # Also without jobs: an earlier call may have deleted them and failed here.
         await asyncio.to_thread(self._database.scrub)
         return erased
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that a user has jobs of."""
+        """The apps in which a user has jobs."""
         return await self._ask(lambda client: apps_of(client, user))
 
     async def spent(self, since: datetime) -> Sequence[Attempt]:
-        """Attempts of jobs that ended since then, or run."""
+        """Attempts of jobs that ended after `since`, or have not ended."""
 
         def work(client: DBOSClient) -> Sequence[Attempt]:
             rows = [
@@ -187,27 +187,27 @@ class DbosLearningQueue:
         return await self._ask(work)
 
     async def note(self, job_id: str, made: Sequence[Attempt]) -> None:
-        """Keep what the tries of a job have cost, and what they failed with."""
+        """Store the attempts of a job, with their cost and errors."""
         values = [attempt.model_dump(mode="json") for attempt in made[-2 * self._limits.tries :]]
         await self._ask(
             lambda client: client.update_workflow_attributes(job_id, {ATTEMPTS: values}, merge=True)
         )
 
     async def tidy(self, now: datetime) -> int:
-        """Forget jobs that were done long ago, and dead ones beyond the bound; how many."""
+        """Delete expired finished jobs and dead ones beyond the bound; return how many."""
 
         def work(client: DBOSClient) -> int:
             ended = datetime.fromtimestamp(now.timestamp() - self._limits.keep_done_s, UTC)
             old = ids_of(client, states=[JobState.DONE], completed_before=ended.isoformat())
-            dead = ids_of(client, states=AGAIN)[self._limits.keep_dead :]
+            dead = ids_of(client, states=RETRYABLE)[self._limits.keep_dead :]
             for start in range(0, len(doomed := [*old, *dead]), _PAGE):
                 client.delete_workflows(doomed[start : start + _PAGE])
             return len(doomed)
 
         return await self._ask(work)
 
-    async def give_back(self, worker: str) -> None:
-        """Let the jobs that a worker has started wait again, as if it had not started them."""
+    async def requeue(self, worker: str) -> None:
+        """Requeue the jobs that a worker has started and not finished."""
 
         def work(client: DBOSClient) -> None:
             rows = client.list_workflows(
@@ -232,7 +232,7 @@ class DbosLearningQueue:
         return await self._ask(work)
 
     async def exists(self) -> bool:
-        """Whether there are tables of jobs. Raises StoreError."""
+        """Whether the job tables exist. Raises StoreError."""
         return await self._answered(self._database.exists)
 
     async def close(self) -> None:
@@ -249,9 +249,9 @@ class DbosLearningQueue:
         return await self._answered(lambda: self._database.run(lambda: work(self._connected())))
 
     async def _answered(self, work: Callable[[], T]) -> T:
-        """What comes of work that blocks. Raises StoreError when that takes too long.
+        """Run blocking work in the thread pool. Raises StoreError on a timeout.
 
-        The work may be done all the same then, after this.
+        The work may still complete after that.
         """
         wait_s = self._database.wait_s
         waiting = asyncio.wrap_future(self._threads().submit(work))
@@ -283,7 +283,7 @@ class DbosLearningQueue:
             raise StoreError(f"the jobs in {self._database.name} were closed by this program")
 
     def _shed(self, client: DBOSClient) -> None:
-        """Give the oldest waiting jobs up, so that no more than the bound wait."""
+        """Cancel the oldest waiting jobs beyond the bound."""
         waiting = client.list_workflows(
             name=WORKFLOW,
             status=list(STATUSES[JobState.WAITING]),

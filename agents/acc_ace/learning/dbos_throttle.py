@@ -1,4 +1,4 @@
-"""Whether a learning job may start: answers go first, and an hour has only so many tokens."""
+"""Throttle of learning jobs: turns have priority, and each hour has a token budget."""
 
 import asyncio
 import logging
@@ -17,14 +17,14 @@ from acc_ace.schemas.limits import BackgroundLimits
 logger = logging.getLogger(__name__)
 
 _LOOK_S = 0.5
-"""Time between two looks whether a job may begin."""
+"""Polling interval while a job waits for capacity."""
 
 _KNOWN_S = 2.0
-"""How long the tokens spent in an hour are taken as known; other processes spend them too."""
+"""Time to live of the cached token count; other processes spend tokens too."""
 
 
 class Throttle:
-    """The gate before every try of a job. Its decisions are made on one event loop."""
+    """Gate before every attempt of a job. For use on one event loop."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Throttle:
         self._spent_at = float("-inf")
 
     async def acquire(self, ending: asyncio.Event) -> None:
-        """Wait for room. Raises CancelledError at the end: a job not yet started just waits."""
+        """Wait for capacity. Raises CancelledError at shutdown: the job stays queued."""
         while True:
             if ending.is_set():
                 raise asyncio.CancelledError
@@ -49,7 +49,7 @@ class Throttle:
             await pause(min(wait_s, _LOOK_S), ending)
 
     def spent_more(self) -> None:
-        """Look again before the next job begins."""
+        """Invalidate the cached token count."""
         self._spent_at = float("-inf")
 
     async def _wait_s(self) -> float:
@@ -68,6 +68,6 @@ class Throttle:
 
 
 async def pause(seconds: float, ending: asyncio.Event) -> None:
-    """Sleep, but not into the end."""
+    """Sleep, at most until `ending` is set."""
     with suppress(TimeoutError):
         await asyncio.wait_for(ending.wait(), timeout=seconds)

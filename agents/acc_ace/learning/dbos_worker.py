@@ -1,10 +1,9 @@
-"""Does learning jobs as DBOS workflows, on a thread with an event loop of its own.
+"""Runs learning jobs as DBOS workflows, on a dedicated thread with its own event loop.
 
-DBOS hands each job to one worker, tries it again with growing waits, and keeps what came of it.
-What it leaves open (without its paid service) is who takes over from a worker that died: here
-every worker holds a lock in its own name, among all processes of the stores, and whoever gets the
-lock of another one knows that it is gone. Being wrong about that costs tokens, nothing else: a
-lesson is committed once, whoever else works on it.
+DBOS assigns each job to one worker, retries it with exponential backoff, and stores its result.
+Recovery from a dead worker, which DBOS leaves to its paid service, works by locks: every worker
+holds a cross-process lock in its own name, and a worker that acquires another's lock recovers that
+one's jobs. A false positive costs tokens, nothing else: the commit of a lesson is idempotent.
 """
 
 import asyncio
@@ -44,32 +43,32 @@ from acc_ace.turn.ports import SessionLock
 logger = logging.getLogger(__name__)
 
 _KEEP_S = 10.0
-"""Time between two looks for jobs of workers that died."""
+"""Interval between two checks for jobs of dead workers."""
 
 _AGAIN_S = 2.0
-"""Time before a job that could not be read as it began is read again."""
+"""Delay before an unreadable job row is read again."""
 
 _LEAVE_S = 15.0
-"""Time that DBOS's own threads get to end."""
+"""Time limit for DBOS's own threads to end."""
 
 _SHOWN = 500
 
 _LOOK_S = 0.1
-"""Time between two looks whether a worker that waits for another one is to end itself."""
+"""Interval at which a worker that waits for another one checks whether it was stopped."""
 
-_begun: "list[DbosWorker]" = []
-"""The workers that have not ended. DBOS is one object in a process, so one of them is at work: the
-first. Those that are to end come before the one that is not."""
+_live: "list[DbosWorker]" = []
+"""The workers that have not ended. DBOS is a singleton, so only the first one runs. Workers that
+are stopping come before the one that is not."""
 
-_beginning = threading.Lock()
+_live_mutex = threading.Lock()
 
 
 class _Engine(DBOS):
-    """DBOS as started by us: tells whether this process has started one before."""
+    """DBOS as started by us; distinguishes it from one that other code has started."""
 
 
 class DbosWorker:
-    """A LearningWorker."""
+    """A LearningWorker over DBOS."""
 
     def __init__(
         self,
@@ -99,32 +98,32 @@ class DbosWorker:
         self._jobs: set[asyncio.Task[Any]] = set()
 
     def start(self) -> None:
-        """Begin, unless the jobs of this queue are being done in this process.
+        """Start the worker, unless one of this process serves the queue.
 
-        While another worker ends, begin as soon as it has ended. Raises ConfigError when the jobs
-        of another queue are being done.
+        It runs as soon as workers that are stopping have ended. Raises ConfigError when this
+        process serves another queue.
         """
-        with _beginning:
-            # One that is to end itself is left to: who stops it may close what it uses.
-            if self in _begun:
+        with _live_mutex:
+            # A worker that is stopping is not restarted: its caller may close what it uses.
+            if self in _live:
                 return
-            for other in _begun:
+            for other in _live:
                 if not other._stopped.is_set():
                     _require_same(self._queue, other._queue)
                     return
-            self._begin([other._thread for other in _begun if other._thread is not None])
+            self._start_thread([other._thread for other in _live if other._thread is not None])
 
-    def _begin(self, before: list[threading.Thread]) -> None:
+    def _start_thread(self, before: list[threading.Thread]) -> None:
         self._ending, self._stopped = asyncio.Event(), threading.Event()
         self._ready.clear()
         self._thread = threading.Thread(
             target=self._run, args=(before,), name="learning", daemon=True
         )
         self._thread.start()
-        _begun.append(self)
+        _live.append(self)
 
     async def stop(self, grace_s: float) -> None:
-        """End; jobs that are not done in `grace_s` seconds wait again."""
+        """Stop; jobs still running after `grace_s` seconds are requeued."""
         thread, self._grace_s = self._thread, grace_s
         if thread is None:
             return
@@ -143,21 +142,21 @@ class DbosWorker:
 
     def _run(self, before: list[threading.Thread]) -> None:
         try:
-            if self._comes_after(before):
+            if self._wait_for(before):
                 asyncio.run(self._work())
         except Exception as error:
-            # Nobody waits for this thread; jobs stay, and are done by the next worker.
+            # No caller sees this error; the jobs stay queued for the next worker.
             died = f"{type(error).__name__}: {error}"
-            if died != self._died:  # It is started again and again: each cause is reported once.
+            if died != self._died:  # It is restarted repeatedly: each cause is logged once.
                 logger.exception("learning_worker_died")
             self._died = died
         finally:
-            with _beginning:
+            with _live_mutex:
                 self._ready.set()
-                _begun.remove(self)
+                _live.remove(self)
 
-    def _comes_after(self, before: list[threading.Thread]) -> bool:
-        """Wait for other workers to end; False when this one is to end before that."""
+    def _wait_for(self, before: list[threading.Thread]) -> bool:
+        """Wait for other workers to end; False when this one is stopped before that."""
         for thread in before:
             while thread.is_alive() and not self._stopped.is_set():
                 thread.join(_LOOK_S)
@@ -169,7 +168,7 @@ class DbosWorker:
         try:
             while not self._ending.is_set():
                 try:
-                    async with self._lock.hold(_place(self._name), wait_s=0):
+                    async with self._lock.hold(_lock_key(self._name), wait_s=0):
                         await self._serve()
                 except (StoreError, SessionBusyError) as error:
                     logger.warning("learning_waits code=%s", error.code)
@@ -178,8 +177,8 @@ class DbosWorker:
             await self._on_stop()
 
     async def _serve(self) -> None:
-        """Do jobs until the end. Raises StoreError while the database is away."""
-        await self._queue.counts()  # Connects, and brings the tables up to date.
+        """Run jobs until stopped. Raises StoreError while the database is unavailable."""
+        await self._queue.counts()  # Connects, and migrates the tables.
         quiet_dbos()
         connections = self._database.engine(self._limits.workers + 2)
         engine = _Engine(config=self._config(connections))
@@ -191,16 +190,16 @@ class DbosWorker:
         try:
             await self._launch()
             self._died = ""
-            await self._keep()
+            await self._maintain()
         finally:
             try:
-                await self._leave()
+                await self._drain()
             finally:
                 await _end_engine()
                 if connections is not None:
                     connections.dispose()
-                # Not before: the engine would take them up again.
-                await self._give_back()
+                # Not before: the engine would dequeue them again.
+                await self._requeue()
 
     async def _launch(self) -> None:
         """Start DBOS; its jobs run on this loop."""
@@ -233,8 +232,8 @@ class DbosWorker:
             "use_listen_notify": False,
         }
 
-    async def _keep(self) -> None:
-        """Take over from workers that died, and tidy up, until the end."""
+    async def _maintain(self) -> None:
+        """Recover jobs of dead workers and delete old jobs, until stopped."""
         while not self._ending.is_set():
             try:
                 await self._take_over()
@@ -246,14 +245,14 @@ class DbosWorker:
     async def _take_over(self) -> None:
         for other in await self._queue.running_by() - {self._name}:
             with suppress(SessionBusyError):
-                async with self._lock.hold(_place(other), wait_s=0):
+                async with self._lock.hold(_lock_key(other), wait_s=0):
                     # DBOS's own recovery for executors known to be dead. It has no public name;
                     # the public ones forget how often a job was started.
                     found = await asyncio.to_thread(DBOS._recover_pending_workflows, [other])
                     logger.info("learning_taken_over jobs=%d", len(found))
 
-    async def _leave(self) -> None:
-        """Let running jobs finish, and cut off those that take too long."""
+    async def _drain(self) -> None:
+        """Let running jobs finish, and cancel those that exceed the grace period."""
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=self._grace_s)
         unfinished = [task for task in self._jobs if not task.done()]
@@ -263,15 +262,15 @@ class DbosWorker:
             await asyncio.wait(unfinished, timeout=_LEAVE_S)
         self._jobs.clear()
 
-    async def _give_back(self) -> None:
+    async def _requeue(self) -> None:
         try:
-            await self._queue.give_back(self._name)
+            await self._queue.requeue(self._name)
         except StoreError as error:
-            # Another worker will see that this one is gone.
+            # Another worker will find this one dead.
             logger.warning("learning_not_given_back code=%s", error.code)
 
     async def _job(self, value: dict[str, Any]) -> dict[str, Any]:
-        """One job from its begin to its end: the workflow."""
+        """The workflow of one job."""
         task = asyncio.current_task()
         job = LearningJob.model_validate(value)
         if task is not None:
@@ -289,7 +288,7 @@ class DbosWorker:
                 self._jobs.discard(task)
 
     async def _made(self, job_id: str) -> list[Attempt]:
-        """The tries that the job has had. While they cannot be read it waits, else it were dead."""
+        """The job's earlier attempts. Waits while unreadable: an error would end the job."""
         while True:
             try:
                 return list((await self._queue.get(job_id)).attempts)
@@ -306,7 +305,7 @@ class DbosWorker:
             "max_attempts": self._limits.tries,
             "interval_seconds": self._limits.backoff_s,
             "backoff_rate": 2.0,
-            "should_retry": _may_pass,
+            "should_retry": _is_retryable,
         }
 
     async def _attempt(self, job: LearningJob, made: list[Attempt]) -> dict[str, Any]:
@@ -330,7 +329,7 @@ class DbosWorker:
         try:
             await self._queue.note(job_id, made)
         except StoreError as error:
-            # What it cost is lost to the budget; what was learnt is not.
+            # The budget misses the cost of this attempt; its lesson is kept.
             logger.warning("learning_not_noted job=%s code=%s", job_id, error.code)
 
 
@@ -339,22 +338,22 @@ def _require_same(queue: DbosLearningQueue, served: DbosLearningQueue) -> None:
         raise ConfigError("this process already runs background learning over other stores")
 
 
-def _place(worker: str) -> SessionKey:
-    """What a worker holds while it lives; no user is called ''."""
+def _lock_key(worker: str) -> SessionKey:
+    """The key of a worker's lock, held while it lives; no user is named ''."""
     return SessionKey(APP, "", f"learning/{worker}")
 
 
-def _may_pass(error: BaseException) -> bool:
-    """Whether another try can help; else a person must look at it."""
+def _is_retryable(error: BaseException) -> bool:
+    """Whether a retry can help; otherwise a person must look at it."""
     if isinstance(error, CorruptStoreError):
         return False
     return isinstance(error, ModelUnavailable | ModelOutputError | StoreError)
 
 
 async def _end_engine() -> None:
-    """End DBOS, on a thread of its own: the loop must go on to turn late jobs away."""
+    """Stop DBOS, on another thread: the loop must keep running to reject late jobs."""
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix="learning-end") as pool:
         await loop.run_in_executor(pool, lambda: DBOS.destroy(destroy_registry=True))
-    # DBOS had put its own one here, which has ended with it.
+    # DBOS had installed its own executor, which has ended with it.
     loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="learning"))

@@ -1,4 +1,4 @@
-"""Do a learning job: find the turn in the evidence, and learn from it once."""
+"""Run a learning job: load the turn from the evidence, and learn from it once."""
 
 from dataclasses import replace
 
@@ -22,10 +22,10 @@ KNOWN = LearningOutcome(outcome="known")
 """An earlier run of the job committed already."""
 
 OBSOLETE = LearningOutcome(outcome="obsolete")
-"""The turn was taken back, or its session or user was deleted."""
+"""The turn was undone, or its session or user was deleted."""
 
 _TURNS_BACK = 20
-"""Newer runs of the same turn number to look past."""
+"""Newer runs of the same turn number to skip."""
 
 
 class Learner:
@@ -40,14 +40,14 @@ class Learner:
         )
 
     async def learn(self, job: LearningJob, meter: Meter) -> LearningOutcome:
-        """Reflect and curate; commits once, however often it is called for the same job.
+        """Reflect and curate; idempotent for the same job.
 
-        Raises ModelUnavailable, ModelRefused or ModelOutputError when a model gave nothing to
+        Raises ModelUnavailable, ModelRefused or ModelOutputError when a model returned nothing to
         learn from, and StoreError; nothing has changed then.
         """
         container = self._container
         store, scope = container.playbooks, container.playbook_scope(job.app, job.user)
-        once = IdempotentCommit(job.id, lambda: self._is_gone(job))
+        once = IdempotentCommit(job.id, lambda: self._is_obsolete(job))
         if await once.is_committed(store, scope):
             return await self._known(job)
         try:
@@ -61,7 +61,7 @@ class Learner:
         return _outcome_of(lesson)
 
     async def _known(self, job: LearningJob) -> LearningOutcome:
-        """The end of a job that was committed; its worker may have died before it said so."""
+        """Finish a job that was committed; its worker may have died before recording that."""
         try:
             await mark_learned(self._container, job.key, job.turn, job.detail)
         except NotFoundError:
@@ -71,7 +71,7 @@ class Learner:
     async def _lesson(
         self, job: LearningJob, once: IdempotentCommit, roles: Roles
     ) -> Lesson | None:
-        """The whole cycle, or None when there is nothing any more to learn from."""
+        """The whole cycle; None when the turn no longer exists."""
         container, settings = self._container, self._container.settings
         if job.kind is LearningKind.FEEDBACK:
             try:
@@ -107,11 +107,11 @@ class Learner:
         await self._refinery.after_turn(scope, context)
         return lesson
 
-    async def _is_gone(self, job: LearningJob) -> bool:
+    async def _is_obsolete(self, job: LearningJob) -> bool:
         return await self._answered(job.key, job.turn, job.invocation_id) is None
 
     async def _outcome(self, job: LearningJob) -> TurnOutcome | None:
-        """The turn as learning looks at it, or None when it stands no more."""
+        """The turn as input to learning; None when it was undone or deleted."""
         turn = await self._answered(job.key, job.turn, job.invocation_id)
         if turn is None:
             return None
@@ -124,7 +124,7 @@ class Learner:
     async def _answered(
         self, key: SessionKey, number: int, invocation_id: str | None = None
     ) -> Interaction | None:
-        """The answered run of a turn that stands, of that invocation if one is named."""
+        """The answered run of a turn, of that invocation if one is named; None if undone."""
         page = await self._container.evidence.list(key, limit=_TURNS_BACK, before_turn=number + 1)
         for turn in page:
             if turn.turn == number and turn.outcome is Outcome.ANSWERED:
@@ -133,7 +133,7 @@ class Learner:
 
 
 class _Unanswered(Exception):
-    """A model error on its way past `ask`, which would go on without an answer."""
+    """Carries a model error past `structured_call`, which would continue without a reply."""
 
     def __init__(self, error: ModelError) -> None:
         super().__init__(str(error))
@@ -141,13 +141,13 @@ class _Unanswered(Exception):
 
 
 class _Metered:
-    """A Completion that counts its tokens and lets no failure pass for an empty lesson."""
+    """A Completion that counts its tokens and never turns a failure into an empty lesson."""
 
     def __init__(self, inner: Completion, meter: Meter) -> None:
         self._inner, self._meter = inner, meter
 
     async def complete(self, prompt: Prompt, user_text: str) -> Reply:
-        """One call. A job can be run again, so a model that did not answer ends this run."""
+        """One call. A job can be retried, so a model that did not answer ends this run."""
         try:
             reply = await self._inner.complete(prompt, user_text)
         except ModelError as error:

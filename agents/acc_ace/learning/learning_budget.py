@@ -1,4 +1,4 @@
-"""What learning may cost: so many tokens in any hour."""
+"""Token budget of background learning, over a sliding hour."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ HOUR = timedelta(hours=1)
 
 @dataclass
 class Meter:
-    """Tokens of the model calls so far, also of those that came to nothing."""
+    """Tokens of the model calls so far, failed ones included."""
 
     tokens: int = 0
 
 
 def budget_wait_s(attempts: Iterable[Attempt], now: datetime, *, tokens_per_hour: int) -> float:
-    """Seconds until another job may begin; 0 while the hour's tokens are not used up.
+    """Seconds until another job may start; 0 while the hour's tokens are not used up.
 
-    A job may begin while anything is left, so the last one may go beyond the budget by what it
-    costs; what it went beyond counts for the jobs after it. `tokens_per_hour` 0 sets no bound.
+    A job may start while any tokens are left, so the last one may exceed the budget by its cost;
+    the excess counts against the jobs after it. `tokens_per_hour` 0 means no limit.
     """
     if tokens_per_hour == 0:
         return 0.0
@@ -31,6 +31,6 @@ def budget_wait_s(attempts: Iterable[Attempt], now: datetime, *, tokens_per_hour
     for attempt in recent:
         left -= attempt.tokens
         if left < tokens_per_hour:
-            # An attempt of a clock that ran ahead must not stop learning for more than an hour.
+            # An attempt stamped by a clock ahead of ours must not stop learning for over an hour.
             return min((attempt.at + HOUR - now).total_seconds(), HOUR.total_seconds())
     return 0.0

@@ -59,11 +59,11 @@ class LearningQueue(Protocol):
         ...
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that a user has jobs of."""
+        """The apps in which a user has jobs."""
         ...
 
     async def exists(self) -> bool:
-        """Whether any job was ever kept here; makes no tables."""
+        """Whether any job was ever stored here; creates no tables."""
         ...
 
     async def close(self) -> None:
