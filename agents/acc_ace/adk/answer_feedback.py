@@ -1,4 +1,4 @@
-"""Learn from what is said of an answer after its turn: thumbs, rewards, ground truth, words."""
+"""Learn from feedback on an answer after its turn: thumbs, rewards, ground truth, comments."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ from acc_ace.turn.structured_call import load_prompts
 
 
 class FeedbackLearner:
-    """Keeps feedback with its turn and lets Reflector and Curator learn from it."""
+    """Stores feedback with its turn; Reflector and Curator learn from it."""
 
     def __init__(
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
@@ -38,12 +38,12 @@ class FeedbackLearner:
     async def take(
         self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
     ) -> FeedbackReport:
-        """Keep feedback, and learn from it now, later or not, as the settings say.
+        """Store feedback, and learn from it now, later or never, as the settings say.
 
-        The same id is learnt once.
+        `given_id` is an idempotency key: an id is learnt once.
 
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
-        kept stays kept: the same call again goes on where this one ended.
+        stored stays stored: repeating the call resumes where this one failed.
         """
         kept = await store_feedback(self._container, key, turn, judgement, given_id=given_id)
         lesson: Lesson | None = None
@@ -68,7 +68,7 @@ class FeedbackLearner:
         )
 
     async def _learn_later(self, job: LearningJob) -> None:
-        """Keep the job, unless learning is off; one that had failed is tried again."""
+        """Enqueue the job, unless learning is off; a dead or shed one is retried."""
         queue = self._container.learning
         if queue is None or await queue.submit(job):
             return
@@ -76,14 +76,14 @@ class FeedbackLearner:
             await queue.retry(job.id)
 
     async def close(self) -> None:
-        """Close the connections of the models that keep some."""
+        """Close the models' connections."""
         for model in self._models:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 
 
 def learning_roles(container: Container, reflector: BaseLlm, curator: BaseLlm) -> Roles:
-    """Reflector and Curator as `acc_ace.turn.learning_step.learn` asks them."""
+    """Reflector and Curator as `acc_ace.turn.learning_step.learn` calls them."""
     settings, prompts = container.settings, load_prompts()
     return Roles(
         reflector=DirectCompletion(reflector, Reflection, settings.reflector),

@@ -1,10 +1,9 @@
-"""Open the ADK artifact and memory services that go with the stores: in files, or in memory.
+"""Open the ADK artifact and memory services that belong to the stores: in files, or in memory.
 
 A user's artifacts can be found and erased. The layout of the files is ADK's own (google-adk 2.13),
-each name escaped so that no user's directory can be inside of another's: `apps/APP/users/USER/`,
-in it `artifacts/` and `sessions/SESSION/artifacts/`. What `adk web` kept beside the agents before,
-in `<agents>/<app>/.adk/artifacts`, is looked for as well, so that it is exported and erased too;
-it is not served.
+each name escaped so that no user's directory can be inside another's: `apps/APP/users/USER/`,
+in it `artifacts/` and `sessions/SESSION/artifacts/`. Files that `adk web` stored beside the agents
+before, in `<agents>/<app>/.adk/artifacts`, are exported and erased too, but not served.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from acc_ace.turn.ports import UserFile, UserFiles
 
 _LONGEST_NAME = 256
 _LONGEST_PATH = 3_072
-"""Bytes of a whole name with its directories: room is left for those above, in Linux's 4,096."""
+"""Bytes of a name with its directories; leaves room for the root's path in Linux's 4,096."""
 
 _METADATA = "metadata.json"
 _BESIDE_AGENTS = ("*/.adk/artifacts", ".adk/artifacts")
@@ -42,8 +41,8 @@ class FileArtifacts(FileArtifactService):
     """ADK's artifact service, and the UserFiles behind it. Does no I/O at construction."""
 
     def __init__(self, root: Path, *, agents: Path | None = None) -> None:
-        """Keep files below `root`; know those that ADK kept in a directory of `agents`."""
-        # ADK's own would make the directory now, for everybody to read.
+        """Store files below `root`; also find those that ADK stored below `agents`."""
+        # ADK's constructor would create the directory now, readable by all users.
         self.root_dir = root.expanduser().absolute()
         self._agents = agents
 
@@ -57,7 +56,7 @@ class FileArtifacts(FileArtifactService):
         session_id: str | None = None,
         custom_metadata: dict[str, Any] | None = None,
     ) -> int:
-        """Save a version of a file; its number. Raises StoreError when it cannot be written."""
+        """Save a version of a file; return its number. Raises StoreError if that fails."""
         make_directory(self.root_dir)
         try:
             return await super().save_artifact(
@@ -82,7 +81,7 @@ class FileArtifacts(FileArtifactService):
         )
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that a user has files of."""
+        """The apps in which a user has files."""
         return await asyncio.to_thread(self._apps, user)
 
     async def count(self, tenant: Tenant) -> int:
@@ -90,7 +89,7 @@ class FileArtifacts(FileArtifactService):
         return await asyncio.to_thread(lambda: sum(1 for _ in _files(self._places(tenant))))
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the user's files (of one session); how many."""
+        """Delete the user's files (of one session); return how many."""
         return await asyncio.to_thread(self._erase, tenant, session)
 
     async def export(self, tenant: Tenant) -> AsyncIterator[UserFile]:
@@ -107,14 +106,14 @@ class FileArtifacts(FileArtifactService):
             yield UserFile(path.relative_to(place).as_posix(), content)
 
     def _base_root(self, app_name: str, user_id: str) -> Path:
-        # ADK asks this for every path. Checked as it does, then escaped.
+        # ADK calls this for every path. Checked by ADK, then escaped.
         super()._base_root(app_name, user_id)
         return self._own(Tenant(app_name, user_id))
 
     def _artifact_dir(
         self, app_name: str, user_id: str, session_id: str | None, filename: str
     ) -> tuple[Path, Path]:
-        # ADK asks this for each name of a file, and refuses those that leave the directory.
+        # ADK calls this for each file name, and refuses those that leave the directory.
         if session_id is not None:
             _check_name(session_id, "session id")
         _check_name(filename, "artifact filename")
@@ -123,7 +122,7 @@ class FileArtifacts(FileArtifactService):
     def _build_artifact_version(
         self, *, artifact_dir: Path, version: int, metadata: FileArtifactVersion | None
     ) -> ArtifactVersion:
-        # ADK's URI is the path of the file; a client sees where it is in the store, no more.
+        # ADK's URI is the path of the file; a client gets only its place in the store.
         built = super()._build_artifact_version(
             artifact_dir=artifact_dir, version=version, metadata=metadata
         )
@@ -156,7 +155,7 @@ class FileArtifacts(FileArtifactService):
         return [place / "sessions" / session for place in places]
 
     def _beside(self) -> Iterator[Path]:
-        """Where ADK keeps the artifacts of apps by itself."""
+        """Where ADK itself stores the artifacts of apps."""
         if self._agents is not None:
             for pattern in _BESIDE_AGENTS:
                 yield from self._agents.glob(pattern)
@@ -183,13 +182,13 @@ def _files(places: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def _check_name(name: str, what: str) -> None:
-    """Raise InputValidationError for a name that no file system takes."""
+    """Raise InputValidationError for a name that file systems refuse."""
     size = len(name.encode(errors="replace"))
     longest = max(len(piece.encode(errors="replace")) for piece in re.split(r"[/\\]", name))
     if longest >= _LONGEST_NAME or size > _LONGEST_PATH:
         raise InputValidationError(
-            f"the {what} is too long: at most {_LONGEST_NAME - 1} bytes between two slashes are "
-            f"taken, and {_LONGEST_PATH} in all"
+            f"the {what} is too long: at most {_LONGEST_NAME - 1} bytes are allowed between two "
+            f"slashes, and {_LONGEST_PATH} in all"
         )
     if "\0" in name or not _is_utf8(name):
         raise InputValidationError(f"the {what} holds a NUL character, or is not valid Unicode")
@@ -204,7 +203,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name is that of one directory below, as ADK wrote it."""
+    """Whether a name is a single path component, as ADK wrote it."""
     longest = len(name.encode(errors="replace")) < _LONGEST_NAME
     return longest and name not in {"", ".", ".."} and not set(name) & {"/", "\0"}
 
@@ -217,10 +216,10 @@ def _store_error(path: Path, error: OSError) -> StoreError:
 
 
 class InMemoryFiles(InMemoryArtifactService):
-    """ADK's artifact service, and the UserFiles behind it; forgets at exit."""
+    """ADK's artifact service, and the UserFiles behind it; lost at exit."""
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that a user has files of."""
+        """The apps in which a user has files."""
         named = (path.split("/", 2) for path in self.artifacts)
         return {app for app, owner, _ in named if owner == user}
 
@@ -229,11 +228,11 @@ class InMemoryFiles(InMemoryArtifactService):
         return sum(len(self.artifacts[path]) for path in self._of(tenant))
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the user's files (of one session); how many."""
+        """Delete the user's files (of one session); return how many."""
         return sum(len(self.artifacts.pop(path)) for path in self._of(tenant, session))
 
     async def export(self, tenant: Tenant) -> AsyncIterator[UserFile]:
-        """Every file of the user with what is noted about it, one at a time."""
+        """Every file of the user with its metadata, one at a time."""
         for path in self._of(tenant):
             name = path.split("/", 2)[2]
             for entry in self.artifacts[path]:
@@ -245,7 +244,7 @@ class InMemoryFiles(InMemoryArtifactService):
                 yield UserFile(f"{name}/{number}/metadata.json", noted.encode())
 
     def _of(self, tenant: Tenant, session: str | None = None) -> list[str]:
-        """Keys of ADK's, which are app/user/session/name, or app/user/user/user:name."""
+        """ADK's keys, which are app/user/session/name, or app/user/user/user:name."""
         prefix = f"{tenant.app}/{tenant.user}/" + ("" if session is None else f"{session}/")
         found = (path for path in self.artifacts if path.startswith(prefix))
         shared = f"{tenant.app}/{tenant.user}/user/user:"
@@ -264,7 +263,7 @@ def open_artifacts(settings: Settings) -> FileArtifacts | InMemoryFiles:
 
 
 def artifact_service(files: UserFiles) -> BaseArtifactService:
-    """The files of a container as ADK's service. Raises ConfigError when they are none."""
+    """The files of a container as ADK's service. Raises ConfigError when they are not one."""
     if isinstance(files, BaseArtifactService):
         return files
     raise ConfigError(f"{type(files).__name__} is not an ADK artifact service")

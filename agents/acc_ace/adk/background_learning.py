@@ -1,6 +1,6 @@
-"""Learning after the answer, as durable jobs: submitted by a turn, done beside the next ones.
+"""Learning after the answer, as durable jobs: submitted by a turn, run alongside later turns.
 
-Models alone reflect and curate there, without a session; so they do when learning offline.
+Reflector and Curator are plain model calls without a session there, as in offline learning.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _LOOK_S = 0.1
 
 
 class BackgroundLearning:
-    """The jobs of this process's turns, and the worker that does jobs of any process."""
+    """The jobs of this process's turns, and the worker that runs jobs of any process."""
 
     def __init__(
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
@@ -51,21 +51,21 @@ class BackgroundLearning:
         )
 
     def start(self) -> None:
-        """Begin to do jobs, also those that another process has left. Raises ConfigError."""
+        """Start running jobs, also those left by other processes. Raises ConfigError."""
         self._worker.start()
 
     async def submit(self, record: TurnRecord) -> None:
-        """Keep the job of an answered turn. Raises StoreError, and the turn is not learnt from."""
+        """Enqueue the job of a turn. Raises StoreError; the turn is then not learnt from."""
         self.start()
         await _queue(self._container).submit(_job_of(record))
 
     async def pending(self) -> int:
-        """Jobs that are still to be done, of any process. Raises StoreError."""
+        """Number of waiting and running jobs of all processes. Raises StoreError."""
         counts = await _queue(self._container).counts()
         return counts[JobState.WAITING] + counts[JobState.RUNNING]
 
     async def finish(self, wait_s: float) -> None:
-        """Wait until nothing is left to be learned, at most `wait_s` seconds."""
+        """Wait until no job is left, at most `wait_s` seconds."""
         with suppress(TimeoutError, StoreError):
             async with asyncio.timeout(wait_s):
                 while True:
@@ -74,7 +74,7 @@ class BackgroundLearning:
                     await asyncio.sleep(_LOOK_S)
 
     async def stop(self) -> int:
-        """End; how many jobs are left for the next start, -1 where that cannot be known."""
+        """Stop; return the jobs left for the next start, -1 if unknown."""
         await self._worker.stop(self._container.settings.limits.shutdown_grace_s)
         try:
             return await self.pending()
@@ -105,7 +105,7 @@ def _job_of(record: TurnRecord) -> LearningJob:
 
 
 STUDENTS: tuple[Role, ...] = ("generator", "reflector", "curator")
-"""The roles that offline learning asks."""
+"""The roles that offline learning calls."""
 
 
 class StudentModels:

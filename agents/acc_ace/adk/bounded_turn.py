@@ -94,28 +94,28 @@ class BoundedTurn(BaseAgent):
 
     @property
     def lifecycle(self) -> TurnLifecycle:
-        """How a turn is opened, committed and failed."""
+        """Opens, commits and fails turns."""
         return self._lifecycle
 
     @property
     def learning(self) -> "BackgroundLearning | None":
-        """What learns from the turns after their answers, where that is asked for."""
+        """Background learning; None unless it is configured."""
         return self._learning
 
     @property
     def maintenance(self) -> SessionMaintenance:
-        """What summarises and offloads sessions after turns."""
+        """Summarises and offloads sessions after turns."""
         return self._maintenance
 
     async def close(self) -> None:
-        """End background work, and close the connections of the models that keep some."""
+        """Stop background work and close the models' connections."""
         await self._maintenance.close()
         for model in self._models:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 
     async def take(self, ctx: InvocationContext) -> None:
-        """Hold the session of a run. Raises TurnRepeated for one that was committed before."""
+        """Hold the session of a run. Raises TurnRepeated for a committed idempotency key."""
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
@@ -145,7 +145,7 @@ class BoundedTurn(BaseAgent):
             raise
         except GeneratorExit:
             if record.answered:
-                await self._learn_nonetheless(ctx, record)
+                await self._learn_after_close(ctx, record)
             raise
         finally:
             self._records.end(key)
@@ -160,14 +160,14 @@ class BoundedTurn(BaseAgent):
         self._maintenance.wake(key.app)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        # ADK's /run_live closes with this text, of which WebSocket takes 123 bytes.
+        # ADK's /run_live closes with this text; WebSocket limits it to 123 bytes.
         raise LiveNotSupportedError(
             "live (audio or video) sessions are not supported; send text to /run or /run_sse"
         )
-        yield  # A generator, as ADK's own: the error comes when the first event is asked for.
+        yield  # A generator, as ADK's own: the error is raised with the first event.
 
-    async def _learn_nonetheless(self, ctx: InvocationContext, record: TurnRecord) -> None:
-        """Go on where the consumer stopped: at the answer, as ADK's tutorial does."""
+    async def _learn_after_close(self, ctx: InvocationContext, record: TurnRecord) -> None:
+        """Learn although the consumer stopped at the answer, as in ADK's tutorial."""
         if record.outcome is None:
             try:
                 with self._container.pressure.turn():
@@ -180,9 +180,9 @@ class BoundedTurn(BaseAgent):
 
 
 class SessionPlugin(BasePlugin):
-    """Takes the session of a turn before ADK stores its message: a refused turn leaves no event.
+    """Holds the session of a turn before ADK stores its message: a refused turn leaves no event.
 
-    ADK wraps what it raises in RuntimeError; the cause is ours.
+    ADK wraps its errors in RuntimeError; the cause is ours.
     """
 
     def __init__(self) -> None:
@@ -210,20 +210,20 @@ class SessionPlugin(BasePlugin):
         return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Give it free, also where another plugin has answered in the agent's place."""
+        """Release it, also when another plugin has answered in the agent's place."""
         if (root := _root(invocation_context)) is not None:
             await root.sessions.release(invocation_context, keep=True)
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
     ) -> None:
-        """Give it free."""
+        """Release it."""
         if (root := _root(invocation_context)) is not None:
             await root.sessions.release(invocation_context)
 
 
 def _root(ctx: InvocationContext) -> BoundedTurn | None:
-    """Our root agent, where the run is one of it or of an agent below it."""
+    """Our root agent, if the run's agent is it or below it."""
     agent: Any = ctx.agent
     root = agent.root_agent if isinstance(agent, BaseAgent) else None
     return root if isinstance(root, BoundedTurn) else None
@@ -238,6 +238,6 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
 
 
 def learning_failed(record: TurnRecord, error: AccAceError) -> None:
-    """Note that learning failed; the user has the answer, and it stands."""
+    """Report that learning failed; the answer stays committed."""
     logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
     record.warn(f"learning from this turn failed: {error}")

@@ -1,6 +1,6 @@
-"""Enforce the rules in force at the act: before a tool runs, its call is held against them.
+"""Enforce the rules in force: each tool call is checked against them before it runs.
 
-A conflict asks the person through ADK's tool confirmation, or is refused with the rule quoted.
+On a conflict ADK's tool confirmation asks the person, or the call is refused, quoting the rule.
 """
 
 import json
@@ -31,20 +31,20 @@ _RULE: Final = "acc_ace_rule"
 """Key of a confirmation's payload: the id of the rule that the guard asks about."""
 
 _CALL_TOKENS: Final = 2_000
-"""Of the arguments that a judging model is shown; what is longer is cut."""
+"""Tokens of a call that the judging model is shown; a longer one is cut."""
 
 
 class Finding(NamedTuple):
-    """A rule that a call breaks, and who says so."""
+    """A rule that a call breaks, and who judged that."""
 
     conflict: Conflict
     by: GuardJudge
 
 
 def build_judge(settings: Settings) -> BaseLlm | None:
-    """The model that judges calls, where one is configured. Raises ConfigError for a wrong name.
+    """The model that judges calls, if one is configured. Raises ConfigError for a wrong name.
 
-    The embedded model cannot judge, so the check decides alone where it is the only one.
+    The embedded model cannot judge: without another model, the check decides alone.
     """
     if not settings.guard_model.model or settings.model_name("guard") == EMBEDDED_MODEL:
         return None
@@ -52,7 +52,7 @@ def build_judge(settings: Settings) -> BaseLlm | None:
 
 
 class ToolGuard:
-    """Decides before each tool call; its decisions are kept in the turn's evidence."""
+    """Decides before each tool call; its decisions are stored in the turn's evidence."""
 
     def __init__(
         self, container: Container, judge: BaseLlm | None = None, *, mode: GuardMode | None = None
@@ -70,7 +70,7 @@ class ToolGuard:
     async def check(
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
-        """The result to give in place of running the tool; None when it may run."""
+        """The result to return instead of running the tool; None when it may run."""
         pins = (record.entry.state if record.entry else record.previous).pins
         call = ActCall(tool.name, tool.description or "", args)
         if context.tool_confirmation is not None:
@@ -89,7 +89,7 @@ class ToolGuard:
         context.actions.skip_summarization = True
         payload = {_RULE: found.conflict.rule_id}
         context.request_confirmation(hint=_question(call, found.conflict), payload=payload)
-        return {"status": f"{tool.name} waits for the user's word: {_broken(found.conflict)}"}
+        return {"status": f"{tool.name} waits for confirmation: {_broken(found.conflict)}"}
 
     def _answered(
         self,
@@ -100,9 +100,9 @@ class ToolGuard:
         *,
         confirmed: bool,
     ) -> dict[str, Any] | None:
-        """Take a person's answer; one to a question of the tool's own is the tool's affair."""
+        """Apply a person's answer; an answer to the tool's own question is left to the tool."""
         if asked := _confirmed(context):
-            # A "no" holds though the rule has been lifted meanwhile.
+            # A "no" holds even if the rule has been lifted meanwhile.
             text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
             conflict = Conflict(asked, text, "")
         elif self._mode != "off" and (found := conflicts(call, pins, self._container.local_now())):
@@ -125,7 +125,7 @@ class ToolGuard:
         at: datetime,
         call_id: str = "",
     ) -> Finding | None:
-        """What the call breaks: by the check, else by the model, else by caution."""
+        """The rule that the call breaks: by the check, else by the model, else as a precaution."""
         if found := conflicts(call, pins, at):
             return Finding(found[0], GuardJudge.CHECK)
         verdict = await self._judged(call, pins, record, at) if self._judge else None
@@ -145,7 +145,7 @@ class ToolGuard:
                 return Finding(Conflict(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
         if call.name in self._container.settings.acting_tools:
             for pin in undecided(call, pins, at):
-                return Finding(_conflict(pin, "it may be against it"), GuardJudge.CHECK)
+                return Finding(_conflict(pin, "it may break it"), GuardJudge.CHECK)
         return None
 
     async def _judged(
@@ -172,7 +172,7 @@ class ToolGuard:
 
 
 def _confirmed(context: ToolContext) -> str:
-    """The id of the rule that the guard asked about before this answer, from what ADK kept."""
+    """The id of the rule that the guard asked about before this answer, from ADK's events."""
     call_id = context.function_call_id or ""
     for event in reversed(context.session.events):
         request = event.actions.requested_tool_confirmations.get(call_id)
@@ -182,7 +182,7 @@ def _confirmed(context: ToolContext) -> str:
 
 
 def _runs_as_tool(context: ToolContext) -> bool:
-    """Whether the agent runs for an AgentTool, whose caller cannot put a question to a person."""
+    """Whether the agent runs for an AgentTool, whose caller cannot ask a person."""
     service = context.get_invocation_context().artifact_service
     return isinstance(service, ForwardingArtifactService)
 
@@ -216,9 +216,9 @@ def _broken(conflict: Conflict) -> str:
 
 
 def _question(call: ActCall, conflict: Conflict) -> str:
-    """What the person is asked, in the language of the rule and with its own words."""
+    """The question to the person, in the language and wording of the rule."""
     done = call_text(call.name, call.args)
     if language_of(conflict.rule) == "ja":
         return f"ルール{conflict.rule_id}「{conflict.rule}」に反します。{done} を実行しますか。"
     why = f" ({conflict.why})" if conflict.why else ""
-    return f'Your rule {conflict.rule_id} says: "{conflict.rule}"{why}. Run {done} all the same?'
+    return f'Your rule {conflict.rule_id} says: "{conflict.rule}"{why}. Run {done} anyway?'

@@ -27,14 +27,14 @@ class McpServer(BaseModel):
     timeout_s: float = Field(default=30, gt=0, le=600)
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> "McpServer":
+    def _command_or_url(self) -> "McpServer":
         if (self.command is None) == (self.url is None):
             raise ValueError("needs either 'command' or 'url'")
         return self
 
 
 class McpConfig(BaseModel):
-    """The file as a whole."""
+    """The whole file."""
 
     servers: dict[str, McpServer] = Field(alias="mcpServers")
 
@@ -54,7 +54,7 @@ def read_mcp_config(path: Path) -> McpConfig:
 
 
 def mcp_toolsets(path: Path, *, installed: Callable[[str], object] = find_spec) -> dict[str, Any]:
-    """A toolset for each server of the file, by name. Connects to none of them yet."""
+    """A toolset for each server of the file, by name. Does not connect yet."""
     config = read_mcp_config(path)
     if installed("mcp") is None:
         raise ConfigError('ACC_ACE_MCP_SERVERS needs the MCP client: pip install "acc-ace[mcp]"')

@@ -1,7 +1,7 @@
 """The artifact store as ADK's memory service, for any ADK agent and its LoadMemoryTool.
 
-What a session said becomes artifacts of that session, one an event; what is found says why. Texts
-of a memory raise no authority: they are evidence, whoever said them.
+Each event of a session becomes an artifact of that session; each result says why it matched.
+A memory's text raises no authority: it is evidence, whatever its author.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ MAX_RESULTS = 10
 """Memories of one search; as many as ADK's own in-memory service returns."""
 
 MAX_TOKENS = 4_000
-"""All memories of one search together; longer ones are cut."""
+"""Tokens of all memories of one search; longer ones are cut."""
 
 _ASKING = ""
-"""A search names no session, so no previous turn is always among what is found."""
+"""A search names no session, so the previous turn is not always included."""
 
 _USER = "user"
 
@@ -47,7 +47,7 @@ class ArtifactMemoryService(BaseMemoryService):
         limit: int = MAX_RESULTS,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        """Search `artifacts`; the days that a query names are those of `zone`."""
+        """Search `artifacts`; days named in a query are resolved in `zone`."""
         self._artifacts = artifacts
         self._clock = clock
         self._zone = zone
@@ -57,7 +57,7 @@ class ArtifactMemoryService(BaseMemoryService):
     async def add_session_to_memory(self, session: Session) -> None:
         """Store what was said in a session; storing it again replaces it.
 
-        Raises InputError for an event whose time is none, StoreError.
+        Raises InputError for an event with an invalid time, or StoreError.
         """
         key = SessionKey(session.app_name, session.user_id, session.id)
         await self._artifacts.add(list(_from_events(key, session.events, _turns(session.events))))
@@ -71,9 +71,9 @@ class ArtifactMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store some events. Their place is known only when they come with the whole session.
+        """Store some events, without turn numbers: those are known only for a whole session.
 
-        Raises InputError for an event whose time is none.
+        Raises InputError for an event with an invalid time.
         """
         key = SessionKey(app_name, user_id, session_id or "")
         await self._artifacts.add(list(_from_events(key, events, [None] * len(events))))
@@ -86,9 +86,9 @@ class ArtifactMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store memories as they are; one whose id is known replaces it.
+        """Store memories verbatim; one with a known id replaces the stored one.
 
-        Raises InputError for a timestamp that is not of ISO 8601.
+        Raises InputError for a timestamp that is not ISO 8601.
         """
         tenant = Tenant(app_name, user_id)
         now = self._clock.now()
@@ -98,18 +98,18 @@ class ArtifactMemoryService(BaseMemoryService):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Delete a memory by the id that a search gave; one that is gone is no error.
+        """Delete a memory by its id from a search result; a missing one is no error.
 
         Raises InputError without an id, StoreError.
         """
         if not memory_id:
-            raise InputError("a memory is deleted by its id; name the one that a search gave")
+            raise InputError("a memory is deleted by its id; pass the id from a search result")
         await self._artifacts.remove(Tenant(app_name, user_id), memory_id)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """The best matches, best first; none that has expired or was superseded."""
+        """The best matches, best first; without expired and superseded ones."""
         if not query.strip():
             return SearchMemoryResponse()
         now = self._clock.now()
@@ -127,7 +127,7 @@ class ArtifactMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=memories)
 
     async def _author(self, artifact: Artifact) -> str:
-        """Who said it; what was cut to its match has lost the label that it opened with."""
+        """Who said it, from the whole text if an excerpt has lost the leading label."""
         content = artifact.content
         if content.startswith(CUT_MARK):
             whole = await self._artifacts.get(artifact.tenant, artifact.artifact_id)
@@ -203,7 +203,7 @@ def _text(content: types.Content | None) -> str:
 
 
 def _digest(author: str | None, text: str) -> str:
-    """An id for what comes without one, the same each time."""
+    """A deterministic id for content without one."""
     return hashlib.sha256(f"{author}\x00{text}".encode(errors="replace")).hexdigest()[:16]
 
 

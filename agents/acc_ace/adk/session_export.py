@@ -1,4 +1,4 @@
-"""The sessions of a user for an export: what the stores hold of each, and what ADK's does."""
+"""Export a user's sessions, from the stores and from ADK's session service."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -26,10 +26,10 @@ def record(kind: str, value: Value, **more: str) -> Record:
 async def export_sessions(
     container: Container, sessions: BaseSessionService, tenant: Tenant
 ) -> AsyncIterator[Record]:
-    """What sessions share, then each session with its states and turns, then ADK's with events.
+    """Shared state, then each session with its states and turns, then ADK's with their events.
 
-    A session whose record cannot be read is named in one of the kind `missing` instead. Names of
-    sessions are all that is kept in memory. Raises StoreError.
+    A session with an unreadable record is reported as `missing` instead. Only names of sessions
+    are kept in memory. Raises StoreError.
     """
     shared = await sessions.get_user_state(app_name=tenant.app, user_id=tenant.user)
     if shared:
@@ -70,7 +70,7 @@ async def _known(container: Container, tenant: Tenant) -> AsyncIterator[tuple[st
             yield session.session, record("session", session)
         before = page[-1].session
     for name in sorted(await container.directory.names(tenant)):
-        # Only one that was passed over, or has started since.
+        # Only a session that the pages skipped, or that has started since.
         if name not in known and (item := await _unlisted(container, SessionKey(*tenant, name))):
             known.add(name)
             yield name, item
@@ -86,7 +86,7 @@ async def _known(container: Container, tenant: Tenant) -> AsyncIterator[tuple[st
 
 
 async def _unlisted(container: Container, key: SessionKey) -> Record | None:
-    """A session that the directory names and does not list; None when it is gone."""
+    """A session that the directory names but does not list; None if it was deleted."""
     try:
         session = await container.directory.find(key)
     except CorruptStoreError as error:

@@ -1,7 +1,7 @@
-"""What becomes of sessions: deletion, and offloads and summaries in the background.
+"""Session maintenance: deletion, and offloads and summaries in the background.
 
-No job table and no process of its own: what is due is done after the next turn of the app, at a
-start of the server, or at its half-minute tick.
+No job table and no separate process: due work runs after the next turn of the app, at a start of
+the server, or at its half-minute tick.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ from acc_ace.turn.structured_call import load_prompts
 logger = logging.getLogger(__name__)
 
 RETRY_S: Final = 300.0
-"""An offload that failed, or whose process died, is due again after so many seconds."""
+"""Seconds until an offload that failed, or whose process died, is due again."""
 
 
 class SessionMaintenance:
-    """Over the stores of one process. Holds no lock: its callers do."""
+    """Maintains the sessions of one process's stores. Holds no lock: its callers do."""
 
     def __init__(
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
     ) -> None:
-        """`models` replaces those of the settings that summarise and extract. Does no I/O."""
+        """`models` overrides the settings' models for summaries and notes. Does no I/O."""
         settings, chosen = container.settings, models or {}
         self._container = container
         summarizer = chosen.get("compressor") or build_model("compressor", settings)
@@ -53,16 +53,16 @@ class SessionMaintenance:
         self._work: asyncio.Task[int] | None = None
 
     async def was_reset(self, key: SessionKey) -> None:
-        """Offload what came before a reset; if that fails, once the session is idle."""
+        """Offload the turns before a reset; on failure, retried once the session is idle."""
         if self._container.settings.offload:
-            await self._tried("offload", self._offload, key)
+            await self._run_logged("offload", self._offload, key)
 
     async def forget(
         self, sessions: BaseSessionService, key: SessionKey, *, keep_notes: bool
     ) -> bool:
-        """Delete a session; whether anything of it was held.
+        """Delete a session; return whether any data of it existed.
 
-        With consent, what long-term memory extracts of it stays. Raises StoreError.
+        With consent (`keep_notes`), the notes extracted from it are kept. Raises StoreError.
         """
         outliving = None
         if keep_notes:
@@ -75,31 +75,31 @@ class SessionMaintenance:
         return await delete_session(self._container, key, outliving=outliving) or dropped
 
     async def run_due(self, app: str) -> int:
-        """Summarise and offload what is due of an app; how many sessions.
+        """Summarise and offload the due sessions of an app; return how many.
 
-        What was started after a turn is finished first, and counts. Raises StoreError when the
+        Work started after a turn is finished first, and counted. Raises StoreError when the
         sessions cannot be read.
         """
         done = 0
-        if (started := self._under_way()) is not None:
+        if (started := self._running_task()) is not None:
             await asyncio.wait([started])
             done = 0 if started.cancelled() else started.result()
         return done + await self._run_due(app)
 
     def wake(self, app: str) -> None:
-        """Do what is due of an app in a task, unless one is under way.
+        """Start a task for the due work of an app, unless one is running.
 
-        The task inherits nothing of the turn that starts it, such as who listens to that.
+        The task has an empty context, so that it does not inherit the turn's, such as its listener.
         """
-        if self._under_way() is None:
+        if self._running_task() is None:
             self._work = asyncio.create_task(self._run_due_or_log(app), context=Context())
 
     async def close(self) -> None:
-        """End background work, which gets the time of a shutdown, and close its models.
+        """Stop background work after a grace period, and close its models.
 
-        What is left is done another time.
+        Unfinished work stays due.
         """
-        if (work := self._under_way()) is not None:
+        if (work := self._running_task()) is not None:
             await asyncio.wait([work], timeout=self._container.settings.limits.shutdown_grace_s)
             work.cancel()
             await asyncio.wait([work])
@@ -107,10 +107,10 @@ class SessionMaintenance:
             if isinstance(model, ResilientLlm):
                 await model.aclose()
 
-    def _under_way(self) -> "asyncio.Task[int] | None":
-        """The work in this event loop; what another loop has started is not ours to wait for.
+    def _running_task(self) -> "asyncio.Task[int] | None":
+        """The task running in this event loop; a task of another loop cannot be awaited.
 
-        `Runner.run` has a loop in a thread, which ends with its run.
+        `Runner.run` has its own loop in a thread, which ends with its run.
         """
         work = self._work
         is_here = work is not None and work.get_loop() is asyncio.get_running_loop()
@@ -120,7 +120,7 @@ class SessionMaintenance:
     async def ticking(
         self, app: str, *, every_s: float, beside: Callable[[], None]
     ) -> AsyncIterator[None]:
-        """Do what is due, and what goes `beside` it, every `every_s` seconds while open."""
+        """Start due work, and call `beside`, every `every_s` seconds while open."""
 
         async def tick() -> None:
             while True:
@@ -138,7 +138,7 @@ class SessionMaintenance:
     async def _run_due_or_log(self, app: str) -> int:
         try:
             return await self._run_due(app)
-        except Exception as error:  # noqa: BLE001 - nobody waits for this; it is due again
+        except Exception as error:  # noqa: BLE001 - no caller sees it; the work is due again
             _warn("maintenance_failed", error)
         return 0
 
@@ -146,7 +146,7 @@ class SessionMaintenance:
         done = 0
         while self._container.unsummarised:
             key = self._container.unsummarised.pop()
-            done += await self._tried("summary", self._summarise, key)
+            done += await self._run_logged("summary", self._summarise, key)
         return done + await self._offload_idle(app)
 
     async def _offload_idle(self, app: str) -> int:
@@ -156,16 +156,16 @@ class SessionMaintenance:
         since = self._container.clock.now() - timedelta(seconds=settings.idle_s)
         done = 0
         while (key := await directory.take_idle(app, since=since, retry_s=RETRY_S)) is not None:
-            done += await self._tried("offload", self._offload, key)
+            done += await self._run_logged("offload", self._offload, key)
         return done
 
-    async def _tried(
+    async def _run_logged(
         self, what: str, work: Callable[[SessionKey], Awaitable[None]], key: SessionKey
     ) -> bool:
-        """Do some work on a session; one that fails is logged, and due again."""
+        """Run work on a session; a failure is logged, and the work is due again."""
         try:
             await work(key)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other sessions must go on
+        except Exception as error:  # noqa: BLE001 - the other sessions' work must continue
             _warn(f"{what}_failed session={key.session!r}", error)
             return False
         return True
@@ -178,7 +178,7 @@ class SessionMaintenance:
     async def _summarise(self, key: SessionKey) -> None:
         container = self._container
         before: SessionRecord | None = None
-        # A record that a summary did not change took it for late, as it would the next one.
+        # An unchanged record rejected the summary as late, as it would the next one.
         while (record := await container.directory.find(key)) and record != before:
             summary = await summarise(
                 HistorySource(
@@ -202,6 +202,6 @@ class SessionMaintenance:
 
 
 def _warn(event: str, error: Exception) -> None:
-    """Log what is tried again; with its trace if it is a defect of ours."""
+    """Log a failure that is retried; with its traceback if it is a defect of ours."""
     code, trace = (error.code, None) if isinstance(error, AccAceError) else ("internal", error)
     logger.warning("%s code=%s: %s", event, code, error, exc_info=trace)

@@ -1,8 +1,7 @@
-"""Hold the session of a run from before ADK stores its message until the run is over.
+"""Hold the session lock of a run from before ADK stores its message until the run is over.
 
-ADK loads the session before any hook is called, so once it is held it is reloaded in place: what a
-run that held it before has said is seen, and a call that it has answered is not answered twice.
-The turns in flight are counted, so that a shutdown can finish each of them.
+ADK loads the session before any hook is called, so it is reloaded in place under the lock: the run
+sees the events of the previous holder, and no call is answered twice.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
 
 
 async def ensure_session(sessions: BaseSessionService, key: SessionKey) -> None:
-    """Create a session when it is new."""
+    """Create a session unless it exists."""
     if await session_exists(sessions, key):
         return
     try:
@@ -57,18 +56,18 @@ _NO_EVENTS = GetSessionConfig(num_recent_events=0)
 
 
 class HeldSession:
-    """The session of one run, held."""
+    """The session of one run, with its lock."""
 
     def __init__(self, session: Session, hold: AsyncExitStack, events: HeldEvents | None) -> None:
         self.session = session
-        """Kept, so that its identity stays its own."""
+        """Referenced, so that its `id()` is not reused."""
         self.events = events
         self.is_started = False
-        """Whether the run's agent has started: from then on its end gives the session free."""
+        """Whether the run's agent has started: from then on its end releases the session."""
         self._hold = hold
 
     async def release(self) -> None:
-        """Give the session free; events of a turn that was not committed are dropped."""
+        """Release the session; events of a turn that was not committed are dropped."""
         if self.events is not None and self.events.is_open:
             self.events.discard()
         await self._hold.aclose()
@@ -80,7 +79,7 @@ class SessionTurns:
     def __init__(self, lifecycle: TurnLifecycle) -> None:
         self._lifecycle = lifecycle
         self._held: dict[int, HeldSession] = {}
-        # What gives sessions free in the background: the loop itself holds tasks weakly.
+        # Tasks that release sessions: the loop itself holds tasks weakly.
         self._releasing: set[asyncio.Task[None]] = set()
 
     def find(self, ctx: InvocationContext) -> HeldSession | None:
@@ -88,7 +87,7 @@ class SessionTurns:
         return self._held.get(id(ctx.session))
 
     async def take(self, ctx: InvocationContext) -> HeldSession:
-        """Hold the session of a run; the same run again has it already.
+        """Hold the session of a run; reentrant for the same run.
 
         Raises SessionBusyError, ConflictError when it was deleted meanwhile, or StoreError.
         """
@@ -105,7 +104,7 @@ class SessionTurns:
         return held
 
     async def release(self, ctx: InvocationContext, *, keep: bool = False) -> None:
-        """Give the session of a run free, once; with `keep` what was held back is stored."""
+        """Release the session of a run, once; with `keep` the buffered events are stored."""
         held = self._held.pop(id(ctx.session), None)
         if held is None:
             return
@@ -113,26 +112,26 @@ class SessionTurns:
             if keep and held.events is not None and held.events.is_open:
                 await self._lifecycle.keep_events(held.events)
         finally:
-            # A caller who is cancelled once more does not keep the session.
+            # A second cancellation of the caller does not stop the release.
             await asyncio.shield(self._begin_release(held))
 
     def _hold_events(self, ctx: InvocationContext, key: SessionKey) -> HeldEvents | None:
-        """Hold back what the run appends, where sessions are in the database of the stores."""
+        """Buffer the events of the run, if sessions are in the database of the stores."""
         sessions = ctx.session_service
         if isinstance(sessions, SqlSessionService) and self._lifecycle.is_over(sessions.database):
             return sessions.hold(key, ctx.invocation_id)
         return None
 
     def _watch(self, held: HeldSession) -> None:
-        """Give the session free when its task ends before the agent has started.
+        """Release the session when its task ends before the agent has started.
 
         ADK calls no hook when it cannot store the message.
         """
         task = asyncio.current_task()
         if task is not None:
-            task.add_done_callback(lambda _: self._drop_unbegun(held))
+            task.add_done_callback(lambda _: self._release_unstarted(held))
 
-    def _drop_unbegun(self, held: HeldSession) -> None:
+    def _release_unstarted(self, held: HeldSession) -> None:
         if held.is_started or self._held.pop(id(held.session), None) is None:
             return
         self._begin_release(held)
@@ -145,7 +144,7 @@ class SessionTurns:
 
 
 async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
-    """Let the run's session be as it is stored now. Raises ConflictError when it is gone."""
+    """Reload the run's session in place. Raises ConflictError when it was deleted."""
     found = await _load(ctx.session_service, key, _NO_EVENTS)
     if found is None:
         raise session_deleted_error(key)
@@ -160,7 +159,7 @@ async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
     ctx.session.state.update(fresh.state)
     ctx.session.last_update_time = fresh.last_update_time
     for name, value in (fresh.__pydantic_private__ or {}).items():
-        # The mark by which ADK's database service tells a stale session.
+        # The mark by which ADK's database service detects a stale session.
         setattr(ctx.session, name, value)
 
 

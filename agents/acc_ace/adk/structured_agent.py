@@ -1,4 +1,4 @@
-"""Structured model calls: through an inner LlmAgent of ADK, or one request to a model alone.
+"""Structured model calls: through an inner LlmAgent of ADK, or directly to a model.
 
 The agent's events never leave the stage. A reply says who answered, at what cost, with which
 warnings.
@@ -39,11 +39,11 @@ SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
     "reflector": Reflection,
     "curator": DeltaBatch,
 }
-"""What each role answers with."""
+"""The reply schema of each role."""
 
 
 class ReplyFacts(NamedTuple):
-    """Facts of one model reply; 0 tokens means that the model did not count."""
+    """Facts of one model reply; 0 tokens means that the model reported none."""
 
     model: str
     tokens_in: int
@@ -165,7 +165,7 @@ def _quiet(ctx: InvocationContext) -> InvocationContext:
 
 
 def direct_completions(models: Models, settings: Settings) -> dict[Role, "DirectCompletion"]:
-    """Models alone as the completions of their roles."""
+    """Direct completions of models, by role."""
     return {
         role: DirectCompletion(model, SCHEMAS[role], settings.agent(role))
         for role, model in models.items()
@@ -173,7 +173,7 @@ def direct_completions(models: Models, settings: Settings) -> dict[Role, "Direct
 
 
 class DirectCompletion:
-    """Implements `acc_ace.turn.structured_call.Completion` over a model alone."""
+    """Implements `acc_ace.turn.structured_call.Completion` by direct model calls."""
 
     def __init__(self, model: BaseLlm, schema: type[BaseModel], settings: AgentSettings) -> None:
         self._model, self._schema, self._settings = model, schema, settings

@@ -35,7 +35,7 @@ from acc_ace.turn.turn_record import TurnRecords
 _MAX_FILE_BYTES = 256 * 1024
 _SEARCH_RESULTS = 5
 _RULE_TOKENS = 256
-"""Beside an artifact's own budget, for a rule that is quoted with it."""
+"""Added to an artifact's budget for a rule that is quoted with it."""
 
 
 class Calculate:

@@ -1,4 +1,4 @@
-"""Make the report of a finished turn, and of one that is sent twice under an idempotency key."""
+"""Build the report of a finished turn, and of one repeated under an idempotency key."""
 
 from collections.abc import Sequence
 
@@ -55,7 +55,7 @@ def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstrai
 
 
 def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
-    """Open questions as a report shows them, each in the language of what raised it."""
+    """Open questions as a report shows them, each in the language of its quote."""
     return [
         ReportedQuestion(
             id=question.id,
@@ -69,7 +69,7 @@ def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
 
 
 def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Limits) -> TurnReport:
-    """What is kept of a report: not what was recalled and learnt, nor what it cost."""
+    """The stored part of a report: without recall, learning and cost."""
     state: CommittedState = entry.state
     decision = kept.decision
     return TurnReport(

@@ -17,7 +17,7 @@ from acc_ace.text.prompt import write_input
 
 
 class ContentText(NamedTuple):
-    """The text of a content, the text of others beside it, and the most authority it can have."""
+    """The text of a content, its attachments by others, and its maximum authority."""
 
     text: str
     authority: Authority
@@ -27,9 +27,9 @@ class ContentText(NamedTuple):
 def content_text(content: types.Content | None, *, name_attachments: bool = False) -> ContentText:
     """The first text part; further text parts and text files are attachments.
 
-    A function response counts as a tool's words, and what another role than the user says has no
-    user authority. There is no compressed state of a picture yet: other binary parts raise
-    InputError, or stand as '[image/png attached]' in the text if they are to be named.
+    A function response has a tool's authority, and roles other than the user have no user
+    authority. Pictures cannot be compressed yet: other binary parts raise
+    InputError, or become '[image/png attached]' in the text with `name_attachments`.
     """
     parts = (content.parts if content else None) or []
     texts: list[str] = []
@@ -67,7 +67,7 @@ _AUTHORITY_OF_ROLE = {
 
 
 def role_authority(role: str | None) -> Authority:
-    """The most authority that the words of a role can have."""
+    """The maximum authority of a role."""
     return _AUTHORITY_OF_ROLE.get(role or "user", Authority.RETRIEVED)
 
 
@@ -104,7 +104,7 @@ def _file_part(given: Attachment) -> types.Part:
 
 
 def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> None:
-    """Show a model the attachments in a request as quoted data, and x_t as it is.
+    """Quote the attachments in a request as data; x_t stays unchanged.
 
     A request shares its contents with the session's events, so a content is replaced.
     """
@@ -134,7 +134,7 @@ def _readable_attachment(part: types.Part, number: int) -> Attachment | None:
     try:
         return text_attachment(part, number)
     except InputError:
-        return None  # No text: it is named like any other file, and shown as it is.
+        return None  # Not text: it is named like any other file, and shown unchanged.
 
 
 def _quoted(given: Attachment) -> types.Part:
@@ -142,13 +142,13 @@ def _quoted(given: Attachment) -> types.Part:
 
 
 def attachment(part: types.Part) -> str | None:
-    """How a picture, a recording or a file stands in a text; None for another part."""
+    """The placeholder for a picture, a recording or a file; None for another part."""
     data = part.inline_data or part.file_data
     return f"[{data.mime_type or 'file'} attached]" if data else None
 
 
 def contents_of(messages: Sequence[Message]) -> list[types.Content]:
-    """Messages of users, assistant and tools as contents; system messages are no contents."""
+    """Messages of users, assistant and tools as contents; system messages are left out."""
     return [_content(message) for message in messages if message.role is not MessageRole.SYSTEM]
 
 

@@ -1,4 +1,4 @@
-"""A user's data in every app: erase it, or export it one record after the other."""
+"""Erase a user's data in every app, or export it record by record."""
 
 import asyncio
 from base64 import b64encode
@@ -28,8 +28,8 @@ async def export_user(
 ) -> AsyncIterator[Record]:
     """Rules, sessions, states, turns, chat events, artifacts, playbook, lessons, jobs, files.
 
-    Memory stays flat however much is held, one file at a time aside. What a store cannot list or
-    read is said in a record of the kind `missing`; the last record is `end`. Raises StoreError.
+    Memory use is constant, except for one file at a time. What a store cannot list or read is
+    reported in a record of the kind `missing`; the last record is `end`. Raises StoreError.
     """
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     for part in (
@@ -67,9 +67,9 @@ async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Reco
 
 
 async def _own_playbook(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
-    """The user's own playbook on all branches, and how each came to be what it is.
+    """The user's own playbook on all branches, each with its delta log.
 
-    What was removed from it is in the records of that.
+    Removed bullets are in the log.
     """
     for scope in await _branches(container, PlaybookScope(tenant.app, tenant.user)):
         own = await container.playbooks.load(scope)
@@ -108,7 +108,7 @@ async def _learning_jobs(container: Container, tenant: Tenant) -> AsyncIterator[
 
 
 async def _files(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
-    """What ADK calls artifacts, with every version and what is noted about it."""
+    """ADK's artifacts, with every version and its metadata."""
     async for file in container.files.export(tenant):
         yield {"kind": "file", "path": file.path, "value": _content(file)}
 
@@ -121,22 +121,22 @@ def _content(file: UserFile) -> dict[str, str]:
 
 
 _ROUNDS: Final = 5
-"""How often sessions that begin meanwhile are waited for, before the user must try again."""
+"""Attempts at an erasure while new sessions start, before the user must repeat it."""
 
 _HELD: Final = 200
-"""Sessions that are held at a time: each costs an open file. A user who has more is erased in
+"""Session locks held at a time: each costs an open file. A user who has more is erased in
 several transactions, of which the last deletes the user's row."""
 
 
 class UserDataService:
-    """A user over the stores and the ADK sessions of one process."""
+    """Erases and exports a user over the stores and the ADK sessions of one process."""
 
     def __init__(self, container: Container, sessions: BaseSessionService, app: str) -> None:
         """`app` is exported even if it holds nothing."""
         self._container, self._sessions, self._app = container, sessions, app
 
     async def apps(self, user: str) -> list[str]:
-        """The apps that hold anything of a user. Raises StoreError."""
+        """The apps that hold data of a user. Raises StoreError."""
         found = await self._container.erasure.apps(user)
         found |= await session_pages(self._sessions).apps(user)
         async with self._learning_jobs() as queue:
@@ -144,7 +144,7 @@ class UserDataService:
         return sorted(found)
 
     async def erase(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
-        """Erase a user from an app, or from all; how much of what was deleted, by app.
+        """Erase a user from an app, or from all; return the counts by app and kind.
 
         Raises SessionBusyError while a turn of the user runs for too long, or StoreError.
         """
@@ -153,9 +153,9 @@ class UserDataService:
         return {name: counts for name, counts in erased.items() if app or any(counts.values())}
 
     async def erase_from(self, tenant: Tenant) -> dict[str, int]:
-        """Erase a user from one app: rows in one transaction, then files; how much of what.
+        """Erase a user from one app: rows in one transaction, then files; return the counts.
 
-        The sessions are held, so no turn runs that could write what it has read. Done again, it
+        The sessions are locked, so that no running turn writes back what it has read. A repeat
         deletes files that could not be deleted. Raises SessionBusyError or StoreError.
         """
         erased: Counter[str] = Counter()
@@ -181,9 +181,9 @@ class UserDataService:
         )
 
     async def export(self, user: str, *, app: str | None = None) -> AsyncIterator[Record]:
-        """All that is held about a user in an app, or in all, one after the other.
+        """Export a user's data in an app, or in all, one after the other.
 
-        Each app begins with a record `user`; the last record of all is `end`. Raises StoreError.
+        Each app starts with a record `user`; the last record of all is `end`. Raises StoreError.
         """
         for name in [app] if app else await self.apps(user) or [self._app]:
             async for each in export_user(self._container, self._sessions, Tenant(name, user)):
@@ -192,11 +192,11 @@ class UserDataService:
         yield {"kind": "end"}
 
     def export_from(self, tenant: Tenant) -> AsyncIterator[Record]:
-        """All that one app holds about a user, record by record, each with its `kind`."""
+        """Export a user's data in one app, record by record, each with its `kind`."""
         return export_user(self._container, self._sessions, tenant)
 
     async def _known(self, tenant: Tenant) -> list[SessionKey]:
-        """The user's sessions, by whichever store knows of one."""
+        """The user's sessions that any store knows."""
         known = set(await self._container.erasure.sessions(tenant))
         if not self._is_beside:
             found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
@@ -205,7 +205,7 @@ class UserDataService:
 
     @asynccontextmanager
     async def _held(self, keys: Sequence[SessionKey], deadline: float) -> AsyncIterator[None]:
-        """Hold sessions, once the turns that run in them are over."""
+        """Lock sessions, waiting for the turns that run in them."""
         async with AsyncExitStack() as held:
             for key in keys:
                 left_s = max(0.0, deadline - asyncio.get_running_loop().time())
@@ -227,7 +227,7 @@ class UserDataService:
         return {"sessions": sum([await drop_session(self._sessions, key) for key in keys])}
 
     async def _erase_jobs(self, tenant: Tenant) -> dict[str, int]:
-        """Drop what is still to be learned; a lesson on its way finds its turn gone."""
+        """Delete the user's learning jobs; a running one finds no turn to learn from."""
         async with self._learning_jobs() as jobs:
             return {"jobs": await jobs.erase(tenant) if jobs else 0}
 
@@ -236,16 +236,16 @@ class UserDataService:
         return is_beside(self._sessions, self._container.database)
 
     def _learning_jobs(self) -> AbstractAsyncContextManager[LearningQueue | None]:
-        """The jobs of background learning, also those of a time when it was on."""
+        """The queue of background learning, also after it was switched off."""
         return kept_jobs(self._container.settings, self._container.learning)
 
 
 def total(erased: dict[str, dict[str, int]]) -> dict[str, int]:
-    """How much of what was deleted, of all apps together."""
+    """The deleted counts by kind, summed over all apps."""
     names = dict.fromkeys(name for counts in erased.values() for name in counts)
     return {name: sum(counts.get(name, 0) for counts in erased.values()) for name in names}
 
 
 def _batches(keys: Sequence[SessionKey]) -> list[list[SessionKey]]:
-    """Keys by the batch; one that is empty where there are none."""
+    """Keys in batches; one empty batch if there are none."""
     return [list(keys[at : at + _HELD]) for at in range(0, max(len(keys), 1), _HELD)]

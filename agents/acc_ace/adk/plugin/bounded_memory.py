@@ -4,7 +4,7 @@
 
 Before the agent runs, the stages of the bounded turn prepare CCS_t; while it runs, its requests
 hold its own instruction, CCS_t, the playbook excerpt, x_t and this turn's tool loop; with the
-answer the turn is committed, and after it learned from. Whatever fails ends the run with an error.
+answer the turn is committed, and then learned from. Any failure ends the run with an error.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class BoundedMemoryPlugin(BasePlugin):
     """Bounded memory for any agent, tree of agents or workflow of an App.
 
     ADK wraps what a plugin raises in RuntimeError; its `__cause__` is ours: SessionBusyError when
-    another turn holds the session, InputError for an x_t that cannot be taken, StoreError,
+    another turn holds the session, InputError for an invalid x_t, StoreError,
     CommitRejected, and MemoryBypassedError where a request would go out with a transcript.
     """
 
@@ -68,11 +68,11 @@ class BoundedMemoryPlugin(BasePlugin):
         guard: GuardMode | None = None,
         name: str = "bounded_memory",
     ) -> None:
-        """`container` is that of the process by default; `models` replaces those of the settings.
+        """`container` is that of the process by default; `models` overrides those of the settings.
 
-        `listener` receives what a turn does as it happens; the last event is TurnDone with the
-        report, or TurnPaused with the calls that wait. `guard` says what happens to a tool call
-        that breaks a rule, ACC_ACE_GUARD by default. Raises ConfigError or StoreError.
+        `listener` receives the events of a turn as they happen; the last one is TurnDone with the
+        report, or TurnPaused with the calls that wait. `guard` is the mode for tool calls that
+        break a rule, ACC_ACE_GUARD by default. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
         self._container = container or _process_container()
@@ -109,7 +109,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self, *, agent: BaseAgent, callback_context: CallbackContext
     ) -> types.Content | None:
         """Hide the transcript from every agent before it makes its requests."""
-        turn = self._turns.need(callback_context)
+        turn = self._turns.require(callback_context)
         turn.runs[run_name(callback_context)].hide()
         return None
 
@@ -126,7 +126,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
         """Put memory into the request, which holds nothing of earlier turns."""
-        turn = self._turns.need(callback_context)
+        turn = self._turns.require(callback_context)
         ctx = callback_context.get_invocation_context()
         run = turn.runs[run_name(callback_context)]
         run.check()
@@ -166,9 +166,9 @@ class BoundedMemoryPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Note the call, and let an agent that is called as a tool find the turn it works for."""
+        """Check and record the call, and link an agent called as a tool to its turn."""
         _refuse_without_plugin(tool)
-        turn = self._turns.need(tool_context)
+        turn = self._turns.require(tool_context)
         if is_evidence(tool.name):
             guarded = await self._guard.check(tool, tool_args, tool_context, turn.record)
             if guarded is not None:
@@ -188,7 +188,7 @@ class BoundedMemoryPlugin(BasePlugin):
         tool_context: ToolContext,
         result: dict[str, Any],
     ) -> dict[str, Any] | None:
-        """Keep a tool's result as evidence; the agent's callbacks and events have it whole."""
+        """Keep a tool's result as evidence; the agent's callbacks and events get it whole."""
         self._note(tool, tool_context, result_text(result), is_error=is_failure(result))
         return None
 
@@ -200,15 +200,15 @@ class BoundedMemoryPlugin(BasePlugin):
         tool_context: ToolContext,
         error: Exception,
     ) -> dict[str, Any] | None:
-        """Keep the failure as evidence; how the agent deals with it is its own affair."""
-        if isinstance(error, Exception):  # ADK tells of a cancellation too: its outcome is unknown.
+        """Keep the failure as evidence; the agent handles it."""
+        if isinstance(error, Exception):  # ADK reports cancellations too, of unknown outcome.
             self._note(tool, tool_context, f"{tool.name} failed: {error}", is_error=True)
         return None
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
-        """Hear what is said, persist our state with it, and keep others from writing it."""
+        """Read the event, persist our state with it, and revert other writes to our state."""
         turn = self._turns.find(invocation_context)
         if turn is None or event.partial:
             return None
@@ -232,11 +232,11 @@ class BoundedMemoryPlugin(BasePlugin):
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
     ) -> None:
-        """End the turn: nothing stays of one without an answer."""
+        """Fail the turn: one without an answer changes no state."""
         await self._turns.fail(invocation_context)
 
     async def close(self) -> None:
-        """Wait for turns that are being closed, end background work, close the models."""
+        """Wait for turns that are closing, stop background work, close the models."""
         await self._turns.drain()
         await self._maintenance.close()
         if self._memory.learning is not None:
@@ -257,7 +257,7 @@ class BoundedMemoryPlugin(BasePlugin):
 
 
 def _protect(turn: OpenTurn, event: Event) -> None:
-    """Take back what others wrote under our keys."""
+    """Revert writes of others to our keys."""
     for key in keys.PERSISTED & event.actions.state_delta.keys():
         del event.actions.state_delta[key]
         turn.record.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
@@ -265,13 +265,13 @@ def _protect(turn: OpenTurn, event: Event) -> None:
 
 
 def _persist(turn: OpenTurn, event: Event) -> None:
-    """Let an event of the run carry our state: plugins have none of their own."""
+    """Attach our state to an event of the run: plugins cannot emit events."""
     event.actions.state_delta.update(turn.unsaved)
     turn.unsaved = {}
 
 
 def _add_notes(turn: OpenTurn, event: Event) -> None:
-    """Put what code says of rules below the first final answer, unless that is data."""
+    """Append the notes on rules to the first final answer, unless that is JSON."""
     text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
     if not (turn.record.notes and event.is_final_response() and text.strip()):
         return

@@ -2,13 +2,13 @@
 
 ADK builds requests from `session.events`: trimmed to the running invocation, no processor, agent
 or remote service can put the transcript into one. Nothing is deleted; the events are only absent
-from the session object of this run. What the session held when the turn was opened is earlier
-unless it is of this invocation, whatever its id says: events that a client seeded have none. ADK
-itself adds events without an id while a turn runs, the inputs of workflow nodes; those stand
-behind all that the turn was opened with.
+from the session object of this run. Events that the session held when the turn was opened are
+earlier unless they are of this invocation, even without an id: those that a client seeded have
+none. ADK itself adds events without an id while a turn runs, the inputs of workflow nodes; those
+come after all events that the turn was opened with.
 
 Where the App has a `context_cache_config`, ADK finds Gemini's explicit cache in those hidden
-events. Only what names the cache is read from them here.
+events. Only the name of the cache is read from them here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,12 +43,12 @@ def put_memory(
     prompt: Prompt,
     limits: Limits,
 ) -> None:
-    """Add CCS_t, the playbook excerpt and, unless it is what was said last, x_t.
+    """Add CCS_t, the playbook excerpt and, unless it is the last message, x_t.
 
     Attachments of x_t are shown as quoted data.
 
-    They go behind the agent's instruction. An agent with a static instruction keeps it free of
-    them, so that it stays cacheable: they come first in the contents then.
+    They are appended to the agent's instruction. A static instruction is left unchanged, so
+    that it stays cacheable: they come first in the contents then.
     """
     turn_input = require(record.turn_input, "turn_input", "memory")
     quote_attachments(request.contents, turn_input)
@@ -67,7 +67,7 @@ def put_memory(
 def bound_results(
     request: LlmRequest, max_tokens: int, rules: Sequence[ConstraintPin] = ()
 ) -> None:
-    """Cut the tool results of a request that are too long; put rules beside what is against one.
+    """Cut long tool results of a request; put rules beside those that contradict one.
 
     The request shares its parts with the session's events, so a part is replaced, not changed.
     """
@@ -89,7 +89,7 @@ def _bounded(part: types.Part, max_tokens: int, rules: Sequence[ConstraintPin]) 
 
 
 def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:
-    """Whether x_t is the last thing said; a result that arrived stands in the tool loop."""
+    """Whether x_t is the last message; a result that arrived is in the tool loop."""
     if not turn_input.authority.may_rule:
         parts = [part for content in request.contents for part in content.parts or []]
         return any(part.function_response is not None for part in parts)
@@ -119,7 +119,7 @@ _FINDER = ContextCacheRequestProcessor()
 
 
 async def find_cache(request: LlmRequest, ctx: InvocationContext, events: Iterable[Event]) -> None:
-    """Let a request go on with the cache of the turn before; nothing without a cache's config."""
+    """Let a request reuse the previous turn's context cache, if caching is configured."""
     if request.cache_config is None or request.cache_metadata is not None:
         return
     session = ctx.session.model_copy(update={"events": list(events)})
@@ -132,7 +132,7 @@ class Transcript:
     """The earlier events of one run's session: hidden while agents work, shown to others."""
 
     def __init__(self, ctx: InvocationContext) -> None:
-        """Made when the turn opens: only what comes later can be of it without saying so."""
+        """Created when the turn opens: only later events can be of it without naming it."""
         self._ctx = ctx
         self._earlier: list[Event] = []
         own = turn_events(ctx)
@@ -156,7 +156,7 @@ class Transcript:
             self._earlier = []
 
     def check(self) -> None:
-        """Raise MemoryBypassedError when earlier turns are in sight of the agents."""
+        """Raise MemoryBypassedError when the agents can see earlier turns."""
         if self._foreign():
             raise MemoryBypassedError(
                 f"session '{self._ctx.session.id}' shows earlier turns to the agent; something "
@@ -164,15 +164,15 @@ class Transcript:
             )
 
     def events(self) -> Iterator[Event]:
-        """All events of the session that were loaded, those that are hidden included."""
+        """All loaded events of the session, hidden ones included."""
         return chain(self._earlier, self._ctx.session.events)
 
     def _foreign(self) -> Sequence[Event]:
-        """The events in sight that are not of this turn.
+        """The visible events that are not of this turn.
 
-        What was reloaded are other objects, and may be more than what was loaded at first; ids and
-        order stay. Without the event that opened the turn nothing tells late events from seeded
-        ones, and none passes.
+        A reload brings other objects, and may bring more than were loaded at first; ids and
+        order stay. Without the event that opened the turn, late events cannot be distinguished
+        from seeded ones, and none passes.
         """
         events, mine = self._ctx.session.events, self._ctx.invocation_id
         opened = next(

@@ -1,7 +1,7 @@
-"""One turn of an app that the plugin holds open, and what the events of its run say.
+"""A turn that the plugin holds open, and what is read from the events of its run.
 
-What was said to the user, what the run waits for, and which lessons an agent used that was never
-asked to name them.
+That is the answer to the user, the calls that wait, and the lessons used by an agent that does not
+cite them.
 """
 
 import asyncio
@@ -44,9 +44,9 @@ class RunAnswer:
 
     @property
     def answer(self) -> str | None:
-        """Everything the user was told, in order; else the last result or output of a run.
+        """All text shown to the user, in order; else the last result or output of a run.
 
-        None while the run waits, or when there was nothing of all that.
+        None while the run waits, or when there is none of these.
         """
         return None if self.waits else "\n\n".join(self._texts) or self._output or None
 
@@ -54,7 +54,7 @@ class RunAnswer:
     def waits(self) -> bool:
         """Whether the run has ended in a call without a result: it waits for a person.
 
-        An agent that speaks after such a call has answered; the result will come as news.
+        An agent that speaks after such a call has answered; the result opens a new turn.
         """
         return bool(self._pending) and not self._spoke_last
 
@@ -72,7 +72,7 @@ class RunAnswer:
         if event.author == "user":
             return
         if event.is_final_response() and not event.get_function_calls():
-            self._hear(event)
+            self._take_answer(event)
         if event.output is not None:
             self._output = result_text(event.output)
 
@@ -92,7 +92,7 @@ class RunAnswer:
         for response in event.get_function_responses():
             self._pending.pop(response.id or "", None)
 
-    def _hear(self, event: Event) -> None:
+    def _take_answer(self, event: Event) -> None:
         if text := _shown(event.content):
             self._texts.append(text)
             self._spoke_last = True
@@ -122,7 +122,7 @@ class RunName(NamedTuple):
 
 @dataclass(eq=False)
 class OpenTurn:
-    """What the plugin knows of a turn until it is closed, once."""
+    """The plugin's state of a turn, until it is closed."""
 
     ctx: InvocationContext
     own: InvocationContext
@@ -132,19 +132,19 @@ class OpenTurn:
     runs: dict[RunName, Transcript]
     """The runs that belong to the turn, each with what its agents must not see."""
     counted: ExitStack = field(default_factory=ExitStack)
-    """Ends its being counted among the turns that learning steps back for."""
+    """Its entry in the load monitor, to which background learning yields."""
     unsaved: State = field(default_factory=dict)
     """Keys of session.state that the next event of the run will persist."""
     drivers: "set[asyncio.Task[Any]]" = field(default_factory=set)
-    """The tasks that have taken events of the run; one as a rule."""
+    """The tasks that have consumed events of the run; usually one."""
     committed: str | None = None
-    """The answer as it was committed last."""
+    """The last committed answer."""
     closing: "asyncio.Task[None] | None" = None
-    """What ends the turn, from when it is over."""
+    """The task that closes the turn, once it is over."""
 
     @property
     def is_left(self) -> bool:
-        """Whether no task is there any more that has taken events of the run."""
+        """Whether every task that has consumed events of the run has ended."""
         return all(task.done() for task in self.drivers)
 
     @property
@@ -158,7 +158,7 @@ class OpenTurn:
         return self.ctx.agent.name if self.ctx.agent else ""
 
     def projection(self) -> State:
-        """Our persisted keys as the authorities hold them now."""
+        """Our persisted keys with the current values of the authorities."""
         record = self.record
         state = record.entry.state if record.is_written and record.entry else record.previous
         return {
@@ -174,7 +174,7 @@ def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
 
 
 def new_turn(ctx: InvocationContext, listener: Listener | None) -> OpenTurn:
-    """A turn that has done nothing yet."""
+    """A new turn, before its first event."""
     record = TurnRecord(session_key(ctx), ctx.invocation_id, listener)
     record.marks_playbook = not isinstance(ctx.session_service, SqlSessionService)
     return OpenTurn(
@@ -193,7 +193,7 @@ def _own_context(ctx: InvocationContext) -> InvocationContext:
 
 
 _USED = 0.5
-"""Share of a lesson's content words from which an answer counts as worded after it."""
+"""Share of a lesson's content words with which an answer counts as based on it."""
 
 
 def used_bullets(shown: Sequence[Bullet], answer: str, calls: Sequence[ToolCall]) -> list[str]:

@@ -48,13 +48,13 @@ class Turns:
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closing: set[asyncio.Task[None]] = set()
-        """What ends turns that are over."""
+        """The tasks that close turns."""
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
         """The open turn of a run, or None."""
         return self._open.get(run_name(ctx))
 
-    def need(self, ctx: InvocationContext | CallbackContext) -> OpenTurn:
+    def require(self, ctx: InvocationContext | CallbackContext) -> OpenTurn:
         """The open turn of a run; raises MemoryBypassedError when there is none."""
         turn = self.find(ctx)
         if turn is None:
@@ -100,15 +100,15 @@ class Turns:
         self.follow(turn)
 
     def calling(self, turn: OpenTurn) -> None:
-        """Let the agents that the current task calls as tools find the turn they work for.
+        """Link the agents that the current task calls as tools to their turn.
 
-        Each tool call has a task of its own, so this ends with the call, but for the tasks that
-        the tool begins and leaves.
+        ADK runs each tool call in its own task, so the link ends with the call, except in tasks
+        that the tool starts and leaves running.
         """
         self._calling.set(turn)
 
     def follow(self, turn: OpenTurn) -> None:
-        """Fail the turn when the task that takes the run's events is cancelled."""
+        """Fail the turn when the task that consumes the run's events is cancelled."""
         task = asyncio.current_task()
         if task is not None and task not in turn.drivers:
             turn.drivers.add(task)
@@ -117,7 +117,7 @@ class Turns:
     async def start_tool(
         self, turn: OpenTurn, call_id: str, name: str, args: dict[str, Any]
     ) -> str | None:
-        """Note, durably, that a tool is about to run; why it must not. Raises StoreError."""
+        """Record durably that a tool will run; return why it must not. Raises StoreError."""
         return await self._lifecycle.start_tool(turn.record, call_id, name, args)
 
     async def answer(self, turn: OpenTurn, event: Event) -> None:
@@ -136,11 +136,11 @@ class Turns:
         await self._end(ctx, failed=False)
 
     async def fail(self, ctx: InvocationContext) -> None:
-        """End the turn of a run that has ended with an error; what it has committed stands."""
+        """Fail the turn of a run that has ended with an error; its commits are kept."""
         await self._end(ctx, failed=True)
 
     async def drain(self) -> None:
-        """Wait for the turns that are being ended, and end those that their callers have left."""
+        """Wait for the turns that are closing, and close those that their callers abandoned."""
         task = asyncio.current_task()
         for turn in set(self._open.values()):
             if task in turn.drivers or turn.is_left:
@@ -149,7 +149,7 @@ class Turns:
             await asyncio.wait(closing)
 
     def _closing_here(self) -> "set[asyncio.Task[None]]":
-        """The turns that are being ended in this event loop; `Runner.run` has one in a thread."""
+        """The closing tasks of this event loop; `Runner.run` has its own loop in a thread."""
         loop = asyncio.get_running_loop()
         return {closing for closing in self._closing if closing.get_loop() is loop}
 
@@ -163,7 +163,7 @@ class Turns:
             await self._close(turn, failed=failed)
 
     async def _close(self, turn: OpenTurn, *, failed: bool = False) -> None:
-        """Close a turn, once; a caller who is cancelled meanwhile does not stop it."""
+        """Close a turn, once; a cancelled caller does not stop it."""
         await asyncio.shield(turn.closing or self._start_closing(turn, failed=failed))
 
     def _start_closing(self, turn: OpenTurn, *, failed: bool) -> "asyncio.Task[None]":
@@ -191,7 +191,7 @@ class Turns:
             self._maintenance.wake(turn.record.key.app)
 
     async def _seal(self, turn: OpenTurn) -> None:
-        """Commit what the last answer has not: a pause, a result without words, late results."""
+        """Commit what the last answer did not: a pause, a result without text, late results."""
         record, answer = turn.record, turn.run_answer.answer
         if answer is None and not turn.run_answer.waits:
             return
@@ -223,7 +223,7 @@ class Turns:
         turn.record.emit(TurnDone(report=turn_report(turn.record, limits)))
 
     async def _end_abandoned(self, key: SessionKey) -> None:
-        """End a turn that this very task has left, or one that was left at its answer."""
+        """Close turns that this task has abandoned, or that were abandoned at their answer."""
         task = asyncio.current_task()
         for other in set(self._open.values()):
             left = task in other.drivers or (other.is_left and other.record.answered)
@@ -238,8 +238,8 @@ class Turns:
         """Whether a run is that of an agent that an open turn calls as a tool.
 
         The task of a tool call is no proof: a tool may start a run of another session, or leave a
-        task that serves other users. ADK's AgentTool keeps app and user, and brings sessions of
-        its own.
+        task that serves other users. ADK's AgentTool keeps app and user, and has its own session
+        service.
         """
         outer = self._calling.get()
         if outer is None or outer.closing is not None or asyncio.current_task() in outer.drivers:

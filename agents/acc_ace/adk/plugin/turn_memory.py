@@ -1,4 +1,4 @@
-"""The steps around somebody else's agent: before it answers, and after it did."""
+"""The steps around an existing agent: before and after its answer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,11 +25,11 @@ from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")
-"""The roles that memory itself asks; the answering models belong to the agent."""
+"""The roles that memory itself calls; the answering models belong to the agent."""
 
 
 class TurnMemory:
-    """Runs the steps of the bounded turn before and after an agent that is not ours."""
+    """Runs the steps of the bounded turn before and after an existing agent."""
 
     def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
         """Raises ConfigError for a model that cannot be used."""
@@ -47,15 +47,15 @@ class TurnMemory:
         self._after = learning_stages(
             container, records, lambda _: self._completions, self.learning
         )
-        # Step 5 is the agent's, and the turn is kept at its answer.
+        # Step 5 is the agent's, and the turn is committed at its answer.
         check_order([self._initializer, *STEPS, *self._after])
 
     async def open(self, turn: OpenTurn) -> State:
-        """Steps 1 to 4, or the state of the paused turn that goes on; the keys to persist.
+        """Run steps 1 to 4, or resume a paused turn; return the state keys to persist.
 
-        A run that resumes its own paused turn keeps the CCS_t it has: a result that it brings is
+        A run that resumes its own paused turn keeps its CCS_t: the result that it brings is
         part of the tool loop. A result that comes after the turn was answered is a new x_t with
-        the authority of a tool, and an answered turn that is run again is another one. Raises
+        the authority of a tool, and running an answered turn again opens a new one. Raises
         InputError, CommitRejected, StoreError, or MemoryBypassedError for an invocation that
         would replay messages.
         """
@@ -63,7 +63,7 @@ class TurnMemory:
         state = await self._initialize(turn, arrived.began if arrived.is_result else arrived.newest)
         paused = await self._paused(turn)
         if paused is not None:
-            return {**state, **await self._go_on(turn, paused)}
+            return {**state, **await self._resume(turn, paused)}
         if arrived.is_result:
             state = await self._initialize(turn, arrived.newest)
         steps = TurnSteps(
@@ -91,7 +91,7 @@ class TurnMemory:
             return None
         return head if head.kind in {CommitKind.COMMIT, CommitKind.KEPT} else None
 
-    async def _go_on(self, turn: OpenTurn, paused: JournalEntry) -> State:
+    async def _resume(self, turn: OpenTurn, paused: JournalEntry) -> State:
         record = turn.record
         record.entry, record.is_written = paused, True
         record.previous = await self._before_version(record, paused.state.version)

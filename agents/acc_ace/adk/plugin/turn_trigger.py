@@ -11,9 +11,9 @@ from acc_ace.errors import MemoryBypassedError
 
 
 class TurnTrigger(NamedTuple):
-    """The content that began the invocation, and the newest one; the same in a fresh run.
+    """The content that started the invocation, and the newest one; the same in a fresh run.
 
-    A run that brings none of its own, as one by an invocation's id alone, takes that which began.
+    A run without a new content, such as a resume by invocation id alone, uses the first one.
     """
 
     began: types.Content | None
@@ -36,7 +36,7 @@ def turn_trigger(ctx: InvocationContext) -> TurnTrigger:
             "bounded memory would have to replay them: use mode='chat' or 'single_turn'"
         )
     began = words[0] if words else ctx.user_content
-    newest = contents[-1] if _brought(turn_events(ctx)) else began
+    newest = contents[-1] if _has_new_content(turn_events(ctx)) else began
     return TurnTrigger(began=began, newest=newest, is_result=_answers_calls(newest))
 
 
@@ -45,10 +45,10 @@ def turn_events(ctx: InvocationContext) -> Sequence[Event]:
     return [event for event in ctx.session.events if event.invocation_id == ctx.invocation_id]
 
 
-def _brought(events: Sequence[Event]) -> bool:
-    """Whether a run has just brought a content: nothing that an agent said is behind it.
+def _has_new_content(events: Sequence[Event]) -> bool:
+    """Whether the run brought a new content: no event of an agent comes after it.
 
-    What a run by id alone may bring is a change of state, in an event without a content.
+    A run by id alone may bring a change of state, in an event without content.
     """
     for event in reversed(events):
         if event.author != "user" or _is_users(event):

@@ -1,4 +1,4 @@
-"""Open the ADK session service that goes with the stores, over their database or its own."""
+"""Open the ADK session service that belongs to the stores, over their database or its own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,10 +18,10 @@ from acc_ace.turn.session_changes import forget_session
 def open_session_service(
     container: Container, *, forgets: bool = False, directory: Path | None = None
 ) -> SqlSessionService:
-    """Sessions in the database of the stores, or in one of their own in `directory`.
+    """Sessions in the database of the stores, or in a separate one in `directory`.
 
-    One that `forgets` deletes what the stores keep of a session with it: it waits for the turn
-    that runs, then raises SessionBusyError with nothing deleted. Does no I/O.
+    With `forgets`, deleting a session also deletes its data in the stores: it waits for a running
+    turn, then raises SessionBusyError with nothing deleted. Does no I/O.
     """
 
     async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:

@@ -1,4 +1,4 @@
-"""The events of a running turn, held back and then written with the state and calls they change."""
+"""The events of a running turn, buffered, then written with the state and calls they change."""
 
 import logging
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def write_events(rows: Rows, key: SessionKey, events: Sequence[Event]) -> None:
-    """Write events in order; written again, they change nothing. Raises SessionNotFoundError."""
+    """Write events in order; idempotent. Raises SessionNotFoundError."""
     changed_at = max((event.timestamp for event in events), default=0.0)
     session = touch_session(rows, key, at=changed_at)
     if session is None:
@@ -37,7 +37,7 @@ def write_events(rows: Rows, key: SessionKey, events: Sequence[Event]) -> None:
 
 
 def _write_event(rows: Rows, session: int, key: SessionKey, event: Event) -> int:
-    """Write an event; how many older calls no longer wait."""
+    """Write an event; return how many older calls no longer wait."""
     if event.actions.rewind_before_invocation_id:
         apply_rewind(rows, session, event)
     forgotten = add_event(rows, session, event)
@@ -52,7 +52,7 @@ class _Stage(Enum):
 
 
 class HeldTurn:
-    """What one invocation has appended to its session and not yet stored."""
+    """Write buffer of the events that one invocation has appended to its session."""
 
     def __init__(self, key: SessionKey, invocation_id: str) -> None:
         self.key, self.invocation_id = key, invocation_id
@@ -66,7 +66,7 @@ class HeldTurn:
         return self._stage is _Stage.OPEN
 
     def write(self, *ahead: Event) -> Write:
-        """The write of all that is held, for the unit of work of the turn.
+        """The write of all buffered events, for the unit of work of the turn.
 
         `ahead` are events that ADK will append next: the answer is committed before the Runner
         has it. After the commit call `written`.
@@ -88,22 +88,22 @@ class HeldTurn:
         return work
 
     def written(self) -> None:
-        """Note that the commit took place: what the invocation appends now is stored at once."""
+        """Note the commit: later events of the invocation are stored at once."""
         self._end(_Stage.WRITTEN)
 
     def discard(self) -> None:
-        """Drop what is held, and what the invocation still appends: the turn has failed."""
+        """Drop the buffer, and later events of the invocation: the turn has failed."""
         self._end(_Stage.DISCARDED)
 
     def keeps_back(self, event: Event) -> bool:
-        """Take an event that is not to be stored now; False for one that is.
+        """Buffer or drop an event; False for one to be stored now.
 
         For the session service alone.
         """
         if self._stage is _Stage.WRITTEN:
             return self._ahead.pop(event.id, None) == body_of(event)
         if self._stage is _Stage.OPEN:
-            # Whoever has the event may change it before the commit.
+            # A copy: the caller may change its event before the commit.
             self._events.append(event.model_copy(deep=True))
         return True
 

@@ -1,13 +1,13 @@
-"""What becomes of the old events of a session: kept, deleted, or offloaded and deleted.
+"""Retention of a session's old events: kept, deleted, or offloaded and deleted.
 
-Done a little at a time, at the start of each turn, so that no turn pays for the whole past. The
+A bounded batch is cut at the start of each turn, so that no turn pays for the whole history. The
 unit is an invocation, so a call is never cut from its result; one with a call that still waits for
-a person stays, and so does one that may still be running: the words of the next turn are stored
-before that turn can wait for it. Offloading comes before deleting and can be repeated: a crash in
-between makes it run again and changes nothing.
+a person stays, and so does one that may still be running: the message of the next turn is stored
+before that turn can wait for it. Offloading comes before deleting and is idempotent: a crash in
+between only repeats it.
 
-A rewind deletes what was stored since the first event of the invocation that it names. ADK would
-keep it and leave it out of each request, for which it needs all of the session's events.
+A rewind deletes the events from the first one of the invocation that it names. ADK would keep them
+and leave them out of each request, for which it needs all of the session's events.
 """
 
 import logging
@@ -33,13 +33,13 @@ from acc_ace.storage.sql_rows import Rows
 _log = logging.getLogger(__name__)
 
 CUT_EVENTS = 200
-"""Events that one turn looks at for deletion; a long past is cut in many turns."""
+"""Events that one turn checks for deletion; a long history is cut in many turns."""
 
 RUNS_S = 3_600.0
-"""How long a turn without an answer may be running; after that it was given up."""
+"""How long, in seconds, a turn without an answer may still be running."""
 
 Offload = Callable[[SessionKey, Sequence[PastTurn]], Awaitable[None]]
-"""Writes turns to long-term memory; the same ones again change nothing."""
+"""Writes turns to long-term memory; idempotent."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ class OldEvents(Protocol):
     async def old_events(
         self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
     ) -> list[Event]:
-        """Whole invocations beyond the newest `turns` that nobody waits for, oldest first.
+        """Whole invocations beyond the newest `turns` without waiting calls, oldest first.
 
-        The newest are those stored last, whatever a clock said. Never the invocation `spare`.
+        The newest are those stored last, not by a clock. Never the invocation `spare`.
         About `limit` events; a longer invocation comes whole.
         """
         ...
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
-        """Delete events by id; those that are gone are no error."""
+        """Delete events by id; missing ones are no error."""
         ...
 
 
@@ -77,10 +77,10 @@ async def cut(
     started: Event,
     is_stored: bool = True,
 ) -> None:
-    """Delete some of what is beyond the kept turns; a failure leaves it for the next turn.
+    """Delete a batch of events beyond the kept turns; on a failure the next turn retries.
 
-    Nothing is deleted of the invocation that `started` begins, which counts also when it is not
-    stored yet, nor of one that may still be running.
+    Spares the invocation that `started` opens, which counts even if it is not stored yet, and one
+    that may still be running.
     """
     if retention.turns is None:
         return
@@ -97,12 +97,12 @@ async def cut(
             await retention.offload(key, past_turns(old))
         await events.delete_events(key, [event.id for event in old])
     except AccAceError as error:
-        # The turn goes on: nothing is lost, and the next one tries again.
+        # The turn continues: nothing is lost, and the next one retries.
         _log.warning("events_not_cut session=%s code=%s: %s", key.session, error.code, error)
 
 
 def past_turns(events: Sequence[Event]) -> list[PastTurn]:
-    """Events as the turns they belong to, in the order in which they began."""
+    """Events grouped by turn, in the order in which the turns started."""
     return [_past_turn(name, turn) for name, turn in _turns(events).items()]
 
 
@@ -114,7 +114,7 @@ def _turns(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 def _may_run(turn: Sequence[Event], now: float) -> bool:
-    """Whether somebody has asked lately, and the last word is not yet an answer."""
+    """Whether there is a user's message, and the last event is recent and not an answer."""
     said = [event for event in turn if event.content is not None or event.output is not None]
     if not any(event.author == "user" for event in said):
         return False
@@ -150,11 +150,11 @@ def _utterances(event: Event) -> list[Utterance]:
 
 
 def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:
-    """Delete what a rewind takes back, and let the rewind bring back the state from before that.
+    """Delete the events that a rewind reverts, and put the state before them into its event.
 
-    ADK works the state out from the events that the Runner has loaded. Of ours those are the
-    newest few, so it would delete each key that was last written before them. A rewind that names
-    an invocation of which nothing is stored stays as it is.
+    ADK computes that state from the events that the Runner has loaded. Of ours those are the
+    newest few, so it would delete each key that was last written before them. A rewind to an
+    invocation without stored events is left unchanged.
     """
     events = [Event.model_validate_json(row.body) for row in read_all(rows, session)]
     invocations = [event.invocation_id for event in events]
@@ -163,7 +163,7 @@ def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:
         return
     begin = invocations.index(before)
     held = {**read_base(rows, session), **own_changes(events[:begin])}
-    taken_back = events[begin:]
-    rewind.actions.state_delta = {name: held.get(name) for name in sorted(own_changes(taken_back))}
-    delete_events(rows, session, [event.id for event in taken_back])
+    reverted = events[begin:]
+    rewind.actions.state_delta = {name: held.get(name) for name in sorted(own_changes(reverted))}
+    delete_events(rows, session, [event.id for event in reverted])
     note_all_calls(rows, session, events[:begin])

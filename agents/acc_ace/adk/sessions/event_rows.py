@@ -1,8 +1,8 @@
-"""The rows of ADK's events: what a turn loads, which calls wait for a person, and what is old.
+"""The rows of ADK's events: what a turn loads, which calls wait for a person, and which are old.
 
 ADK marks such calls as long-running: tool confirmations, requests for input, credentials, and
-LongRunningFunctionTool. A result that the agent itself adds ("pending, ticket 7") answers nothing,
-and neither does ADK when it seals all calls of a run that was aborted: the person may still
+LongRunningFunctionTool. A result that the agent itself adds ("pending, ticket 7") does not answer
+a call, and neither does ADK when it seals all calls of an aborted run: the person may still
 answer.
 """
 
@@ -14,13 +14,13 @@ from google.adk.events import Event
 from acc_ace.storage.sql_rows import Rows, marks
 
 OPEN_CALLS = 32
-"""Waiting calls of a session that are kept resumable; of more, the newest."""
+"""Maximum of resumable waiting calls of a session; the newest are kept."""
 
 _PERSON = "user"
 
 
 class PendingToolCalls(NamedTuple):
-    """What an event changes about the calls that wait."""
+    """An event's changes to the waiting calls."""
 
     opened: frozenset[str]
     answered: frozenset[str]
@@ -50,10 +50,10 @@ def starts_turn(event: Event) -> bool:
 
 _PAGE = 500
 _BEYOND = 2**63 - 1
-"""Comes after every place."""
+"""Greater than every sequence number."""
 _LONG_AGO = float("-inf")
-_NOBODY = " "
-"""An invocation that there is not."""
+_NO_ID = " "
+"""An invocation id that does not exist."""
 
 
 class EventRow(NamedTuple):
@@ -64,9 +64,9 @@ class EventRow(NamedTuple):
 
 
 def add_event(rows: Rows, session: int, event: Event) -> int:
-    """Add an event, or replace the one of its id; how many older calls no longer wait.
+    """Upsert an event by its id; return how many older calls no longer wait.
 
-    The caller has touched the session in this transaction, so nobody else adds to it meanwhile.
+    The caller has updated the session's row in this transaction, which serialises its writers.
     """
     rows.run(
         "INSERT INTO adk_events (session_id, event_id, invocation_id, happened_at, body) "
@@ -78,7 +78,7 @@ def add_event(rows: Rows, session: int, event: Event) -> int:
 
 
 def body_of(event: Event) -> str:
-    """An event as it is stored."""
+    """The stored form of an event."""
     return event.model_dump_json(exclude_none=True)
 
 
@@ -117,14 +117,14 @@ def read_window(rows: Rows, session: int, *, recent: int) -> list[str]:
 
 
 def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) -> list[str]:
-    """Events of whole invocations beyond the newest `turns` that nobody waits for, in order.
+    """Events of whole invocations beyond the newest `turns` without waiting calls, in order.
 
     None of the invocation `spare`.
     """
     kept = _newest_invocations(rows, session, turns)
     if len(kept) < turns:
         return []
-    spared = kept | {invocation for invocation, _ in _calls(rows, session)} | {spare or _NOBODY}
+    spared = kept | {invocation for invocation, _ in _calls(rows, session)} | {spare or _NO_ID}
     oldest = rows.all(
         "SELECT seq, invocation_id FROM adk_events "  # noqa: S608 - marks of values
         f"WHERE session_id = ? AND invocation_id NOT IN {marks(spared)} "
@@ -138,7 +138,7 @@ def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) ->
 
 
 def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
-    """Delete events, and what was noted of the calls that they answered."""
+    """Delete events, and the rows of the calls that they answered."""
     named = (session, *events)
     chosen = f"session_id = ? AND event_id IN {marks(events)}"
     rows.run(
@@ -150,9 +150,9 @@ def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
 
 
 def note_calls(rows: Rows, session: int, invocation: str, traffic: PendingToolCalls) -> int:
-    """Note calls that wait and answers that came; how many older calls no longer wait.
+    """Record waiting calls and their answers; return how many older calls no longer wait.
 
-    A call that its own invocation has answered is forgotten at the end of that invocation.
+    A call that its own invocation has answered is deleted at the end of that invocation.
     """
     if traffic.opened:
         rows.many(
@@ -176,7 +176,7 @@ def note_calls(rows: Rows, session: int, invocation: str, traffic: PendingToolCa
 
 
 def note_all_calls(rows: Rows, session: int, events: Iterable[Event]) -> None:
-    """Read from all events that are left after a rewind which calls wait."""
+    """Rebuild the rows of waiting calls from the events left after a rewind."""
     rows.run("DELETE FROM adk_open_calls WHERE session_id = ?", (session,))
     for event in events:
         note_calls(rows, session, event.invocation_id, pending_tool_calls(event))

@@ -1,7 +1,7 @@
-"""Turn what an agent, a tool or a client hands over into JSON that can be stored and read again.
+"""Convert values of agents, tools and clients into JSON that can be stored and read again.
 
-SQLite's JSON functions refuse NaN and infinity, UTF-8 holds no lone surrogate, and no reader takes
-values nested without bound: an event with one of these would be written once and never be read.
+SQLite's JSON functions refuse NaN and infinity, UTF-8 cannot encode lone surrogates, and readers
+limit the nesting: an event with one of these would be written once and never be read.
 """
 
 from typing import Any, Final
@@ -13,20 +13,20 @@ from pydantic_core import from_json, to_json, to_jsonable_python
 from acc_ace.text.normalize import encodable
 
 MOST_DEEP: Final = 100
-"""Levels of lists and objects in a value: half of what Pydantic reads; an event adds its own."""
+"""Maximum nesting of a value: half of what Pydantic reads; an event adds its own levels."""
 
 _OPEN, _CLOSE = b"[" * MOST_DEEP, b"]" * MOST_DEEP
 
 
-def json_form(value: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
+def json_form(value: Any) -> Any:  # noqa: ANN401 - a tool may return anything
     """The value as JSON: null for NaN and infinity, base64 for bytes, text for unknown classes.
 
-    Pydantic writes its models, so what they exclude stays out. Of a value that cannot be written
-    and read again (circular, too deep, raising) the class is named; of a dictionary, item by item.
+    Pydantic writes its models, so what they exclude stays out. A value that cannot be written and
+    read again (circular, too deep, raising) becomes its class name; in a dictionary, item by item.
     """
     try:
         return _readable(value)
-    except Exception:  # noqa: BLE001 - code of somebody's class, which may raise anything
+    except Exception:  # noqa: BLE001 - foreign code, which may raise anything
         if type(value) is dict:
             return {_name(key): _readable_or_class(item) for key, item in value.items()}
         return _class(value)
@@ -42,9 +42,9 @@ def json_safe(value: Any) -> Any:  # noqa: ANN401
 
 
 def make_storable(event: Event) -> dict[str, Any]:
-    """Replace the values of an event that could not be stored, wherever an agent puts values.
+    """Make all values of an event JSON-safe, in place.
 
-    Returns its change of state as it was: the running session goes on with the values themselves.
+    Returns the original state delta: the running session keeps the live values.
     """
     live = dict(event.actions.state_delta)
     event.output = json_safe(event.output)
@@ -59,18 +59,18 @@ def make_storable(event: Event) -> dict[str, Any]:
 
 
 def hold_live(session: Session, event: Event, live: dict[str, Any]) -> None:
-    """Give the running session the values of a stored event's state that may be text in it.
+    """Give the running session the live values of a stored event's state delta.
 
-    As ADK does it: a connection that a tool puts into the state is one for the tools after it.
+    As in ADK: a connection that a tool puts into the state is one for the tools after it.
     """
-    # A name that UTF-8 cannot hold is stored as another.
+    # A key that UTF-8 cannot encode is stored under another name.
     kept = event.actions.state_delta.keys() & live.keys()
     session.state.update({key: live[key] for key in kept})
 
 
 def _make_actions_storable(actions: EventActions) -> None:
     delta = actions.state_delta
-    # What is temporary is never stored.
+    # Temporary keys are never stored.
     brief = {key: value for key, value in delta.items() if key.startswith(State.TEMP_PREFIX)}
     kept = {key: value for key, value in delta.items() if key not in brief}
     actions.state_delta = {**json_form(kept), **brief}

@@ -16,7 +16,7 @@ from acc_ace.storage.sql_rows import Rows
 
 
 class HeldSession(NamedTuple):
-    """A session as ADK's service keeps it, without its events."""
+    """A session as ADK's service stores it, without its events."""
 
     session: str
     created_at: float
@@ -25,17 +25,17 @@ class HeldSession(NamedTuple):
 
 
 class HeldEvent(NamedTuple):
-    """An event as it is kept, and its place in the order of events."""
+    """A stored event, and its place in the order of events."""
 
     place: int
     body: dict[str, Any]
 
 
 class SessionPages(Protocol):
-    """Reads what an ADK session service keeps. Every method raises StoreError."""
+    """Reads what an ADK session service stores. Every method raises StoreError."""
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that the user has sessions or state of, where the service can tell."""
+        """The apps in which the user has sessions or state, as far as the service knows."""
         ...
 
     async def sessions(
@@ -52,7 +52,7 @@ class SessionPages(Protocol):
 
 
 def session_pages(sessions: BaseSessionService) -> SessionPages:
-    """How to read a session service."""
+    """The SessionPages of a session service."""
     if isinstance(sessions, SqlSessionService):
         return SqlSessionPages(sessions.database)
     return ServiceSessionPages(sessions)
@@ -93,7 +93,7 @@ class SqlSessionPages:
 
 
 class ServiceSessionPages:
-    """SessionPages of any ADK service, above all of one that has everything in memory anyway."""
+    """SessionPages of any ADK service, meant for one that has everything in memory."""
 
     def __init__(self, service: BaseSessionService) -> None:
         self._service = service

@@ -3,7 +3,7 @@
 ADK's own ids are random (UUID version 4). Two indexes of events and one of evidence have them as
 keys, so each row goes to another page, and the longer a session, the fewer rows share a page that
 must be written: at 10,000 turns a third more bytes a turn than at 100. Ids of version 7 (RFC 9562)
-go to the end of an index, whatever its size.
+go to the end of an index of any size.
 """
 
 import json
@@ -37,7 +37,7 @@ _COLUMNS = "id, app, user_id, session, created_at, updated_at"
 
 
 def session_id(rows: Rows, key: SessionKey, *, locked: bool = False) -> int | None:
-    """The row of a session; `locked`, nobody else writes it until this transaction ends."""
+    """The row of a session; `locked` takes a row lock until this transaction ends."""
     lock = rows.lock if locked else ""
     row = rows.one(f"SELECT id FROM adk_sessions WHERE {_KEY}{lock}", key)  # noqa: S608 - constants
     return row[0] if row else None
@@ -46,14 +46,14 @@ def session_id(rows: Rows, key: SessionKey, *, locked: bool = False) -> int | No
 def add_session(
     rows: Rows, key: SessionKey, *, at: float, base_state: Mapping[str, Any]
 ) -> int | None:
-    """Add a session; None when there is one of that name, unless it is this very one."""
+    """Insert a session; None if its name is taken, unless by this same insert."""
     ensure_tenant(rows, key.tenant)
     rows.run(
         "INSERT INTO adk_sessions (app, user_id, session, created_at, updated_at, base_state) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (*key, at, at, json.dumps(base_state)),
     )
-    # If the answer to an earlier COMMIT was lost, the time tells that it was ours.
+    # If the reply to an earlier COMMIT was lost, the time identifies our own insert.
     row = rows.one(
         "SELECT id FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ? "
         "AND created_at = ?",
@@ -63,7 +63,7 @@ def add_session(
 
 
 def touch_session(rows: Rows, key: SessionKey, *, at: float) -> int | None:
-    """Note that a session changed; its row, or None when there is no such session."""
+    """Update the time of a session; return its row, or None when there is no such session."""
     row = rows.one(
         "UPDATE adk_sessions SET updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END "
         "WHERE app = ? AND user_id = ? AND session = ? RETURNING id",
@@ -85,7 +85,7 @@ def read_session(rows: Rows, key: SessionKey) -> SessionRow | None:
 
 
 def read_sessions(rows: Rows, app: str, user: str | None) -> list[SessionRow]:
-    """The sessions of a user, or of everybody, least recently changed first."""
+    """The sessions of a user, or of all users, least recently changed first."""
     whose, values = (
         ("app = ?", (app,)) if user is None else ("app = ? AND user_id = ?", (app, user))
     )
@@ -111,14 +111,14 @@ def read_page(rows: Rows, tenant: Tenant, *, limit: int, after: str) -> list[Ses
 
 
 def read_user_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
-    """What all sessions of a user share; keys without their prefix."""
+    """The state shared by all sessions of a user; keys without their prefix."""
     return _decoded(
         rows.all("SELECT key, value FROM adk_user_state WHERE app = ? AND user_id = ?", tenant)
     )
 
 
 def read_shared_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
-    """What a session shares with those of its user and of its app, under ADK's prefixes."""
+    """The state that a session shares with its user and its app, under ADK's prefixes."""
     of_app = _decoded(rows.all("SELECT key, value FROM adk_app_state WHERE app = ?", tenant[:1]))
     of_user = read_user_state(rows, tenant)
     return {State.APP_PREFIX + key: value for key, value in of_app.items()} | {
@@ -128,7 +128,7 @@ def read_shared_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
 
 def write_state(rows: Rows, session: int, tenant: Tenant, delta: Mapping[str, Any]) -> None:
     """Write each key of a change where it belongs: to its session, its user or its app."""
-    # In one order for every writer, so that no two wait for each other.
+    # All writers use one order, so that they cannot deadlock.
     for name in sorted(delta):
         value = json.dumps(delta[name])
         if name.startswith(State.APP_PREFIX):
@@ -152,17 +152,17 @@ def write_state(rows: Rows, session: int, tenant: Tenant, delta: Mapping[str, An
 
 
 def delete_session(rows: Rows, key: SessionKey) -> None:
-    """Delete a session with all that hangs on it; one that is gone is no error."""
+    """Delete a session and its rows, by cascade; a missing one is no error."""
     rows.run("DELETE FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ?", key)
 
 
 def delete_user_state(rows: Rows, tenant: Tenant) -> None:
-    """Delete what all sessions of a user share."""
+    """Delete the state shared by all sessions of a user."""
     rows.run("DELETE FROM adk_user_state WHERE app = ? AND user_id = ?", tenant)
 
 
 def apps_of(rows: Rows, user: str) -> set[str]:
-    """The apps that a user has sessions or state of."""
+    """The apps in which a user has sessions or state."""
     found = rows.all(
         "SELECT app FROM adk_sessions WHERE user_id = ? "
         "UNION SELECT app FROM adk_user_state WHERE user_id = ?",
@@ -202,7 +202,7 @@ _NS_A_MS = 1_000_000
 
 
 class TimeOrderedIds:
-    """Makes ids that are unique among all processes; each sorts after all before it.
+    """Generates UUIDv7 ids: unique across processes, monotonic in this one.
 
     48 bits of milliseconds, 12 of their fraction (RFC 9562, section 6.2, method 3), 62 random.
     """
@@ -215,7 +215,7 @@ class TimeOrderedIds:
         """A new id, at `now_ns` nanoseconds since 1970 (None: now)."""
         tick = ((time.time_ns() if now_ns is None else now_ns) << _FRACTION_BITS) // _NS_A_MS
         with self._mutex:
-            # A clock that stands still or goes backwards does not bring the order back.
+            # The order holds even if the clock stops or goes backwards.
             self._last = tick = max(tick, self._last + 1)
         milliseconds, fraction = tick >> _FRACTION_BITS, tick & ((1 << _FRACTION_BITS) - 1)
         high = milliseconds << 16 | _VERSION << _FRACTION_BITS | fraction
@@ -226,12 +226,12 @@ _ids = TimeOrderedIds()
 
 
 def use_time_ordered_ids() -> None:
-    """Let ADK give such ids in the caller's context: this task, and the tasks that it begins.
+    """Let ADK give such ids in the caller's context: this task, and the tasks that it starts.
 
     A provider that the program itself gave to ADK (to replay a run, say) stays.
     """
     # ADK has a public way to set the provider, and none to see whether one was set. An ADK that
-    # keeps it elsewhere goes on with its random ids: more bytes a turn, nothing else.
+    # stores it elsewhere keeps its random ids: more bytes a turn, nothing else.
     given = getattr(adk_ids, "_id_provider_context_var", None)
     default = getattr(adk_ids, "_default_id_provider", None)
     if given is not None and default is not None and given.get() is default:

@@ -1,4 +1,4 @@
-"""What is asked of any ADK session service, ours or another."""
+"""Operations on any ADK session service, ours or another."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.turn.ports import Database
 
 NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
-"""Asks for a session and its state alone."""
+"""Loads a session and its state alone."""
 
 
 def is_beside(sessions: BaseSessionService, database: Database) -> bool:
@@ -19,7 +19,7 @@ def is_beside(sessions: BaseSessionService, database: Database) -> bool:
 
 
 async def drop_session(sessions: BaseSessionService, key: SessionKey) -> bool:
-    """Delete a session of any service and nothing else; whether there was one.
+    """Delete a session of any service and nothing else; return whether it existed.
 
     The caller holds it.
     """
@@ -36,9 +36,9 @@ async def drop_session(sessions: BaseSessionService, key: SessionKey) -> bool:
 
 
 async def erase_shared(sessions: BaseSessionService, tenant: Tenant) -> None:
-    """Delete what the sessions of a user share, in our service and in ADK's own in memory.
+    """Delete the state that a user's sessions share, in our service and ADK's in-memory one.
 
-    ADK has no call for it, so another service keeps its `user:` state. Raises StoreError.
+    ADK has no call for it, so other services keep their `user:` state. Raises StoreError.
     """
     if isinstance(sessions, SqlSessionService):
         await sessions.erase_shared(tenant)

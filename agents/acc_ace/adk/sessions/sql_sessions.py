@@ -1,34 +1,34 @@
 """ADK's sessions in the database of the stores, whichever it is.
 
-What a turn loads and stores does not grow with the history. The differences to ADK's own services
+What a turn loads and stores does not grow with the history. The differences from ADK's own services
 (google-adk 2.13):
 
 - The Runner asks with `config=None` and gets the newest few events and, whole, the invocations that
   wait for a person, however long ago; the web UI leaves `config` out and gets all.
-- A rewind deletes the events that it takes back.
+- A rewind deletes the events that it reverts.
 - Old events may be deleted, or offloaded to long-term memory and then deleted.
 - Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
   lose the protected keys, with a warning in the log.
 - A session that was written meanwhile is no error: turns of a session run one at a time, state
-  merges key by key, and the journal is the authority on `ccs`. ADK's check would throw an answer
-  away that is already paid for.
-- ADK's ids sort by time from the first look at a session on, so that the indexes over them grow at
+  merges key by key, and the journal is the authority on `ccs`. ADK's check would discard an answer
+  that is already paid for.
+- ADK's ids are time-ordered once a session has been read, so that the indexes over them grow at
   their end and a turn writes no more pages the longer the session is.
 - An event of which nothing would outlive the turn is not stored. The playbook in session.state is
   read through from its own store: neither an event nor the app's state holds a copy.
 
-A turn can be stored at once, with the rows of the other stores:
+A turn can be stored in one transaction with the rows of the other stores:
 
     held = sessions.hold(key, invocation_id)   # before ADK appends the user's message
     ...                                        # events reach the running session, and no database
-    work.add(held.write(answer))               # what is held, and the answer that ADK appends next
+    work.add(held.write(answer))               # the buffer, and the answer that ADK appends next
     await work.commit()
     held.written()                             # from here on the invocation's events are stored
     held.discard()                             # or instead: the turn failed, nothing is stored
 
-Of a discarded turn nothing that ADK appends later is stored either, such as the events by which it
-seals an aborted run. What comes from outside of the invocation (a rewind, a PATCH, a compaction) is
-stored at once, whatever is held.
+Later events of a discarded turn are not stored either, such as those by which ADK seals an aborted
+run. Writes from outside of the invocation (a rewind, a PATCH, a compaction) are always stored at
+once.
 """
 
 import time
@@ -84,13 +84,13 @@ from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Write
 
 Forget = Callable[[SessionKey], Awaitable[None]]
-"""Holds a session and deletes it from the stores, whose database has its events too."""
+"""Locks a session and deletes it from the stores, whose database has its events too."""
 
 LEFT_OUT: Final = GetSessionConfig()
-"""Default of `config`: tells a caller that left it out from one that passed None."""
+"""Default of `config`: distinguishes a caller that left it out from one that passed None."""
 
 _ENDED_TURNS: Final = 256
-"""Turns that have ended and whose late events are still known."""
+"""Ended turns whose late events are still recognised."""
 
 
 class SqlSessionService(BaseSessionService):
@@ -121,7 +121,7 @@ class SqlSessionService(BaseSessionService):
         self._turns: OrderedDict[tuple[SessionKey, str], HeldTurn] = OrderedDict()
 
     def hold(self, key: SessionKey, invocation_id: str) -> HeldTurn:
-        """Hold back what an invocation appends, until its turn is written or discarded."""
+        """Buffer what an invocation appends, until its turn is written or discarded."""
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
@@ -197,7 +197,7 @@ class SqlSessionService(BaseSessionService):
         return ListSessionsResponse(sessions=await self.database.read(work))
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """What all sessions of a user share; keys without their prefix."""
+        """The state shared by all sessions of a user; keys without their prefix."""
         return await self.database.read(
             lambda rows: read_user_state(rows, Tenant(app_name, user_id))
         )
@@ -229,7 +229,7 @@ class SqlSessionService(BaseSessionService):
     async def old_events(
         self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
     ) -> list[Event]:
-        """Whole invocations beyond the newest `turns` that nobody waits for, oldest first."""
+        """Whole invocations beyond the newest `turns` without waiting calls, oldest first."""
 
         def work(rows: Rows) -> list[str]:
             row = session_id(rows, key)
@@ -240,7 +240,7 @@ class SqlSessionService(BaseSessionService):
         return [Event.model_validate_json(body) for body in await self.database.read(work)]
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
-        """Delete events by id; those that are gone are no error."""
+        """Delete events by id; missing ones are no error."""
 
         def work(rows: Rows) -> None:
             row = session_id(rows, key, locked=True)
@@ -251,7 +251,7 @@ class SqlSessionService(BaseSessionService):
         await self.database.write(work)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session, and what the other stores keep of it, which may have to wait."""
+        """Delete a session and its data in the other stores; may wait for a running turn."""
         key = SessionKey(app_name, user_id, session_id.strip())
         if self._on_delete is not None:
             await self._on_delete(key)
@@ -268,9 +268,9 @@ class SqlSessionService(BaseSessionService):
         return lambda rows: delete_session(rows, key)
 
     async def erase_shared(self, tenant: Tenant) -> None:
-        """Delete what the sessions of a user share, and the bytes of those that were dropped.
+        """Delete the state shared by a user's sessions, and wipe the bytes of dropped sessions.
 
-        Raises StoreError when another program reads the file for so long that the bytes stay.
+        Raises StoreError when another program reads the file for too long.
         """
         await self.database.write(lambda rows: delete_user_state(rows, tenant))
         from acc_ace.storage.sqlite.database import SqliteDatabase  # noqa: PLC0415 - of SQLite
@@ -279,7 +279,7 @@ class SqlSessionService(BaseSessionService):
             await self.database.wipe()
 
     async def close(self) -> None:
-        """Close the database if it is this service's own; that of the stores they close."""
+        """Close the database if this service owns it; the stores close theirs."""
         if self._owns_database:
             await self.database.close()
 

@@ -1,9 +1,8 @@
-"""Which of an event's state is stored and where, and what a client may write of it.
+"""Which part of an event's state is stored and where, and what a client may write of it.
 
-A rewind finds what the state was in the events before it. What a session began with is in none of
-them, so its row keeps that. What a deleted event changed becomes a change of the event before it,
-so that it stays where it was between those that are kept; of the first it becomes what the session
-began with.
+A rewind computes the earlier state from the events before it. A session's initial state is in none
+of them, so its row holds that. The changes of a deleted event move to the event before it, so that
+they keep their order among the remaining ones; those of the first move to the initial state.
 """
 
 import json
@@ -29,7 +28,7 @@ Raises StoreError.
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
 _OF_WEB_UI = "__session_metadata__"
-"""What ADK's web UI keeps of a session: the name that is shown for it."""
+"""ADK's web UI stores the display name of a session under this key."""
 
 
 def is_from_client(event: Event) -> bool:
@@ -44,14 +43,14 @@ def allowed(app: str, key: str, value: object) -> bool:
     Not our persisted keys, nothing that all users share, nothing between stages. The authority
     of an input may be lowered, never raised above the user's own; the memory may be chosen, and
     the turn's answer judged.
-    Of our own app nothing else persists; under the plugin an app has keys of its own.
+    In our own app nothing else persists; under the plugin an app has its own keys.
     """
     if key == MEMORY:
         return isinstance(value, str) and value in MEMORIES
     if key in JUDGEMENT:
         return True
     if key == INPUT_AUTHORITY:
-        # What is no authority at all stays and is refused, lest a typo for 'tool' speak as user.
+        # An invalid authority stays and is refused, lest a typo for 'tool' count as user.
         return value != Authority.SYSTEM.value
     if app == OWN_APP:
         return key == _OF_WEB_UI
@@ -64,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 
 def take_projection(event: Event) -> dict[str, Any]:
-    """Take the playbook out of an event: it is read through from its store, and stored in none."""
+    """Remove the playbook from an event: it is read through from its store, and not copied."""
     delta = event.actions.state_delta
     return {PLAYBOOK: delta.pop(PLAYBOOK)} if PLAYBOOK in delta else {}
 
@@ -80,7 +79,7 @@ async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
 
 
 def lasting(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state without what is temporary."""
+    """The state without temporary keys."""
     return {key: value for key, value in state.items() if not key.startswith(State.TEMP_PREFIX)}
 
 
@@ -111,8 +110,8 @@ def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any
 def protect(event: Event, key: SessionKey) -> None:
     """Drop from an event the state that its author may not write.
 
-    Of our own app nothing persists but our keys, whatever its tools and callbacks write; while the
-    turn runs they find it in the live session.
+    In our own app only our keys persist; what its tools and callbacks write is in the live session
+    while the turn runs.
     """
     delta = event.actions.state_delta
     if is_from_client(event):
@@ -124,12 +123,12 @@ def protect(event: Event, key: SessionKey) -> None:
 
 
 def own_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that a rewind may bring back: those of the session itself, none of ours."""
+    """The keys that a rewind may restore: those of the session itself, none of ours."""
     return {key: value for key, value in unshared(state).items() if key not in PERSISTED}
 
 
 def own_changes(events: Iterable[Event]) -> dict[str, Any]:
-    """The keys of the session's own state that events changed, as they left them."""
+    """The keys of the session's own state that events changed, with their last values."""
     changes: dict[str, Any] = {}
     for event in events:
         changes |= own_state(event.actions.state_delta)
@@ -144,7 +143,7 @@ def read_base(rows: Rows, session: int) -> dict[str, Any]:
 
 
 def keep_changes(rows: Rows, session: int, events: Collection[str]) -> None:
-    """Keep what events that are about to be deleted changed."""
+    """Preserve the state changes of events that are about to be deleted."""
     stays: int | None = None
     left: dict[int | None, dict[str, Any]] = {}
     for seq, event, body in _around(rows, session, events):
@@ -181,7 +180,7 @@ def _write_base(rows: Rows, session: int, state: Mapping[str, Any]) -> None:
 
 
 def _add_changes(rows: Rows, seq: int, changes: Mapping[str, Any]) -> None:
-    """Let a stored event change the state once more, last."""
+    """Merge changes into the state delta of a stored event, over its own."""
     for (body,) in rows.all("SELECT body FROM adk_events WHERE seq = ?", (seq,)):
         event: dict[str, Any] = json.loads(body)
         event.setdefault("actions", {}).setdefault("state_delta", {}).update(changes)

@@ -53,7 +53,7 @@ class Recaller(StepStage):
 
 
 class Qualifier(StepStage):
-    """Lets through what the current decision needs; says why for each candidate."""
+    """Admits what the current decision needs; gives a reason for each candidate."""
 
     memories: ClassVar[frozenset[MemoryName]] = ACC
     requires: ClassVar[frozenset[str]] = QUALIFY.requires

@@ -2,7 +2,7 @@
 
 The Generator answers in JSON, but a reader wants the answer as it grows, so `final_answer` is
 streamed out of the reply. One that does not start like JSON is an answer in plain text and is
-passed on as it is.
+passed on unchanged.
 """
 
 from bisect import bisect_left
@@ -24,10 +24,10 @@ from acc_ace.turn.structured_call import StructuredResult, parser
 from acc_ace.turn.turn_record import TurnRecord
 
 _OFTEN = 8_000
-"""Characters of a reply that are read again with every chunk."""
+"""Characters up to which a reply is parsed again with every chunk."""
 
 _SHARE = 32
-"""Of a longer one, this part must be new before it is read again: the work stays linear."""
+"""A longer one is parsed again once 1/32 of it is new, so that the work stays linear."""
 
 _FENCE = "```"
 
@@ -40,7 +40,7 @@ class AnswerStream:
         self._read = 0
 
     def feed(self, chunk: str) -> str:
-        """The characters of the answer that can be read now; '' if there are none yet."""
+        """The newly readable characters of the answer; '' if there are none yet."""
         self._text += chunk
         if (len(self._text) - self._read) * _SHARE < self._read - _OFTEN:
             return ""
@@ -54,7 +54,7 @@ class AnswerStream:
 
 
 def _answer(reply: str) -> str | None:
-    """What has arrived of the answer in a reply; None when the reply is broken JSON."""
+    """The part of the answer received so far; None when the reply is broken JSON."""
     head = reply.lstrip()
     if _FENCE.startswith(head):
         return ""
@@ -80,7 +80,7 @@ _parse = parser(GeneratorOutput)
 
 
 class AnswerCollector:
-    """Reads the events of one answer in the making; `output` is set when it is there."""
+    """Collects an answer from its events; `output` is set once it is complete."""
 
     def __init__(self, record: TurnRecord, model: str) -> None:
         self.output: GeneratorOutput | None = None
@@ -171,7 +171,7 @@ class AnswerCollector:
 
 
 def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:
-    """The one content event of a turn; its metadata says what the answer rests on."""
+    """The one content event of a turn; its metadata says what the answer is based on."""
     text = record.decision.final_answer if record.decision else ""
     return Event(
         invocation_id=ctx.invocation_id,
@@ -184,12 +184,12 @@ def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: 
 
 
 def committed_state(record: TurnRecord) -> dict[str, object]:
-    """What session.state shows of the turn from its commit on."""
+    """What session.state shows of the turn once it is committed."""
     return {keys.CCS: require(record.entry, "entry", "answer").state.to_state()}
 
 
 def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:
-    """What an answer rests on, for those who look at events."""
+    """What an answer is based on, for readers of its event."""
     output, entry = record.decision, record.entry
     return {
         "models": {stage: use.model for stage, use in record.stages.items() if use.model},

@@ -1,6 +1,6 @@
 """Generator: step 5, act. ReAct over System + playbook excerpt + CCS_t + x_t + this turn's tools.
 
-With a classic memory the messages that its strategy chose stand in the place of CCS_t.
+With a classic memory the messages that its strategy chose replace CCS_t.
 
 The inner LlmAgent runs ADK's tool loop. Of its events the user sees the tool calls and the final
 answer; the structured reply around the answer stays inside.
@@ -43,7 +43,7 @@ Tools = Sequence[Any]
 class Generator(BaseAgent):
     """Answers, streaming; records the turn as evidence.
 
-    Raises ModelError, StoreError, or ConflictError for an answer to a call that was taken before.
+    Raises ModelError, StoreError, or ConflictError for a second answer to the same call.
     """
 
     requires: ClassVar[frozenset[str]] = DECIDE.requires | {"playbook"}
@@ -136,16 +136,16 @@ class Generator(BaseAgent):
     async def _commit(
         self, record: TurnRecord, output: GeneratorOutput | None, ahead: Event
     ) -> None:
-        """Commit the turn before the event by which the user sees it is handed on."""
+        """Commit the turn before yielding the event that shows it to the user."""
         try:
             await self._lifecycle.commit(record, output, prompt_hashes=self._digests, ahead=ahead)
         finally:
-            # Also where whoever waited for the commit was cancelled meanwhile.
+            # Also when the caller was cancelled while it waited for the commit.
             record.answered = record.is_committed and output is not None
 
 
 def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
-    """Whether ADK has nothing to do, for a person's answer to a call that it has had already."""
+    """Whether ADK did nothing, because the call that a person answers was answered before."""
     parts = (ctx.user_content.parts if ctx.user_content else None) or []
     answers = any(part.function_response for part in parts)
     return answers and not record.model_calls and not record.tools_started
@@ -158,7 +158,7 @@ def _require(answering: AnswerCollector) -> GeneratorOutput:
 
 
 def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
-    """The output with what code says of rules below the answer, streamed like the answer."""
+    """The output with the notes on rules below the answer, streamed like the answer."""
     if not record.notes:
         return output
     below = "\n\n" + "\n".join(record.notes)
@@ -167,7 +167,7 @@ def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
-    """The output with the bullet ids that exist; an invented id is warned of."""
+    """The output with the bullet ids that exist; an invented id causes a warning."""
     playbook = require(record.playbook, "playbook", "generator").playbook
     known = {bullet.id for bullet in playbook.bullets}
     used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]

@@ -1,8 +1,8 @@
 """Instead of steps 2 to 4, a classic memory strategy over the session's messages.
 
 The state is carried over unchanged, as a new version, so that turns are numbered, listed, undone
-and switched to ACC and back in the same way whatever the memory. What an answering agent is shown
-of memory is chosen here too: CCS_t, the playbook excerpt, warnings.
+and switched to ACC and back in the same way with any memory. The memory that an answering agent is
+shown is chosen here too: CCS_t, the playbook excerpt, warnings.
 """
 
 from acc_ace.container import Container
@@ -31,7 +31,7 @@ class HistoryLoader:
         self._container, self._prompt, self._counter = container, prompt, counter
 
     async def load(self, record: TurnRecord, invocation_id: str) -> None:
-        """Carry the state over and choose. Raises InputTooLargeError or StoreError."""
+        """Carry the state over and choose messages. Raises InputTooLargeError or StoreError."""
         with record.stage("recaller"):
             self._warn(record)
             remembered = await load_history(
@@ -59,7 +59,7 @@ class HistoryLoader:
             self._container.unsummarised.add(record.key)
 
     def _warn(self, record: TurnRecord) -> None:
-        """Whoever sets or releases a rule hears at once, also from the model, that none is kept."""
+        """Warn, also through the model, when x_t sets or releases a rule: none is pinned."""
         turn_input = require(record.turn_input, "turn_input", _NAME)
         reported = warning_of_unpinned(turn_input, record.previous.pins, record.memory)
         record.warn(*([reported] if reported else []))
@@ -87,7 +87,7 @@ class HistoryLoader:
 
 
 def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
-    """The bullets of the excerpt: all while they fit, then those that matter here."""
+    """The bullets of the excerpt: all while they fit, then the relevant ones."""
     state = require(record.entry, "entry", "memory view").state
     playbook = require(record.playbook, "playbook", "memory view").playbook
     x_t = require(record.turn_input, "turn_input", "memory view").text
@@ -97,7 +97,7 @@ def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
 
 
 def _topics(ccs: CompressedCognitiveState) -> str:
-    """What the state is about. Its constraints are left out: they hold whatever is asked."""
+    """The topics of the state. Its constraints are left out: they apply to every question."""
     parts = (
         ccs.goal_orientation,
         ccs.semantic_gist,

@@ -1,7 +1,7 @@
-"""StateInitializer: step 1, take x_t; open CCS_{t-1} and the playbook from where they are kept.
+"""StateInitializer: step 1, take x_t; load CCS_{t-1} and the playbook from their stores.
 
-The journal and the playbook store are the authorities. What stands in session.state is a
-projection that clients could have touched: it is checked by digest and mended, never trusted.
+The journal and the playbook store are the authorities. session.state holds a projection
+that clients could have changed: it is checked by digest and repaired, never trusted.
 """
 
 from datetime import datetime
@@ -44,7 +44,7 @@ class StateInitializer(ContentlessStage):
     ) -> None:
         """With `name_attachments` a binary part is named in x_t instead of refused.
 
-        `memory` is the one that the stages after this one have, whatever is chosen elsewhere.
+        `memory` is the only strategy of the stages after this one; it overrides every setting.
         """
         super().__init__(
             container, records, name="state_initializer", description="Opens the turn."
@@ -52,7 +52,7 @@ class StateInitializer(ContentlessStage):
         self._name_attachments, self._only_memory = name_attachments, memory
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Take x_t, open the state. Raises InputError for an x_t that cannot be taken."""
+        """Take x_t, open the state. Raises InputError for an invalid x_t."""
         with record.stage("initializer"):
             await self._open(ctx, record)
             return await _mended_projection(ctx, record, self._container.journal)
@@ -74,7 +74,7 @@ class StateInitializer(ContentlessStage):
 
 
 def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
-    """What the caller says of the answer to come. Raises InputError for what is no judgement."""
+    """The caller's judgement of the answer to come. Raises InputError for an invalid one."""
     state = ctx.session.state
     given = {key.removeprefix("temp:"): state.get(key) for key in keys.JUDGEMENT}
     if all(value is None for value in given.values()):
@@ -104,7 +104,7 @@ def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:
 
 
 def _warn_of_other_memory(record: TurnRecord) -> None:
-    """The state does not hold what was said while another memory was in use."""
+    """Warn that the state does not hold the turns that used another memory."""
     before = record.previous_turn.memory if record.previous_turn else "acc"
     if record.memory == "acc" and before != "acc":
         record.warn(
@@ -123,12 +123,12 @@ def _authority(ctx: InvocationContext) -> Authority:
 
 
 async def _mended_projection(ctx: InvocationContext, record: TurnRecord, journal: Journal) -> State:
-    """The persisted keys whose value is not what the authorities hold."""
+    """The persisted keys that differ from the authorities, with the right values."""
     mended: State = {}
     held = ctx.session.state.get(keys.CCS)
     if held is not None and held != record.previous.to_state():
         mended[keys.CCS] = record.previous.to_state()
-        if not await _was_true_once(held, record, journal):
+        if not await _is_stale(held, record, journal):
             record.warn("session.state['ccs'] was altered; it was restored from the journal")
     for key, value in playbook_projection(record).items():
         if ctx.session.state.get(key) != value:
@@ -136,8 +136,8 @@ async def _mended_projection(ctx: InvocationContext, record: TurnRecord, journal
     return mended
 
 
-async def _was_true_once(held: object, record: TurnRecord, journal: Journal) -> bool:
-    """Whether the projection is only behind: after an undo, a rollback or a crash it may be."""
+async def _is_stale(held: object, record: TurnRecord, journal: Journal) -> bool:
+    """Whether the projection is only stale, as after an undo, a rollback or a crash."""
     try:
         state = CommittedState.from_state(held)
     except ValueError:

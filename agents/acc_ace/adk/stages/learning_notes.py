@@ -1,4 +1,4 @@
-"""The finished turn as learning looks at it, and what is noted of learning for its report."""
+"""The finished turn as input to learning, and notes on learning for the turn's report."""
 
 from acc_ace.container import Container
 from acc_ace.playbook.curation.curation_record import Curated
@@ -32,7 +32,7 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
 
 
 def look_for_evidence(container: Container, record: TurnRecord) -> bool:
-    """Whether the turn is learnt from; notes what there is, or that there is none."""
+    """Whether the turn is learnt from; reports its evidence, or that there is none."""
     found = evidence_of(turn_outcome(record))
     is_learnt_from = bool(found) or container.settings.learn_on == "every"
     skipped = "" if is_learnt_from else "no_evidence"
@@ -48,7 +48,7 @@ def note_departures(record: TurnRecord, curated: Curated) -> None:
         record.learning = record.learning.model_copy(update={"left": known})
         ids = ", ".join(gone.bullet_id for gone in left)
         record.warn(
-            f"the playbook is full: {ids} left to make room; 'playbook restore' brings back"
+            f"the playbook is full: {ids} left to make room; 'playbook restore' reverts that"
         )
     if any(result.reason == OVER_BUDGET for result in curated.results):
         record.warn(
@@ -58,7 +58,7 @@ def note_departures(record: TurnRecord, curated: Curated) -> None:
 
 
 async def note_learned(container: Container, record: TurnRecord) -> None:
-    """Note that what came with the turn is reflected on; the turn holds its session still.
+    """Mark the turn's own feedback as learned; the turn still holds its session.
 
     Raises StoreError.
     """

@@ -1,8 +1,8 @@
 """Reflector and Curator after the answer (ACE, section 3), or the hand-over to the background.
 
 `reflector_` says what helped or harmed, `tag_bullet` counts it on the bullets; `curator_` proposes
-deltas, `playbook_updater` applies what stands the checks. The Scheduler submits the answered turn
-as a job instead.
+deltas, `playbook_updater` applies those that pass the checks. The Scheduler submits the answered
+turn as a job instead.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:
-    """By whom, when and from what the playbook is about to be changed."""
+    """Provenance of a playbook change: its user, time and turn."""
     return curation_context(
         turn_outcome(record),
         container.settings.limits,
@@ -63,18 +63,18 @@ def learning_context(container: Container, record: TurnRecord) -> CurationContex
 
 
 def taught_scope(record: TurnRecord) -> PlaybookScope:
-    """Whose playbook the turn teaches: the one that it was answered with."""
+    """The playbook that the turn teaches: the one that it was answered with."""
     return require(record.playbook_scope, "playbook_scope", "learning")
 
 
 def take_learned(record: TurnRecord, learned: Learned) -> dict[str, object]:
-    """Go on with the playbook as it is now; what of session.state changes with it."""
+    """Adopt the current playbook; return the changes of session.state."""
     record.playbook = learned.stored
     return playbook_projection(record) if learned.changed else {}
 
 
 def refinery(container: Container) -> PlaybookRefiner:
-    """What refines the playbooks, as the settings say."""
+    """The playbook refiner, as the settings say."""
     return PlaybookRefiner(
         container.playbooks,
         interval=container.settings.refine_interval,
@@ -227,7 +227,7 @@ class PlaybookUpdater(ContentlessStage):
 
 
 class Scheduler(ContentlessStage):
-    """Stands where Reflector and Curator stand when they work inline."""
+    """Replaces Reflector and Curator when they run in the background."""
 
     requires: ClassVar[frozenset[str]] = frozenset({"decision", "entry"})
 
@@ -242,9 +242,9 @@ class Scheduler(ContentlessStage):
         self._learning = learning
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Keep the job; nothing when the turn waits for a person. Raises StoreError.
+        """Enqueue the job, unless the turn waits for a person or has no evidence.
 
-        Nor without evidence.
+        Raises StoreError.
         """
         answered = record.answered and not record.paused
         if answered and look_for_evidence(self._container, record):
@@ -255,7 +255,7 @@ class Scheduler(ContentlessStage):
 def background_learning(
     container: Container, models: Mapping[Role, BaseLlm] | None
 ) -> "BackgroundLearning | None":
-    """What learns later, where the settings ask for it; raises ConfigError if it cannot be used."""
+    """Background learning, if it is configured; raises ConfigError if it cannot be used."""
     if container.settings.learning != "background":
         return None
     from acc_ace.adk.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
@@ -269,7 +269,7 @@ def learning_stages(
     completions: Completions,
     learning: "BackgroundLearning | None",
 ) -> tuple[ContentlessStage, ...]:
-    """What follows the answer, as the settings say: the pair's stages, a job for them, or nothing.
+    """The stages after the answer, as the settings say: the pair's, a job for them, or none.
 
     Reflector and Curator are two stages each, in this order.
     """

@@ -1,7 +1,7 @@
-"""What every stage around the Generator is: work on the turn, and at most one state event.
+"""Base of every stage around the Generator: work on the turn, and at most one state event.
 
 A stage that emitted content would become the anchor of the next stage's view of the session, and
-would show in the chat; so what a stage gives back can only be state.
+would show in the chat; so a stage can only return state.
 """
 
 import logging
@@ -32,19 +32,19 @@ ACC: frozenset[MemoryName] = frozenset({"acc"})
 
 
 Completions = Callable[[InvocationContext], Mapping[Role, Completion]]
-"""The models that stages ask, by role: inner agents of the pipeline, or models alone."""
+"""The model calls of stages, by role: inner agents of the pipeline, or direct calls."""
 
 
 class ContentlessStage(BaseAgent):
     """A stage without content events. Subclasses implement `work`."""
 
     memories: ClassVar[frozenset[MemoryName]] = ANY
-    """The memory strategies with which the stage has work to do."""
+    """The memory strategies with which the stage runs."""
 
     requires: ClassVar[frozenset[str]] = frozenset()
-    """Values of the turn that earlier stages have provided."""
+    """Values of the turn that earlier stages must provide."""
     provides: ClassVar[frozenset[str]] = frozenset()
-    """Values of the turn that are there after it."""
+    """Values of the turn that it provides."""
 
     _container: Container = PrivateAttr()
     _records: TurnRecords = PrivateAttr()
@@ -57,7 +57,7 @@ class ContentlessStage(BaseAgent):
 
     @abstractmethod
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Do the stage's part of the turn; give back what must persist, {} for nothing."""
+        """Do the stage's part of the turn; return the state to persist, {} for none."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
@@ -69,7 +69,7 @@ class ContentlessStage(BaseAgent):
 
 
 class ModelStage(ContentlessStage):
-    """A contentless stage that asks a model."""
+    """A contentless stage that calls a model."""
 
     _completions: Completions = PrivateAttr()
 
@@ -101,7 +101,7 @@ def playbook_projection(record: TurnRecord) -> dict[str, object]:
 
 
 def protect_state_keys(ctx: InvocationContext, event: Event, record: TurnRecord) -> None:
-    """Drop what a tool or model callback wrote under our keys, and say so."""
+    """Drop writes of tools and model callbacks to our keys, with a warning."""
     for key in sorted(keys.PERSISTED & event.actions.state_delta.keys()):
         del event.actions.state_delta[key]
         true = _projections(record).get(key)

@@ -1,6 +1,6 @@
 """Bounds, evidence and ids of the Generator's tool loop, as ADK callbacks.
 
-No two calls share an id, whatever ids a model gives.
+No two calls share an id, even if a model repeats ids.
 """
 
 import asyncio
@@ -38,37 +38,37 @@ from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 _COUNTED: Final = re.compile(r"((?:.*[^0-9A-Za-z])?)[0-9]{1,6}", re.DOTALL)
-"""Ids that a model counts, as in 'call_0': it begins anew with each reply or conversation."""
+"""Ids that a model numbers, as in 'call_0', from the start in each reply or conversation."""
 
 _NUMBERS: Final = 10**18
-"""Of so many numbers one is drawn in place of a counted one."""
+"""Upper bound of the random number that replaces a counted one."""
 
 
 _NOT_A_NAME: Final = re.compile(r"\S\s+\S|[^\x00-\x7f]")
-"""What texts have that say something, and names and ids do not."""
+"""Matches prose; names and ids do not match."""
 
 
 def keep_calls_apart(
     response: LlmResponse, record: TurnRecord, ctx: CallbackContext, earlier: Iterable[Event]
 ) -> None:
-    """Give the calls of a reply other ids where theirs are taken, or only counted.
+    """Replace the ids of a reply's calls that are taken, or only numbered.
 
-    ADK, evidence and most models tell results apart by the id of the call alone. Taken are the ids
+    ADK, evidence and most models match results to calls by the id alone. Taken are the ids
     of this turn, of the messages that the model is shown, and of `earlier` events, where a call
-    may still wait for a person. Older events are not at hand, and a person's answer to one of
-    their calls, sent again, must not be taken for consent to another one: so a counted id is
-    always replaced. What stands before the number stays, because some models name the function
-    there and nowhere else. A call has the same id in every part of a reply that is streamed, and
-    in the whole of it. A call without an id gets one of its own from ADK.
+    may still wait for a person. Older events are not loaded, and a person's answer to one of
+    their calls, sent again, must not count as consent to another one: so a numbered id is
+    always replaced. The prefix of the number stays, because some models name the function
+    there and nowhere else. A call has the same id in every chunk of a streamed reply and in the
+    whole reply. ADK gives an id to a call without one.
     """
     parts = (response.content.parts if response.content else None) or []
-    # Agents may work side by side in one turn.
+    # Agents may run in parallel in one turn.
     speaker = (ctx.invocation_id, ctx.agent_name)
     streamed = record.streamed_ids.setdefault(speaker, {})
     if response.content is not None and any(_id(part) for part in parts):
         _note_taken(record, earlier)
         own = [_own(part, record.call_ids, streamed, partial=response.partial) for part in parts]
-        # A copy: the model may keep what it answered.
+        # A copy: the model may hold a reference to its reply.
         response.content = response.content.model_copy(update={"parts": own})
     if not response.partial:
         del record.streamed_ids[speaker]
@@ -101,7 +101,7 @@ def _own(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The id itself when it is nobody's, or another one like it."""
+    """The id itself if it is free, or a similar one."""
     if counted := _COUNTED.fullmatch(name):
         return f"{counted[1]}{SystemRandom().randrange(_NUMBERS // 10, _NUMBERS)}"
     return f"call_{uuid4().hex}" if name in taken else name
@@ -120,7 +120,7 @@ READ_ONLY = frozenset({"search_evidence", "calculate", "current_time", "read_fil
 """Our own tools, which change nothing."""
 
 _SPARE_CALLS = 3
-"""Model calls beside one for each allowed tool and repair: the answer, and two that are vain."""
+"""Model calls beyond one for each allowed tool and repair: the answer, and two wasted ones."""
 
 
 class ToolLoop:
@@ -135,7 +135,7 @@ class ToolLoop:
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Quote what is not the user's of x_t; end a loop that has used up its tool calls."""
+        """Quote what is not the user's in x_t; end a loop that used up its tool calls."""
         record = self._record(callback_context)
         self._quote_input(record, llm_request)
         if record.context is not None:
@@ -158,14 +158,14 @@ class ToolLoop:
         return None
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-        """Let no two calls have the same id, whatever the model says."""
+        """Make the ids of the calls unique."""
         record = self._record(callback_context)
         keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Run no tool beyond the limit; note that one which acts is about to run."""
+        """Run no tool beyond the limit; record that an acting tool is about to run."""
         record, name = self._record(tool_context), tool_context.function_call_id or ""
         if all(call.id != name for call in record.tool_calls):
             # Asked for in an earlier turn, and confirmed by a person only now.
@@ -204,7 +204,7 @@ class ToolLoop:
         )
         record = self._record(tool_context)
         note_result(record, result)
-        # What searched memory is screened, each result for itself.
+        # Search results are screened already, one by one.
         rules = [] if tool.name == SEARCH_TOOL else record.rules
         return shown_response(text, limit, rules) or mended_response(tool_response)
 
@@ -215,9 +215,9 @@ class ToolLoop:
         tool_context: ToolContext,
         error: BaseException,
     ) -> dict[str, Any] | None:
-        """Tell the model what failed instead of ending the turn."""
+        """Report the failure to the model instead of ending the turn."""
         if isinstance(error, asyncio.CancelledError):
-            return None  # Nobody knows what came of it.
+            return None  # Its outcome is unknown.
         logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
         detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
         limit = self._limits.tool_result_tokens
@@ -240,7 +240,7 @@ class ToolLoop:
         if is_said and not turn_input.authority.may_rule:
             shown = input_value(screened_input(turn_input, record.rules))
             quoted = types.Part(text=write_input("current_input", shown))
-            # Whoever said it, it is what the model is asked; the block says with which authority.
+            # The model is asked this, by any author; the block names the authority.
             llm_request.contents[0] = types.Content(role="user", parts=[quoted])
         quote_attachments(llm_request.contents, turn_input)
 
@@ -252,7 +252,7 @@ class ToolLoop:
 def tool_result(
     name: str, call_id: str | None, text: str, *, is_error: bool, max_tokens: int
 ) -> ToolResult:
-    """A tool's result as evidence: what fits in front, and all of it behind when it was cut."""
+    """A tool's result as evidence: cut to its bound, with the whole text beside it if cut."""
     bounded = clip_tokens(text, max_tokens)
     return ToolResult(
         tool_call_id=call_id or "",
@@ -266,18 +266,18 @@ def tool_result(
 def shown_response(
     text: str, max_tokens: int, rules: Sequence[ConstraintPin]
 ) -> dict[str, Any] | None:
-    """What a model is shown of a result in place of it; None when that is the result as it is.
+    """The version of a result that a model is shown; None when that is the result itself.
 
-    One that is too long is marked as cut, one that goes against a rule has the rule beside it.
+    One that is too long is marked as cut, one that contradicts a rule has the rule beside it.
     """
     bounded = clip_tokens(text, max_tokens)
     cut = {} if bounded == text else {"truncated": True}
-    beside = with_rule_beside(bounded, rules) if _says(text) else bounded
+    beside = with_rule_beside(bounded, rules) if _is_prose(text) else bounded
     return {"result": beside, **cut} if cut or beside != bounded else None
 
 
-def _says(text: str) -> bool:
-    """Whether a result says something: names, ids and numbers in fields are no statement."""
+def _is_prose(text: str) -> bool:
+    """Whether a result holds prose: names, ids and numbers in fields state nothing."""
     if not text.lstrip().startswith(("{", "[")):
         return True
     try:
@@ -287,7 +287,7 @@ def _says(text: str) -> bool:
 
 
 def _leaves(value: object) -> Iterator[str]:
-    """The texts in a value of JSON."""
+    """The strings in a JSON value."""
     if isinstance(value, str):
         yield value
     for item in value.values() if isinstance(value, dict) else ():
@@ -297,11 +297,11 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def mended_response(response: object) -> dict[str, Any] | None:
-    """A tool's answer as it can be written, stored and sent; None when it is so already."""
+    """A tool's answer made JSON-safe; None when it is JSON-safe already."""
     kept = json_safe(response)
     if kept is response:
         return None
-    # ADK wraps what is no dictionary, a model too.
+    # ADK wraps everything but dictionaries, Pydantic models included.
     is_whole = isinstance(response, dict) and isinstance(kept, dict)
     return kept if is_whole else {"result": kept}
 
@@ -318,6 +318,6 @@ def is_failure(response: object) -> bool:
 
 
 def result_text(response: object) -> str:
-    """A tool's answer as text: what is stored of it, so no more than that is shown."""
+    """A tool's answer as text, as it is stored: no more than that is shown."""
     kept = json_form(response)
     return kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)
