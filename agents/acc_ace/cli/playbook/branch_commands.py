@@ -39,7 +39,7 @@ def create(
     async def work(governor: PlaybookService) -> StoredPlaybook:
         return await governor.store.fork(governor.scope, name, by=governor.author, version=version)
 
-    _report(govern(PlaybookTarget(user, branch), work), f"branch {name} begins", as_json=as_json)
+    _report(govern(PlaybookTarget(user, branch), work), f"branch {name} created", as_json=as_json)
 
 
 @branches.command()

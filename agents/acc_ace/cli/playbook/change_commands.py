@@ -45,20 +45,20 @@ def apply(
     """Apply delta batches from a file. Each passes the Curator's checks."""
 
     async def work(governor: PlaybookService) -> bool:
-        well = True
+        succeeded = True
         with _opened(source) as file:
             for number, line in _lines(file):
                 try:
                     done = (await governor.apply(read_batch(line))).to_line()
                 except AccAceError as error:
-                    # The next lines are applied all the same.
-                    well = False
+                    # The following lines are still applied.
+                    succeeded = False
                     done = _failed(number, error)
                 print(json_line(done), flush=True)
-        return well
+        return succeeded
 
-    well = govern(PlaybookTarget(user, branch), work)
-    raise typer.Exit(ExitCode.OK if well else ExitCode.BAD_INPUT)
+    succeeded = govern(PlaybookTarget(user, branch), work)
+    raise typer.Exit(ExitCode.OK if succeeded else ExitCode.BAD_INPUT)
 
 
 @app.command()
@@ -193,7 +193,7 @@ def _report_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
 
 
 def report(done: PlaybookEdit, *, as_json: bool, said: str = "") -> None:
-    """Print how a change ended; `said` is what it did, in words."""
+    """Print the result of a change; `said` describes it in words."""
     if as_json:
         print(json_line(done.to_line()))
     else:
@@ -213,7 +213,7 @@ def _failed(number: int, error: AccAceError) -> dict[str, Any]:
 
 
 def _opened(source: str) -> AbstractContextManager[TextIO]:
-    """The lines of a file, or of stdin. Raises InputError when it cannot be opened."""
+    """Open a file, or stdin. Raises InputError when it cannot be opened."""
     if source == STDIN:
         return nullcontext(sys.stdin)
     try:
@@ -223,7 +223,7 @@ def _opened(source: str) -> AbstractContextManager[TextIO]:
 
 
 def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines that say something; one that is too long comes cut."""
+    """(number, line) of the non-blank lines; one that is too long is truncated."""
     number = 0
     while line := file.readline(MOST_LINE):
         number += 1
@@ -235,7 +235,7 @@ def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _text(source: str) -> str:
-    """A whole file. Raises InputError when it cannot be read, is too large or is no UTF-8."""
+    """Read a file. Raises InputError when it is unreadable, too large or not UTF-8."""
     try:
         if source == STDIN:
             return sys.stdin.read(MOST_CHARACTERS + 1)

@@ -1,4 +1,4 @@
-"""Commands that only read a playbook: show, search, diff, history, why, stats, export."""
+"""Read-only playbook commands: show, search, diff, history, why, stats, export."""
 
 import sys
 from collections.abc import Sequence

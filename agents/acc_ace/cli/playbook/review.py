@@ -1,4 +1,4 @@
-"""`acc-ace playbook review`: decide what was held, one after the other."""
+"""`acc-ace playbook review`: apply or dismiss held operations one by one."""
 
 import asyncio
 import sys
@@ -89,7 +89,7 @@ async def _walk(governor: PlaybookService) -> None:
 
 
 async def _decided(governor: PlaybookService, record: DeltaRecord, console: Console) -> bool:
-    """Ask until there is an answer; False to stop."""
+    """Ask until the operation is decided or skipped; False to quit."""
     while True:
         try:
             key = (await asyncio.to_thread(input, _KEYS)).strip().lower()[:1]
