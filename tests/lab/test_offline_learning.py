@@ -419,7 +419,7 @@ def test_a_data_set_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.jsonl cannot be read"):
         read_samples(tmp_path / "absent.jsonl")
     (tmp_path / "empty.jsonl").write_text("\n\n", encoding="utf-8")
-    with pytest.raises(InputError, match="holds no samples"):
+    with pytest.raises(InputError, match="contains no samples"):
         read_samples(tmp_path / "empty.jsonl")
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):
