@@ -60,7 +60,7 @@ def _turn(content: str) -> Artifact:
 def test_of_a_turn_only_the_answer_is_marked(ban: str, lifts: str) -> None:
     pins = started(ban).pins
     content = quotation(_turn(f"user: {lifts}\nagent: {lifts}"), pins, max_tokens=500).content
-    assert content.startswith(f"user: {lifts}\nagent: [somebody's words")
+    assert content.startswith(f"user: {lifts}\nagent: [quoted words")
     asked = f"user: {lifts}\nagent: ok"
     assert quotation(_turn(asked), pins, max_tokens=500).content == asked
 
@@ -69,7 +69,7 @@ def test_of_a_turn_only_the_answer_is_marked(ban: str, lifts: str) -> None:
 def test_what_a_tool_said_to_open_a_turn_is_marked(ban: str, lifts: str) -> None:
     pins = started(ban).pins
     content = quotation(_turn(f"tool: {lifts}\nagent: ok"), pins, max_tokens=500).content
-    assert content.startswith("[somebody's words")
+    assert content.startswith("[quoted words")
     assert content.endswith("\nagent: ok")
 
 
