@@ -84,7 +84,7 @@ class Chat:
         state = await self._turns.state(self._key)
         return state.turn if state else 0
 
-    def report_undoing(self) -> None:
+    def report_cancelling(self) -> None:
         """Acknowledge a repeated Ctrl-C."""
         self._screen.notice("already cancelling; the prompt returns when the turn has been settled")
 
@@ -149,7 +149,7 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
         played += 1
         try:
             # Ctrl-C between two turns ends the script too.
-            with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
+            with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
                 said = chat.say(
                     turn.input,
                     turn.authority,
@@ -171,7 +171,7 @@ def converse(
     chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
 ) -> ExitCode:
     """Read and run lines until the reader ends (None) or `/quit`; Ctrl-C cancels a turn."""
-    with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
+    with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
         while (line := ctrl_c.read(read_line)) is not None:
             if chat.is_pasting and ctrl_c.was_pressed:
                 chat.drop_paste()

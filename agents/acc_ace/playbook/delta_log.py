@@ -20,7 +20,7 @@ def archives(record: DeltaRecord) -> bool:
     return _applied(record) and record.kind is DeltaKind.ARCHIVE and record.after is None
 
 
-def not_undecided(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
+def not_pending(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
     """The error for a decision on an operation that is not pending review."""
     if was_held:
         return ConflictError(f"held operation {seq} was decided already")
@@ -71,16 +71,16 @@ def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
     return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
 
 
-def departure(story: BulletHistory) -> Bullet:
+def removed(story: BulletHistory) -> Bullet:
     """The bullet as it was before it was removed. Raises NotFoundError if it is not logged."""
     for record in story.records:
-        removed = record.status is DeltaStatus.APPLIED and record.after is None
-        if record.bullet_id == story.bullet_id and removed and record.before is not None:
+        leaves = record.status is DeltaStatus.APPLIED and record.after is None
+        if record.bullet_id == story.bullet_id and leaves and record.before is not None:
             return record.before
     raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
 
 
-def what_became(story: BulletHistory) -> str:
+def why_not_live(story: BulletHistory) -> str:
     """Say why a bullet is not live and how to restore it."""
     if story.live is not None:
         return (

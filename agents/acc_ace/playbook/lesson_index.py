@@ -75,7 +75,7 @@ class LessonIndex:
     ) -> bool:
         """Whether a text fits into a section once the `leaving` bullets are removed.
 
-        A change that makes nothing larger is always allowed, whatever the limits are now.
+        A change that makes nothing larger is always allowed, even if a limit was lowered.
         """
         return self._size.has_room(section, text, limits, leaving=leaving)
 

@@ -108,7 +108,7 @@ def read_batch(line: str) -> DeltaBatch:
         raise InputError("a batch is a JSON object with 'operations'")
     if "operations" not in value:
         if not {"type", "op", "action"} & set(value):
-            raise InputError("a batch is a JSON object with 'operations'; there are none")
+            raise InputError("a batch is a JSON object with 'operations'; it has none")
         value = {"operations": [value]}
     try:
         return DeltaBatch.model_validate(value)

@@ -85,7 +85,7 @@ class OfflineLearner:
             state = _with(state, position=position + 1)
             watch.see(state, failed=state.failures > failures)
             if watch.failed >= PATIENCE:
-                # Nothing was learnt from these samples: a resumed run repeats them.
+                # Nothing was learned from these samples: a resumed run repeats them.
                 self.save(watch.last_good)
                 raise ModelUnavailable(
                     f"{watch.failed} samples in a row failed, the last one with: "

@@ -14,7 +14,7 @@ from acc_ace.errors import ConflictError, InputError, NotFoundError, PlaybookErr
 from acc_ace.playbook.bullet_import import imported
 from acc_ace.playbook.curation.curation_record import OK, record_of, rejected
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.playbook.delta_log import BulletHistory, departure, unknown_bullet, what_became
+from acc_ace.playbook.delta_log import BulletHistory, removed, unknown_bullet, why_not_live
 from acc_ace.playbook.lesson_index import Hit, search_bullets
 from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
@@ -149,7 +149,7 @@ class PlaybookService:
         story = await self.story(bullet_id)
         if story.live is not None and story.live.id == story.bullet_id:
             raise InputError(f"bullet {story.bullet_id} is in the playbook; nothing to restore")
-        left = departure(story)
+        left = removed(story)
 
         def change(now: Playbook) -> Curated:
             draft = now.draft()
@@ -277,7 +277,7 @@ class PlaybookService:
         if playbook.get(bullet_id) is not None:
             return
         story = await self.story(bullet_id)
-        raise NotFoundError(what_became(story))
+        raise NotFoundError(why_not_live(story))
 
     def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
         return record_of(kind, after.id, OK, self.context(), before=before, after=after)

@@ -101,7 +101,7 @@ class PlaybookSize:
     ) -> bool:
         """Whether a text fits into a section once the `leaving` bullets are removed.
 
-        A change that makes nothing larger is always allowed, whatever the limits are now.
+        A change that makes nothing larger is always allowed, even if a limit was lowered.
         """
         after = self._copy()
         for bullet in leaving:

@@ -34,7 +34,7 @@ def bullet_terms(section: str, content: str) -> frozenset[str]:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The terms of a text's first QUERY_CHARACTERS; stop words are none."""
+    """The terms of a text's first QUERY_CHARACTERS, without stop words."""
     terms: set[str] = set()
     for run in _RUN.findall(text[:QUERY_CHARACTERS].casefold()):
         if run[0] > "\u3000" and re.match(rf"[{_CJK}]", run):

@@ -50,7 +50,7 @@ class Claim(NamedTuple):
 
     @property
     def found_by(self) -> tuple[Hashable, ...]:
-        """Index keys shared with every contradicting claim: the frame and the subject."""
+        """Index keys; every contradicting claim shares the frame or the subject."""
         return (self.frame, ("", *self.subject)) if self.subject else (self.frame,)
 
 
@@ -96,7 +96,7 @@ def contrary(first: Lesson, second: Lesson) -> bool:
 
 
 def near(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons share most words, and all numbers, permissions and directions."""
+    """Whether two lessons share most words, and all numbers, negations and directions."""
     if first.guards != second.guards or first.terms == second.terms:
         return False
     shared = len(first.content & second.content)
@@ -118,7 +118,7 @@ def _one_change(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _guards(terms: tuple[str, ...]) -> Iterator[str]:
-    """Terms that paraphrases must share: numbers, permissions and directions."""
+    """Terms that paraphrases must share: numbers, negations, permissions and directions."""
     for term, following in pairwise((*terms, "")):
         if term in _LEADING or following in _TRAILING:
             yield f"{term} {following}"

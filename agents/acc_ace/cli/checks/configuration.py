@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pydantic import BaseModel
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
-from acc_ace.cli.checks.storage import why_unseen
+from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 
@@ -41,7 +41,7 @@ def check_agent_dir(settings: Settings) -> Finding:
     if settings.agent_dir is None:
         return ok("agent_dir", "none: an installed package serves its own app")
     app = settings.agent_dir / "acc_ace" / "agent.py"
-    if why_unseen(app) is None and app.is_file():
+    if why_inaccessible(app) is None and app.is_file():
         return ok("agent_dir", str(settings.agent_dir))
     return problem(
         "agent_dir",
@@ -55,7 +55,7 @@ def check_files_dir(settings: Settings) -> Finding:
     folder = settings.files_dir
     if folder is None:
         return ok("files_dir", "unset: the read_file tool is disabled")
-    if (unseen := why_unseen(folder)) is not None:
+    if (unseen := why_inaccessible(folder)) is not None:
         detail = f"{folder} cannot be accessed: {unseen}"
         return problem("files_dir", detail, "grant this user access, or change ACC_ACE_FILES_DIR")
     if folder.is_dir():

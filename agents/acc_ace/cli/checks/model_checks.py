@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
-from acc_ace.cli.checks.storage import why_unseen
+from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from acc_ace.errors import ConfigError
 from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
@@ -88,7 +88,7 @@ def _check_name(check: str, setting: str, name: str) -> Finding:
             f"set GOOGLE_API_KEY, or {setting}={EMBEDDED_MODEL}",
         )
     weights = Path(name.removeprefix(_LLAMA_CPP))
-    if kind == "llama-cpp" and (unseen := why_unseen(weights)) is not None:
+    if kind == "llama-cpp" and (unseen := why_inaccessible(weights)) is not None:
         return problem(check, f"{weights} cannot be accessed: {unseen}", f"fix {setting}")
     if kind == "llama-cpp" and not weights.is_file():
         return problem(check, f"{weights} does not exist", f"put the file there, or fix {setting}")

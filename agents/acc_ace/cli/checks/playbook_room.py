@@ -46,9 +46,9 @@ def check_playbooks(settings: Settings) -> Iterator[Finding]:
     for playbook, app, user, count in bullets:
         of = f"{app}, user {user}" if user else app
         shown = f"{of}: {count} of at most {most} lessons"
-        count_left = left[playbook]
-        if count_left:
-            yield note("playbook", f"{shown}; it was full: {count_left} left to make room", _FIX)
+        made_room = left[playbook]
+        if made_room:
+            yield note("playbook", f"{shown}; it was full: {made_room} left to make room", _FIX)
         else:
             yield ok("playbook", shown)
 

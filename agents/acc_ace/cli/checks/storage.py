@@ -37,7 +37,7 @@ def check_data_dir(settings: Settings) -> Finding:
 
 
 def _check_folder(path: Path) -> Finding:
-    if (unseen := why_unseen(path)) is not None:
+    if (unseen := why_inaccessible(path)) is not None:
         detail = f"{path} cannot be accessed: {unseen}"
         return problem("data_dir", detail, "grant this user access, or change ACC_ACE_DATA_DIR")
     nearest = _nearest(path)
@@ -74,7 +74,7 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
     if settings.store == "postgres":
         yield _check_postgres(settings)
         return
-    seen = why_unseen(settings.data_dir) is None and settings.data_dir.is_dir()
+    seen = why_inaccessible(settings.data_dir) is None and settings.data_dir.is_dir()
     paths = sorted(settings.data_dir.glob("*.db")) if seen else []
     if not paths:
         yield ok("database", "not created yet")
@@ -129,7 +129,7 @@ def _complaint(error: StoreError) -> Finding:
 _RESTORE = "restore it from a backup, or move it away to start with an empty memory"
 
 
-def why_unseen(path: Path) -> str | None:
+def why_inaccessible(path: Path) -> str | None:
     """Why the path's existence cannot be checked; None if it can."""
     try:
         path.stat()
@@ -143,7 +143,7 @@ def why_unseen(path: Path) -> str | None:
 def _nearest(path: Path) -> Path:
     """The path itself, or its nearest existing parent."""
     each = (path, *path.parents)
-    return next((one for one in each if why_unseen(one) is None and one.exists()), path)
+    return next((one for one in each if why_inaccessible(one) is None and one.exists()), path)
 
 
 def _why_not_made(folder: Path) -> str | None:

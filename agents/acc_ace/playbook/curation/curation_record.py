@@ -141,7 +141,7 @@ def record_of(
     )
 
 
-def named_to_leave(
+def ids_to_remove(
     bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
 ) -> frozenset[str]:
     """Ids of known bullets that a batch would remove or merge away."""

@@ -33,7 +33,7 @@ records are the delta log; replayed from empty they give the playbook.
     duplicate             another bullet already says the merged text          rejected
     merge_with_itself     MERGE names only the survivor                        rejected
     too_many_sources      MERGE names more than 64 bullets                     rejected
-    unreadable            it is none of ADD, UPDATE, REMOVE and MERGE          rejected
+    unreadable            it is not an ADD, UPDATE, REMOVE or MERGE            rejected
     too_many_operations   beyond `limits.delta_operations`                     rejected
     not_used, tagged      the bullet was not used, or is tagged, in this turn  rejected
 """

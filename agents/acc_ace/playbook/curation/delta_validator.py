@@ -15,7 +15,7 @@ from acc_ace.playbook.curation.curation_record import (
     Verdict,
     applied,
     held,
-    named_to_leave,
+    ids_to_remove,
     rejected,
 )
 from acc_ace.playbook.curation.delta_applier import DeltaApplier
@@ -54,7 +54,7 @@ class DeltaValidator:
     ) -> None:
         self._ledger = ledger
         self._context = context
-        self._leaving = named_to_leave(bullets, operations)
+        self._leaving = ids_to_remove(bullets, operations)
         self._most_leaving = (
             len(bullets) // 2
             if len(bullets) >= FEW_BULLETS and not context.by_person
