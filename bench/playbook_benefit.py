@@ -16,7 +16,7 @@ from pydantic import Field
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.offline_run import carry_on, started
+from acc_ace.lab.offline_run import continue_run, started
 from acc_ace.playbook.learning_plan import predict, score_answer, split
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.base import PlaybookScope, Value
@@ -130,7 +130,7 @@ async def _learnt(
     parts = split(samples, options)
     alone = options.model_copy(update={"heldout": 0.0})
     async with started(container, parts.train, alone, restart=True) as run:
-        state = await carry_on(container, run, students, progress=progress)
+        state = await continue_run(container, run, students, progress=progress)
         run.file.delete()
     scope = PlaybookScope(APP, branch=state.branch)
     stored = await container.playbooks.load(scope)

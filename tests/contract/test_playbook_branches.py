@@ -127,7 +127,7 @@ async def test_a_branch_that_is_deleted_is_gone_and_its_children_stay(stores: St
     [left] = await stores.playbooks.branches(SHARED)
     assert (left.scope.branch, left.parent) == ("child", None)
     assert await stores.playbooks.load(left.scope) == child
-    with pytest.raises(InputError, match="say which version of the main one"):
+    with pytest.raises(InputError, match="name the version of main"):
         await stores.playbooks.promote(left.scope, by=BY)
 
 
@@ -150,7 +150,7 @@ async def test_names_and_numbers_of_branches_are_bounded(stores: Stores) -> None
         await stores.playbooks.fork(SHARED, f"trial-{number}", by=BY)
     with pytest.raises(ConflictError, match="'trial-0' already exists"):
         await stores.playbooks.fork(SHARED, "trial-0", by=BY)
-    with pytest.raises(InputError, match=f"has {MOST_BRANCHES} branches, which is the most"):
+    with pytest.raises(InputError, match=f"has {MOST_BRANCHES} branches, which is the maximum"):
         await stores.playbooks.fork(SHARED, "one-more", by=BY)
     for operation in (stores.playbooks.drop(SHARED), stores.playbooks.promote(SHARED, by=BY)):
         with pytest.raises(InputError, match="the main branch cannot be"):

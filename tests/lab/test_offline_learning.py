@@ -13,7 +13,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.lab.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import continue_run, read_samples, started
 from acc_ace.playbook.learning_plan import best, order, split
 from acc_ace.playbook.offline_learning import PATIENCE
 from acc_ace.schemas.base import PlaybookScope
@@ -73,7 +73,7 @@ class School:
             StudentModels(self.container, models=models) as students,
             started(self.container, samples, run, resume=resume, restart=restart) as the_run,
         ):
-            return await carry_on(self.container, the_run, students, progress=progress)
+            return await continue_run(self.container, the_run, students, progress=progress)
 
     async def bullets(self, branch: str = "") -> tuple[Bullet, ...]:
         stored = await self.container.playbooks.load(PlaybookScope(APP, branch=branch))
@@ -419,7 +419,7 @@ def test_a_data_set_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.jsonl cannot be read"):
         read_samples(tmp_path / "absent.jsonl")
     (tmp_path / "empty.jsonl").write_text("\n\n", encoding="utf-8")
-    with pytest.raises(InputError, match="holds no samples"):
+    with pytest.raises(InputError, match="contains no samples"):
         read_samples(tmp_path / "empty.jsonl")
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):

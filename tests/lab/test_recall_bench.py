@@ -170,7 +170,7 @@ def test_a_field_of_another_kind_is_an_error_that_names_the_file(tmp_path: Path,
 def test_a_file_that_asks_nothing_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mute.json"
     path.write_text('{"data": []}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"mute\.json holds no question"):
+    with pytest.raises(InputError, match=r"mute\.json has no question"):
         read_corpora(path)
 
 

@@ -41,7 +41,7 @@ def test_a_rule_is_made_listed_and_lifted() -> None:
     shown = talk(turns, ["/rule Never suggest peanuts.", "/rules", "/forget C-0001", "/rules"])
     assert "+ c-0001 Never suggest peanuts.\n" in shown
     assert "user, turn 0, this session" in shown
-    assert "- c-0001 lifted: Never suggest peanuts. (/undo brings it back)" in shown
+    assert "- c-0001 lifted: Never suggest peanuts. (/undo restores it)" in shown
     assert "none yet: /rule TEXT makes one" in shown
     assert turns.said == []
 
@@ -56,8 +56,8 @@ def test_a_rule_for_always_is_the_users() -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("/rule", "write the rule behind it"),
-        ("/rule always", "write the rule behind it"),
+        ("/rule", "give the rule's text"),
+        ("/rule always", "give the rule's text"),
         ("/forget", "name the rule to lift by its id"),
         ("/forget the peanuts", "name the rule to lift by its id"),
         ("/forget c-0042", "error (not_found): no active rule has the id c-0042"),

@@ -180,7 +180,7 @@ def test_diff_view_tells_rules_goal_fields_and_repairs() -> None:
         "+ server:db-02",
         "episodic_trace - old",
         "+ new",
-        "mended semantic_gist, over_budget: 900 tokens",
+        "repaired semantic_gist, over_budget: 900 tokens",
     ]
 
 

@@ -92,8 +92,8 @@ def test_nulls_texts_for_lists_and_lists_for_texts_are_mended() -> None:
         ("x" * (MAX_REPLY_CHARS + 1), "too long"),
         ("{}", "'episodic_trace' is missing"),
         (JSON.replace('"constraints"', '"rules"'), "'constraints' is missing"),
-        (JSON.replace('"restore"', '{"is": "restore"}'), "'goal_orientation' holds an object"),
-        (JSON.replace('"server:db-01"', '["server"]'), "'focal_entities' holds a list"),
+        (JSON.replace('"restore"', '{"is": "restore"}'), "'goal_orientation' has an object"),
+        (JSON.replace('"server:db-01"', '["server"]'), "'focal_entities' has a list"),
     ],
 )
 def test_a_reply_that_is_no_ccs_is_refused_with_its_reason(reply: str, reason: str) -> None:

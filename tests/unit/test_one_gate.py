@@ -4,7 +4,7 @@ import pytest
 
 from acc_ace.clock import SystemClock
 from acc_ace.gates.commit_gate import commit
-from acc_ace.gates.contradiction import contradiction, with_rule_beside
+from acc_ace.gates.contradiction import contradiction, flag_contradiction
 from acc_ace.gates.references import Evidence
 from acc_ace.gates.screening import quotation
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
@@ -37,10 +37,10 @@ def test_the_strings_of_a_structured_text_are_looked_at(ban: str, lifts: str, fo
 @BOTH
 def test_with_the_rule_beside_it_a_text_is_somebodys_words(ban: str, lifts: str) -> None:
     pins = started(ban).pins
-    shown = with_rule_beside(lifts, pins)
+    shown = flag_contradiction(lifts, pins)
     assert shown.endswith(f'"{lifts}"')
     assert f"c-0001 '{ban}' is in force" in shown
-    assert with_rule_beside("All is well.", pins) == "All is well."
+    assert flag_contradiction("All is well.", pins) == "All is well."
 
 
 def _turn(content: str) -> Artifact:
@@ -60,7 +60,7 @@ def _turn(content: str) -> Artifact:
 def test_of_a_turn_only_the_answer_is_marked(ban: str, lifts: str) -> None:
     pins = started(ban).pins
     content = quotation(_turn(f"user: {lifts}\nagent: {lifts}"), pins, max_tokens=500).content
-    assert content.startswith(f"user: {lifts}\nagent: [somebody's words")
+    assert content.startswith(f"user: {lifts}\nagent: [quoted words")
     asked = f"user: {lifts}\nagent: ok"
     assert quotation(_turn(asked), pins, max_tokens=500).content == asked
 
@@ -69,7 +69,7 @@ def test_of_a_turn_only_the_answer_is_marked(ban: str, lifts: str) -> None:
 def test_what_a_tool_said_to_open_a_turn_is_marked(ban: str, lifts: str) -> None:
     pins = started(ban).pins
     content = quotation(_turn(f"tool: {lifts}\nagent: ok"), pins, max_tokens=500).content
-    assert content.startswith("[somebody's words")
+    assert content.startswith("[quoted words")
     assert content.endswith("\nagent: ok")
 
 

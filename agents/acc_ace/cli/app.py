@@ -15,9 +15,9 @@ from acc_ace.errors import AccAceError
 
 
 def lazy_group(*modules: str) -> type[TyperGroup]:
-    """A group of the commands of each module's `app`, in that order.
+    """A command group made of each module's `app`, in that order.
 
-    The modules are imported when one of them is asked for: all other commands start without them.
+    The modules are imported when the group is used, so that other commands start without them.
     """
 
     class LazyGroup(TyperGroup):
@@ -33,7 +33,7 @@ def lazy_group(*modules: str) -> type[TyperGroup]:
         def _load(self) -> None:
             if not self.commands:
                 for name in modules:
-                    # A module with one command is a group as well.
+                    # `get_group` also makes a group of a module with one command.
                     self.commands.update(get_group(import_module(name).app).commands)
 
     return LazyGroup

@@ -39,11 +39,11 @@ class Chat:
 
     @property
     def is_pasting(self) -> bool:
-        """Whether the lines that come belong to a paste, blank ones too."""
+        """Whether the next lines, blank ones too, belong to a paste."""
         return self._desk.is_pasting
 
     def drop_paste(self) -> None:
-        """Forget the paste that is going on."""
+        """Discard the open paste."""
         self._desk.drop_paste()
         self._screen.notice("the paste was dropped")
 
@@ -55,9 +55,9 @@ class Chat:
         attachments: Sequence[Attachment] = (),
         idempotency_key: str = "",
     ) -> bool:
-        """Run a line: a turn, a slash command or a line of a paste; False when it asks to leave.
+        """Run a line: a turn, a slash command or a line of a paste; False on `/quit`.
 
-        Raises AccAceError, which has been shown, when it failed.
+        Raises AccAceError on failure; the screen has already shown it.
         """
         if self.is_pasting:
             if (said := self._desk.paste(line)) is not None:
@@ -75,17 +75,17 @@ class Chat:
             raise
 
     async def remember(self, documents: Sequence[Artifact]) -> None:
-        """Put documents into external memory."""
+        """Add documents to external memory."""
         if documents:
             await self._turns.remember(self._key.tenant, documents)
 
     async def completed(self) -> int:
-        """Turns that the session has completed, undone ones not counted."""
+        """Number of completed turns of the session, not counting undone ones."""
         state = await self._turns.state(self._key)
         return state.turn if state else 0
 
-    def report_undoing(self) -> None:
-        """Tell whoever presses Ctrl-C again that the first one was taken."""
+    def report_cancelling(self) -> None:
+        """Acknowledge a repeated Ctrl-C."""
         self._screen.notice("already cancelling; the prompt returns when the turn has been settled")
 
     async def _turn(
@@ -127,12 +127,12 @@ class Chat:
             async for event in events:
                 self._screen.event(event)
         finally:
-            # When the screen broke (a closed pipe), the turn must end before the loop does.
+            # If the screen failed (closed pipe), the turn must still end before the loop does.
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
 
     async def _next_turn(self) -> int:
-        """The number that the failed turn would have had; 0 when the store cannot tell."""
+        """The number of the failed turn; 0 when the store cannot be read."""
         try:
             return await self.completed() + 1
         except AccAceError:
@@ -140,16 +140,16 @@ class Chat:
 
 
 def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool) -> ExitCode:
-    """Play a script; the exit code of its first error. Stops there unless `keep_going`.
+    """Play a script; returns the exit code of its first error. Stops there unless `keep_going`.
 
-    Raises InputError for a script without inputs or, from standard input, one that breaks off.
+    Raises InputError for a script without inputs, or for invalid input on stdin.
     """
     code, played = ExitCode.OK, 0
     for turn in script.turns:
         played += 1
         try:
-            # A Ctrl-C between two turns ends the script as well.
-            with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
+            # Ctrl-C between two turns ends the script too.
+            with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
                 said = chat.say(
                     turn.input,
                     turn.authority,
@@ -170,8 +170,8 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
 def converse(
     chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
 ) -> ExitCode:
-    """Talk until the reader ends (None) or `/quit`. Ctrl-C cancels a turn; errors are shown."""
-    with CtrlC(runner, again=chat.report_undoing) as ctrl_c:
+    """Read and run lines until the reader ends (None) or `/quit`; Ctrl-C cancels a turn."""
+    with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
         while (line := ctrl_c.read(read_line)) is not None:
             if chat.is_pasting and ctrl_c.was_pressed:
                 chat.drop_paste()
@@ -183,14 +183,14 @@ def converse(
                 if not ctrl_c.run(_say_or_cancel(chat, text, screen)):
                     break
             except KeyboardInterrupt:
-                continue  # The turn was cancelled, and said so.
+                continue  # The cancellation was already reported.
             except AccAceError:
-                continue  # Shown by the chat; the prompt comes back.
+                continue  # Already shown by the chat.
     return ExitCode.OK
 
 
 async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
-    """Run a line; when it is cancelled, tell what is left of it."""
+    """Run a line; when cancelled, report whether the turn was committed."""
     before = None
     try:
         before = await chat.completed()
@@ -208,7 +208,7 @@ async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:
 def banner(
     key: SessionKey, models: Sequence[ModelInfo], *, turns: int, forgets: bool
 ) -> tuple[str, ...]:
-    """The lines to print. `turns` counts those of the session; `forgets`: memory is not kept."""
+    """The start-up lines. `turns`: of the session so far; `forgets`: memory is not stored."""
     history = f"resumed after turn {turns}" if turns else "new"
     lines = [f"ACC×ACE · session {key.session} ({history}) · user {key.user}"]
     lines += [f"model: {line}" for line in model_lines(models)]
@@ -221,7 +221,7 @@ def banner(
 
 
 def model_lines(models: Sequence[ModelInfo]) -> tuple[str, ...]:
-    """One line a model, for example 'embedded/rules (extractive, not an LLM): all agents'."""
+    """One line per model, such as 'embedded/rules (extractive, not an LLM): all agents'."""
     agents: dict[tuple[str, str], list[str]] = {}
     for use in models:
         agents.setdefault((use.name, use.note), []).append(use.role)

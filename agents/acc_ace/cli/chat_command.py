@@ -1,4 +1,4 @@
-"""Put a chat together from the command line: screen, session, script or prompt."""
+"""Set up a chat from the command line: screen, session, script or prompt."""
 
 import asyncio
 import hashlib
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from acc_ace.cli.runtime import RunningApp
 
 _FINISH_S = 5.0
-"""Time at the end of a chat to learn from its last turns; what is left is learned later."""
+"""Seconds at exit to learn from the last turns; the rest is learned later."""
 
 
 def chat(
@@ -44,7 +44,7 @@ def chat(
     keep_going: bool,
     memory: str | None,
 ) -> ExitCode:
-    """Run the chat. Raises AccAceError before the first turn; later ones are shown."""
+    """Run the chat. Raises AccAceError before the first turn; later errors are shown."""
     source = script or (None if sys.stdin.isatty() else STDIN)
     played = load_script(source, stdin=sys.stdin) if source else None
     checked_name(user, "--user")
@@ -62,7 +62,7 @@ def chat(
         talk = Chat(app.turns, key, screen, memory=strategy)
         turns = runner.run(talk.completed())
         if not turns and "/" in session:
-            # One that has turns already can be gone on with.
+            # An existing session can be resumed.
             raise InputError("a new session id must not contain '/': it could not be used in a URL")
         for line in banner(key, app.models, turns=turns, forgets=settings.store == "memory"):
             people.print(line, style="dim", soft_wrap=True)
@@ -73,7 +73,7 @@ def chat(
 
 
 def memory_name(text: str) -> MemoryName:
-    """The memory strategy of that name; raises InputError for a text that is none."""
+    """Validate a memory strategy name; raises InputError for an unknown one."""
     for name in MEMORIES:
         if text == name:
             return name
@@ -81,7 +81,7 @@ def memory_name(text: str) -> MemoryName:
 
 
 def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) -> list[Artifact]:
-    """Artifacts of a script's documents; one without an id is named after its content."""
+    """A script's documents as artifacts; a missing id is derived from the content's hash."""
     return [
         Artifact(
             artifact_id=item.id or f"doc-{hashlib.sha256(item.content.encode()).hexdigest()[:12]}",
@@ -97,8 +97,8 @@ def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) 
 @contextmanager
 def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["RunningApp"]:
     with stderr_console().status("starting…"):
-        # Imported here, because ADK takes seconds: bad arguments are reported before, and a person
-        # sees that something happens.
+        # Imported late, because ADK takes seconds: bad arguments are reported first, and the
+        # status is visible meanwhile.
         from acc_ace.cli.runtime import open_app  # noqa: PLC0415 — see above
 
         app = open_app(settings)
@@ -112,14 +112,14 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["RunningApp
 
 
 def _of_models(settings: Settings) -> Iterable[Finding]:
-    # Imported here, because it takes seconds; ADK has been by now.
+    # Imported late, because it takes seconds unless ADK is loaded, as it is by now.
     from acc_ace.cli.checks.model_checks import check_models  # noqa: PLC0415 — see above
 
     return check_models(settings)
 
 
 def _report_problems(findings: Iterable[Finding]) -> None:
-    """Name settings that do not work as they are; `acc-ace doctor` finds more."""
+    """Print invalid settings; `acc-ace doctor` finds more."""
     for finding in findings:
         if finding.status is Status.PROBLEM:
             reported = f"! {finding.detail}; {finding.fix}"
@@ -127,7 +127,7 @@ def _report_problems(findings: Iterable[Finding]) -> None:
 
 
 def _report_left(jobs: int) -> None:
-    """Say what is still to be learned; on stderr, since stdout may belong to a program."""
+    """Print the number of unfinished jobs on stderr, since stdout may be read by a program."""
     if jobs:
         what = "some learning jobs" if jobs < 0 else f"{jobs} learning jobs"
         stderr_console().print(
@@ -162,5 +162,5 @@ def _at_prompt(
 
 
 def _history_file(settings: Settings, user: str) -> Path | None:
-    """Where the lines of a user are kept; nowhere when memory is not kept either."""
+    """The prompt history file of a user; None when memory is not stored either."""
     return None if settings.store == "memory" else history_path(settings.data_dir, user)

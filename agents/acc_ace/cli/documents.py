@@ -59,7 +59,7 @@ def import_files(
         except KeyboardInterrupt:
             stderr_console().print("stopped; run the same command again to resume")
             raise
-    # One at fault does not keep the others out.
+    # One failed document does not stop the others.
     if failed:
         raise InputError(f"{failed} documents could not be imported; see above")
 
@@ -78,7 +78,7 @@ async def _import_all(
     *,
     as_json: bool,
 ) -> int:
-    """Import one after the other; how many failed."""
+    """Import the documents one by one; returns how many failed."""
     failed = 0
     console = stderr_console()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -169,7 +169,7 @@ def remove_stored(
 
 @contextmanager
 def _with_location(user: str) -> Iterator[None]:
-    """Let an unknown document's error name the command that lists this user's documents."""
+    """Add to the error of an unknown document how to list this user's documents."""
     try:
         yield
     except NotFoundError as error:
@@ -229,7 +229,7 @@ def _tenant(user: str) -> Tenant:
 
 @contextmanager
 def _opened() -> Iterator[tuple[asyncio.Runner, Container]]:
-    """The stores of the settings, closed at the end."""
+    """Open the configured stores; close them at the end."""
     container = build_container(load_settings())
     with asyncio.Runner() as runner:
         try:

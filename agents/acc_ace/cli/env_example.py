@@ -1,4 +1,4 @@
-"""The text of `.env.example`: every setting with its default, from the settings themselves.
+"""Generates `.env.example` from the settings: every setting with its default.
 
 `make env-example` writes it; a test fails when the file and the settings differ.
 """
@@ -39,7 +39,7 @@ def env_example() -> str:
 
 
 def _block(name: str, values: BaseModel) -> str:
-    """The settings of one nested block, with the values that it has by default."""
+    """The settings of one nested block, with their defaults."""
     title = f"Agent: {name}" if name in ROLES else name.capitalize()
     lines = [f"# --- {title} ---"]
     for field, info in type(values).model_fields.items():
@@ -54,7 +54,7 @@ def _setting(name: str, info: FieldInfo, value: object = ...) -> str:
 
 
 def _text(name: str, value: object) -> str:
-    """A default as one would write it; empty for none."""
+    """A default value as text; empty for none."""
     if name == "agent_dir":
         return "agents"  # The default is absolute: it depends on where the code is.
     match value:

@@ -1,4 +1,4 @@
-"""`acc-ace jobs …`: what background learning has done, has still to do, and could not do."""
+"""`acc-ace jobs …`: list, show, retry and drop background learning jobs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -79,13 +79,13 @@ def retry(
     if (job is None) is not all_dead:
         raise InputError("give a job id or --all-dead")
 
-    async def again(queue: LearningQueue) -> Sequence[QueuedLearning]:
+    async def retry_jobs(queue: LearningQueue) -> Sequence[QueuedLearning]:
         if job is not None:
             return [await queue.retry(job)]
         dead = await queue.list(states=[JobState.DEAD], limit=_ALL)
         return [await queue.retry(found.id) for found in dead]
 
-    jobs = _with_queue(again, missing=job or "", default=None if job else _NONE)
+    jobs = _with_queue(retry_jobs, missing=job or "", default=None if job else _NONE)
     if as_json:
         _print_json(jobs)
         return
@@ -95,7 +95,7 @@ def retry(
 
 @app.command()
 def drop(job: _Id) -> None:
-    """Delete a job that is not running. If it was not done, its turn is never learned from."""
+    """Delete a job that is not running. If it was not done, its turn is not learned from."""
 
     async def forget(queue: LearningQueue) -> QueuedLearning:
         found = await queue.get(job)
@@ -110,7 +110,7 @@ def drop(job: _Id) -> None:
 def _with_queue(
     ask: Callable[[LearningQueue], Awaitable[T]], *, missing: str = "", default: T | None = None
 ) -> T:
-    """What `ask` gives; where no jobs were ever kept `default`, or NotFoundError."""
+    """The result of `ask`; without a queue `default`, or NotFoundError."""
 
     async def run() -> T:
         async with kept_jobs(load_settings()) as queue:
@@ -137,13 +137,13 @@ def _print_json(jobs: Iterable[QueuedLearning]) -> None:
 
 
 def _report_none(states: Sequence[JobState], user: str | None) -> str:
-    """That there is no job, and of which: there may be others."""
+    """The message for an empty list, with its filters: other jobs may exist."""
     kinds = f" that are {' or '.join(states)}" if states else ""
     return f"no learning jobs{f' of user {user}' if user is not None else ''}{kinds}"
 
 
 def _line(job: QueuedLearning) -> Text:
-    """A job in one line; its id comes first, to be copied."""
+    """A job in one line; the id comes first, for copying."""
     about = job.job
     what = f"turn {about.turn} of {about.user}/{about.session}" if about else "cannot be read"
     tries = f"{len(job.attempts)} tries" if len(job.attempts) != 1 else "1 try"

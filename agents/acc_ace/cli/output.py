@@ -1,7 +1,7 @@
-"""What a command prints: consoles, streams in UTF-8, text made safe for a terminal, errors.
+"""Command output: consoles, UTF-8 streams, text sanitised for the terminal, errors.
 
-Answers and views go to stdout, diagnostics to stderr; an error is one line that names the thing
-and the fix.
+Answers and views go to stdout, diagnostics to stderr. An error is one line with the problem and
+the fix.
 """
 
 import io
@@ -28,21 +28,21 @@ from acc_ace.errors import AccAceError, InputError, ModelError
 _Item = TypeVar("_Item", bound=BaseModel)
 
 _UNBROKEN = 1_000_000
-"""Cells; no line of a view is longer."""
+"""Width, in cells, at which no line of a view is wrapped."""
 
 
 def stdout_console() -> Console:
-    """Where answers and views go."""
+    """The console for answers and views."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def stderr_console() -> Console:
-    """Where diagnostics go."""
+    """The console for diagnostics."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def line_console() -> Console:
-    """Where text goes that is read by the line: in a file or a pipe no line is broken."""
+    """The console for line-oriented text: lines are not wrapped in a file or a pipe."""
     console = stdout_console()
     if not console.is_terminal:
         console.width = _UNBROKEN
@@ -50,7 +50,7 @@ def line_console() -> Console:
 
 
 class ExitCode(IntEnum):
-    """What a command's exit code means."""
+    """Exit codes of the commands."""
 
     OK = 0
     FAILED = 1
@@ -58,11 +58,11 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     """Input, settings, files or the database are at fault."""
     INTERRUPTED = 130
-    """Ctrl-C, as shells count it."""
+    """Ctrl-C, by shell convention."""
 
 
 def exit_code(error: AccAceError) -> ExitCode:
-    """1 for a model that failed, 2 for everything that the caller can mend."""
+    """1 for a failed model, 2 for everything the caller can fix."""
     return ExitCode.FAILED if isinstance(error, ModelError) else ExitCode.BAD_INPUT
 
 
@@ -72,18 +72,18 @@ def reported(error: AccAceError) -> str:
 
 
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_AS_IT_IS = frozenset("\n ")
+_UNCHANGED = frozenset("\n ")
 _REPLACED = {"\t": " " * 4, "\u2028": "\n", "\u2029": "\n", **dict.fromkeys(_BIDI, "")}
 _BY_CATEGORY = {"Cc": "", "Cs": "\ufffd"}
 
 
 def printable(text: str) -> str:
-    """Text without escape sequences, control characters or direction overrides.
+    """Remove escape sequences, control characters and direction overrides.
 
     Line breaks stay, tabs become spaces, and lone surrogates become U+FFFD.
     """
     return "".join(
-        character if character in _AS_IT_IS or character.isprintable() else _shown(character)
+        character if character in _UNCHANGED or character.isprintable() else _shown(character)
         for character in text
     )
 
@@ -95,11 +95,11 @@ def _shown(character: str) -> str:
 
 
 _NARROWEST = 10
-"""Cells that a column of text should have."""
+"""Minimum width of a text column, in cells."""
 
 
 class Lines:
-    """Paragraphs, each with one style. Rich alone takes Japanese for one long word."""
+    """Paragraphs, each with one style. Rich alone would not wrap Japanese within a word."""
 
     def __init__(self, *paragraphs: tuple[str, str]) -> None:
         """Each paragraph is (text, style); the text is data and never read as markup."""
@@ -117,14 +117,14 @@ class Lines:
 
 
 _LINE_BREAKS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
-"""Characters that JSON lets through and that some readers take for the end of a line."""
+"""Characters that JSON allows unescaped and some readers treat as line breaks."""
 
 
 def use_utf8() -> None:
-    """Make the standard streams UTF-8, whatever the locale says.
+    """Make the standard streams UTF-8, regardless of the locale.
 
-    Bytes that are not UTF-8 come in as lone surrogates, for the reader to report; a lone
-    surrogate that is to go out is written as an escape, which JSON reads back.
+    Invalid input bytes become lone surrogates, for the reader to report; lone surrogates in the
+    output are written as escapes, which JSON reads back.
     """
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -134,7 +134,7 @@ def use_utf8() -> None:
 
 
 def json_line(value: Mapping[str, Any]) -> str:
-    """A JSON object on exactly one line, not ended, with other scripts readable as they are."""
+    """A JSON object on exactly one line, without a newline; non-ASCII text is not escaped."""
     text = json.dumps(value, ensure_ascii=False)
     for character, escape in _LINE_BREAKS.items():
         text = text.replace(character, escape)
@@ -142,7 +142,7 @@ def json_line(value: Mapping[str, Any]) -> str:
 
 
 def named_values(rows: Iterable[tuple[str, RenderableType]]) -> Table:
-    """Names with what each stands for, side by side."""
+    """A two-column table of names and values."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
@@ -154,7 +154,7 @@ def named_values(rows: Iterable[tuple[str, RenderableType]]) -> Table:
 def print_items(
     items: Sequence[_Item], view: Callable[[Sequence[_Item]], RenderableType], *, as_json: bool
 ) -> None:
-    """What a command found: as JSON lines for programs, as a view for people."""
+    """Print the results: JSON lines for programs, a view for people."""
     if as_json:
         for item in items:
             print(json_line(item.model_dump(mode="json")))
@@ -164,7 +164,7 @@ def print_items(
 
 @contextmanager
 def create_private_file(out: Path) -> Iterator[TextIO]:
-    """The file, open for text. Raises InputError when it exists or cannot be written."""
+    """Create a file, mode 0600, for text. Raises InputError if it exists or is not writable."""
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Open the app: settings, stores and the conversation, in the order in which they can fail."""
+"""Open the app: check the models, then open the stores and the conversation."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class RunningApp:
 
 
 def open_app(settings: Settings) -> RunningApp:
-    """Build the app; raises ConfigError or StoreError before any turn."""
+    """Build the app. Raises ConfigError or StoreError."""
     models = models_in_use(settings)
     container = build_container(settings)
     return RunningApp(Conversation(container), container.clock, models)

@@ -1,4 +1,4 @@
-"""Where a turn is shown: as JSON lines for programs. `terminal` has the one for people."""
+"""The Screen protocol, and the JSON Lines screen for programs; `terminal` has the other."""
 
 from typing import Protocol, TextIO
 
@@ -9,7 +9,7 @@ from acc_ace.errors import AccAceError
 from acc_ace.schemas.report import TurnDone, TurnEvent, TurnPaused
 
 _SHOWN_INPUT = 500
-"""Characters of a failed input that an error object repeats."""
+"""Maximum characters of the input in an error object."""
 
 
 class Screen(Protocol):
@@ -20,45 +20,45 @@ class Screen(Protocol):
         ...
 
     def event(self, event: TurnEvent) -> None:
-        """Something happened in the turn."""
+        """Show an event of the turn."""
         ...
 
     def end(self) -> None:
-        """The turn is over, however it ended; always called."""
+        """The turn has ended; always called."""
         ...
 
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
-        """The turn, or a command (turn is None), ended in an error."""
+        """The turn, or a command (turn is None), failed."""
         ...
 
     def view(self, view: RenderableType) -> None:
-        """Show what a command asked for."""
+        """Show the view of a command."""
         ...
 
     def notice(self, text: str) -> None:
-        """Tell something that is no part of a turn."""
+        """Show a message that is not part of a turn."""
         ...
 
 
 class JsonScreen:
-    """One JSON object per turn on stdout and nothing else; diagnostics go to stderr."""
+    """Only one JSON object per turn on stdout; diagnostics go to stderr."""
 
     def __init__(self, out: TextIO, diagnostics: Console) -> None:
         self._out = out
         self._diagnostics = diagnostics
 
     def begin(self, text: str) -> None:
-        """Nothing to say yet."""
+        """No output."""
 
     def event(self, event: TurnEvent) -> None:
-        """Print the report that ends the turn, or what the turn waits for."""
+        """Print the report at the end of the turn, or the calls that it waits for."""
         if isinstance(event, TurnDone):
             self._print(event.report.model_dump(mode="json", by_alias=True))
         elif isinstance(event, TurnPaused):
             self._print(event.model_dump(mode="json", by_alias=True))
 
     def end(self) -> None:
-        """Nothing is open."""
+        """No output."""
 
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
         """Print `{turn, input, error: {code, message}}` in place of a report."""
@@ -68,14 +68,14 @@ class JsonScreen:
         self._diagnostics.print(reported(error), style="red", soft_wrap=True)
 
     def view(self, view: RenderableType) -> None:
-        """Views are for people: stderr."""
+        """Print the view on stderr."""
         self._diagnostics.print(view)
 
     def notice(self, text: str) -> None:
-        """Diagnostics."""
+        """Print the message on stderr."""
         self._diagnostics.print(text, style="dim", soft_wrap=True)
 
     def _print(self, value: dict[str, object]) -> None:
-        # Flushed each turn, so that a program that feeds inputs can wait for the answer.
+        # Flushed per turn, so that a program can wait for the answer before its next input.
         self._out.write(json_line(value) + "\n")
         self._out.flush()

@@ -1,6 +1,6 @@
-"""Scripts: inputs played one after another from a text file, a YAML file or standard input.
+"""Scripts: inputs played in order from a text file, a YAML file or standard input.
 
-Text: one input a line; blank lines and lines that start with '#' are left out, and '\\#' starts
+Text: one input per line; blank lines and lines that start with '#' are ignored, and '\\#' starts
 an input with '#'. YAML or JSON: a list of inputs, or a mapping `{turns: [...], documents: [...]}`
 where a turn is a string or `{input, authority, id, attachments}`, an attachment is
 `{text, source}`, and a document is `{content, id, source}`. Slash commands work as inputs too.
@@ -20,31 +20,31 @@ from acc_ace.schemas.interaction import Attachment
 
 STDIN = "-"
 MAX_BYTES = 64 * 1024 * 1024
-"""Largest script that is read."""
+"""Maximum size of a script."""
 
 MAX_DEPTH = 32
-"""Levels of nesting in a YAML script; a script as described needs three."""
+"""Maximum nesting of a YAML script; a valid script needs three levels."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's safe loader where it is built in: ten times as fast."""
+"""libyaml's safe loader if available: ten times as fast."""
 
 _ALLOWED = (Authority.USER, Authority.TOOL, Authority.RETRIEVED)
 
 
 @dataclass(frozen=True)
 class ScriptedTurn:
-    """One input, and where it stands."""
+    """One input and its place in the script."""
 
     input: str
     authority: Authority = Authority.USER
     place: str = ""
     id: str = ""
-    """Idempotency key: the turn is run once, however often the script is played."""
+    """Idempotency key: replaying the script does not run the turn again."""
     attachments: tuple[Attachment, ...] = ()
 
 
 class ScriptedDocument(BaseModel):
-    """A document put into external memory before the first turn."""
+    """A document added to external memory before the first turn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class ScriptedDocument(BaseModel):
 
 @dataclass(frozen=True)
 class Script:
-    """What to play. `turns` can be read once; from standard input it is read as it arrives."""
+    """A parsed script. `turns` can be iterated once; standard input is read lazily."""
 
     turns: Iterable[ScriptedTurn]
     documents: tuple[ScriptedDocument, ...] = ()
@@ -79,7 +79,7 @@ class _Turn(BaseModel):
 
 
 class _Mapping(BaseModel):
-    """A YAML script; the keys without a use here describe it to readers and tests."""
+    """A YAML script; keys of type Any are metadata for readers and tests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -92,10 +92,10 @@ class _Mapping(BaseModel):
 
 
 def load_script(source: str, *, stdin: TextIO) -> Script:
-    """The script of a file, or of standard input for '-'.
+    """Load a script from a file, or from standard input for '-'.
 
-    Raises InputError for a file that cannot be read, is not UTF-8, is too large, or is not of
-    the form above; the message names the file and the place.
+    Raises InputError, naming file and place, for a file that is unreadable, too large, not UTF-8
+    or not of the form above.
     """
     if source == STDIN:
         return Script(turns=_from_lines(stdin, name="standard input"))
@@ -159,7 +159,7 @@ def _from_yaml(text: str, *, name: str) -> Script:
 
 
 def _refuse_deep_nesting(text: str, name: str) -> None:
-    """Loaders recurse, and libyaml's crashes the process when a file nests deeply enough."""
+    """Raise InputError for deep nesting: loaders recurse, and libyaml's crashes the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -180,7 +180,7 @@ def _turn(item: str | _Turn, place: str) -> ScriptedTurn:
 
 
 def _problem(error: ValidationError) -> str:
-    """The complaints that lie deepest in the file: those about the form that was meant."""
+    """The deepest errors only: a union reports one per variant, and they fit the intended one."""
     items = error.errors()
     depth = max(len(item["loc"]) for item in items)
     return "; ".join(
@@ -191,7 +191,7 @@ def _problem(error: ValidationError) -> str:
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    """'turns.3.authority': counted from one, without the names of our classes."""
+    """'turns.3.authority': counted from one, without internal class names."""
     parts = [str(part + 1) if isinstance(part, int) else part for part in loc]
     return ".".join(part for part in parts if part not in {"str", _Turn.__name__})
 

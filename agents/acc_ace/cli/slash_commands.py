@@ -1,6 +1,6 @@
-"""Slash commands: what a line with a slash in front does instead of talking to the agent.
+"""Slash commands: parse and run them, and their views.
 
-Stored text is data: it is never read as markup.
+Stored text is never interpreted as markup.
 """
 
 import re
@@ -41,7 +41,7 @@ def ccs_view(state: CommittedState) -> RenderableType:
 
 
 def diff_view(entry: JournalEntry) -> RenderableType:
-    """What the newest commit changed, and what the gate mended."""
+    """The changes of the newest commit, and the gate's repairs."""
     title = Text(
         f"{entry.kind.value}: version {entry.state.version}, turn {entry.state.turn}", "dim"
     )
@@ -81,8 +81,8 @@ def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Lines]]:
         yield "+ constraint", Lines((f"[{pin.id}] {pin.text}", "green"))
     for release in diff.constraints_released:
         amended = f" -> {release.replaced_by}" if release.replaced_by else ""
-        gone = (f"[{release.id}] {release.text}{amended}", "red")
-        yield "- constraint", Lines(gone, (f"by: {release.quote}", "dim"))
+        released = (f"[{release.id}] {release.text}{amended}", "red")
+        yield "- constraint", Lines(released, (f"by: {release.quote}", "dim"))
     if diff.goal_before != diff.goal_after:
         yield "goal", _before_after(diff.goal_before, diff.goal_after)
     for change in diff.changes:
@@ -90,16 +90,16 @@ def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Lines]]:
             yield change.field, _before_after(change.before, change.after)
     for repair in diff.repairs:
         detail = f": {repair.detail}" if repair.detail else ""
-        yield "mended", Lines((f"{repair.field}, {repair.reason}{detail}", "yellow"))
+        yield "repaired", Lines((f"{repair.field}, {repair.reason}{detail}", "yellow"))
 
 
 def _before_after(before: str | list[str] | None, after: str | list[str] | None) -> Lines:
-    """Removed and added items of a list, or the text before and after."""
+    """Removed and added list items, or the text before and after."""
     old = [before] if isinstance(before, str) else (before or [])
     new = [after] if isinstance(after, str) else (after or [])
-    gone = [(f"- {item}", "red") for item in old if item and item not in new]
-    come = [(f"+ {item}", "green") for item in new if item and item not in old]
-    return Lines(*gone, *come) if gone or come else Lines(("reordered", "dim"))
+    removed = [(f"- {item}", "red") for item in old if item and item not in new]
+    added = [(f"+ {item}", "green") for item in new if item and item not in old]
+    return Lines(*removed, *added) if removed or added else Lines(("reordered", "dim"))
 
 
 def _bullet(bullet: Bullet) -> Lines:
@@ -108,11 +108,11 @@ def _bullet(bullet: Bullet) -> Lines:
 
 
 _COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)
-"""A path such as '/etc/hosts' has a second slash, so it is text and no command."""
+"""A path such as '/etc/hosts' has a second slash, so it is not a command."""
 
 
 class TypedCommand(NamedTuple):
-    """A slash command as it was typed."""
+    """A slash command as typed."""
 
     name: str
     argument: str
@@ -120,7 +120,7 @@ class TypedCommand(NamedTuple):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """Where a command works."""
+    """The session, screen and attachments that a command works on."""
 
     turns: TurnApi
     key: SessionKey
@@ -130,27 +130,27 @@ class CommandContext:
 
 @dataclass(frozen=True)
 class Command:
-    """What a command does and how `/help` tells it."""
+    """A command's handler and its line in `/help`."""
 
     help: str
     run: Callable[[CommandContext], Awaitable[None]] | None = None
     run_with: Callable[[CommandContext, str], Awaitable[None]] | None = None
-    """For a command that words may follow."""
+    """Handler of a command with an argument."""
 
 
 def parse_command(line: str) -> TypedCommand | None:
-    """The command of a line, or None when the line is text for the agent."""
+    """Parse a command; None when the line is text for the agent."""
     match = _COMMAND.fullmatch(line.strip())
     return TypedCommand(match[1].lower(), (match[2] or "").strip()) if match else None
 
 
 def plain_text(line: str) -> str:
-    """The text for the agent; a first '//' stands for '/', so that '//ccs' can be said."""
+    """The text for the agent; a leading '//' is an escaped '/', as in '//ccs'."""
     return line[1:] if line.startswith("//") else line
 
 
 async def run_command(spoken: TypedCommand, place: CommandContext) -> bool:
-    """Run a command; False when it asks to leave. Raises InputError for an unknown one."""
+    """Run a command; False on `/quit`. Raises InputError for an unknown one."""
     command = COMMANDS.get(spoken.name)
     if command is None:
         raise InputError(_unknown(spoken.name))
@@ -237,7 +237,7 @@ def _comment(words: str) -> str | None:
 
 
 async def _judge(place: CommandContext, judgement: Judgement) -> None:
-    """Give feedback on the last answer, and say what was learnt from it."""
+    """Give feedback on the last answer, and report what was learned from it."""
     state = await place.turns.state(place.key)
     if state is None or state.turn == 0:
         place.screen.notice("no answer to rate yet")
@@ -272,12 +272,12 @@ COMMANDS: dict[str, Command] = {
     "diff": Command("show what the last turn changed", _diff),
     "rules": Command("show the rules and open questions", _rules),
     "rule": Command(
-        "make a rule: /rule TEXT, or /rule always TEXT for every session", run_with=_rule
+        "add a rule: /rule TEXT, or /rule always TEXT for every session", run_with=_rule
     ),
     "forget": Command("lift a rule: /forget ID", run_with=_forget),
     "paste": Command("attach the lines that follow, up to a line '.'", _paste),
     "attach": Command("attach a text file: /attach FILE; without a file, list", run_with=_attach),
-    "detach": Command("drop what is attached", _detach),
+    "detach": Command("remove the attachments", _detach),
     "playbook": Command("show the playbook", _playbook),
     "good": Command("rate the last answer as good; a comment may follow", run_with=_good),
     "bad": Command("rate the last answer as bad; say what was wrong", run_with=_bad),
@@ -286,4 +286,4 @@ COMMANDS: dict[str, Command] = {
     "help": Command("show this help", _help),
     "quit": Command("exit (also Ctrl-D); the session is kept"),
 }
-"""All commands, in the order of `/help`. One without `run` and `tell` leaves."""
+"""All commands, in the order of `/help`. One without a handler exits."""

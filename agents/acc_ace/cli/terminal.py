@@ -1,4 +1,4 @@
-"""The screen for people: progress while stages run, the answer as it streams, the memory line."""
+"""The terminal screen: progress of the stages, the streamed answer, the memory line."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,17 +31,17 @@ _RESTORED = {"constraint_restored": "constraint", "goal_restored": "goal"}
 
 
 def memory_line(report: TurnReport) -> str:
-    """What memory did, in the order of the stages.
+    """A turn's memory operations, in the order of the stages.
 
     For example: '+ c-0003 · ? release c-0001 · 2 artifacts qualified, 1 rejected: stale ·
-    CCS 412/1024 tokens · +1 bullet · 2.1k tokens'. What did not happen is left out; the size
-    of the CCS and the tokens of the turn (into and out of all model calls) always stand.
+    CCS 412/1024 tokens · +1 bullet · 2.1k tokens'. Empty parts are omitted; the size of the CCS
+    and the turn's tokens (input and output of all model calls) are always shown.
     """
     return _SEPARATOR.join(_parts(report))
 
 
 def short_count(number: int) -> str:
-    """A count in at most four figures: 640, 2.1k, 13k, 1.2M."""
+    """A count in at most four characters: 640, 2.1k, 13k, 1.2M."""
     if number < 1_000:
         return str(number)
     scaled, unit = (number / 1_000, "k") if number < 999_500 else (number / 1_000_000, "M")
@@ -63,12 +63,12 @@ def _parts(report: TurnReport) -> Iterator[str]:
 
 
 def _invariants(report: TurnReport) -> Iterator[str]:
-    """What happened to constraints and goal, and what waits for the user's yes or no."""
+    """Changes of constraints and goal, and questions that wait for the user's yes or no."""
     diff = report.ccs_diff
     if diff.constraints_added:
         yield f"+ {', '.join(pin.id for pin in diff.constraints_added)}"
     if diff.constraints_released:
-        yield f"- {', '.join(gone.id for gone in diff.constraints_released)}"
+        yield f"- {', '.join(pin.id for pin in diff.constraints_released)}"
     for asked in report.questions:
         yield f"? {asked.kind.value} {asked.rule_id or asked.id}"
     if diff.goal_before != diff.goal_after:
@@ -88,7 +88,7 @@ def _qualified(verdicts: Sequence[ReportedVerdict]) -> str:
 
 
 def _deltas(deltas: Sequence[ReportedDelta]) -> Iterator[str]:
-    """Bullets that changed, then operations that were held or rejected."""
+    """Changed bullets, then held and rejected operations."""
     applied = Counter(delta.type.upper() for delta in deltas if delta.status == "applied")
     if applied["ADD"]:
         yield f"+{_counted(applied['ADD'], 'bullet')}"
@@ -122,17 +122,17 @@ _DOING: dict[Stage, str] = {
     "reflector": "reflect",
     "curator": "curate",
 }
-"""What is shown while a stage runs; the initializer is too quick to be seen."""
+"""Progress label of each stage; the initializer is too fast to be seen."""
 
 _SHOWN_INPUT = 2_000
-"""Characters of a scripted input that are repeated."""
+"""Maximum characters echoed of a scripted input."""
 
 _UNBROKEN = 1_000_000
-"""Width of a line, in cells, where there is no terminal to break it for."""
+"""Line width, in cells, when the output is not a terminal."""
 
 
 class TerminalScreen:
-    """Shows turns on a rich console; without a terminal it prints the same without motion."""
+    """Shows turns on a rich console; without a terminal, the same without live progress."""
 
     def __init__(self, console: Console, *, repeat_inputs: bool = False) -> None:
         self._console = console
@@ -143,7 +143,7 @@ class TerminalScreen:
         self._wrap = self._new_wrap()
 
     def begin(self, text: str) -> None:
-        """Repeat a scripted input, and show that work is under way."""
+        """Echo a scripted input and start the progress line."""
         self._doing, self._answer = [], ""
         self._wrap = self._new_wrap()
         if self._repeat_inputs:
@@ -152,7 +152,7 @@ class TerminalScreen:
         self._progress()
 
     def event(self, event: TurnEvent) -> None:
-        """Follow the turn."""
+        """Show an event of the turn."""
         match event:
             case StageStarted() if event.stage in _DOING:
                 self._doing.append(_DOING[event.stage])
@@ -173,21 +173,21 @@ class TerminalScreen:
                 self._pause(event)
 
     def end(self) -> None:
-        """Stop the motion; leave no line open."""
+        """Stop the progress line and end an open line."""
         self._stop()
         self._close_line()
 
     def failed(self, error: AccAceError, *, turn: int | None, text: str) -> None:
-        """Tell the error on one line."""
+        """Print the error on one line."""
         self.end()
         self._report(reported(error), "red")
 
     def view(self, view: RenderableType) -> None:
-        """Show it."""
+        """Print the view."""
         self._console.print(view)
 
     def notice(self, text: str) -> None:
-        """Tell it, dimmed."""
+        """Print the message, dimmed."""
         self._report(text, "dim")
 
     def _report(self, text: str, style: str) -> None:
@@ -223,7 +223,7 @@ class TerminalScreen:
         self._write(self._wrap.feed(printable(text)))
 
     def _finish_answer(self, event: Answer) -> None:
-        """Complete what has streamed, or print the answer when it is another one."""
+        """Complete the streamed text, or print the answer again if it was revised."""
         if event.text.startswith(self._answer):
             self._stream(event.text[len(self._answer) :].rstrip())
         elif event.text.rstrip() != self._answer.rstrip():
@@ -257,10 +257,10 @@ class TerminalScreen:
         self._answer = ""
 
     def _new_wrap(self) -> StreamWrap:
-        """Lines are broken for a terminal only; a file or a pipe gets them whole."""
+        """A new wrap; lines are broken for a terminal only, not in a file or a pipe."""
         return StreamWrap(self._console.width if self._console.is_terminal else _UNBROKEN)
 
     def _write(self, text: str) -> None:
-        """Write past rich, which would wrap each piece as if it were a paragraph."""
+        """Write directly: rich would wrap each piece as a paragraph."""
         self._console.file.write(text)
         self._console.file.flush()

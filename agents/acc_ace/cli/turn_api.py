@@ -1,4 +1,4 @@
-"""What the terminal needs of the app: the part of its Conversation that is used here."""
+"""Protocols for the part of Conversation that the terminal uses."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
@@ -13,14 +13,14 @@ from acc_ace.schemas.report import FeedbackReport, TurnEvent
 
 
 class RuleApi(Protocol):
-    """The rules of sessions, outside of their turns. Every method raises as RuleService says."""
+    """The rules of sessions, outside of turns. Errors as in RuleService."""
 
     async def state(self, key: SessionKey) -> CommittedState:
-        """The session's state with its rules and open questions as they are now."""
+        """The session's state with its current rules and open questions."""
         ...
 
     async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
-        """Make a rule of these words."""
+        """Add a rule with this text."""
         ...
 
     async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
@@ -33,7 +33,7 @@ class TurnApi(Protocol):
 
     @property
     def rules(self) -> "RuleApi":
-        """The rules of sessions, to see and correct."""
+        """The rules of sessions."""
         ...
 
     def stream(
@@ -46,11 +46,11 @@ class TurnApi(Protocol):
         memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
-        """Run a turn, with the memory of the settings by default, or tell a committed one again."""
+        """Run a turn, or replay a committed one. `memory` defaults to that of the settings."""
         ...
 
     async def state(self, key: SessionKey) -> CommittedState | None:
-        """The session's state, or None when it is new."""
+        """The session's state, or None if it is new."""
         ...
 
     async def history(
@@ -60,11 +60,11 @@ class TurnApi(Protocol):
         ...
 
     async def undo(self, key: SessionKey) -> CommittedState:
-        """Take the last turn back, or the rules changed since."""
+        """Undo the last turn, or the rule changes since."""
         ...
 
     async def reset(self, key: SessionKey) -> None:
-        """Empty the session's state; evidence stays."""
+        """Clear the session's state; evidence is kept."""
         ...
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
@@ -72,11 +72,11 @@ class TurnApi(Protocol):
         ...
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
-        """Delete everything of a user in an app, or in all; rows by app and store."""
+        """Delete all data of a user in an app, or in all; deleted rows by app and store."""
         ...
 
     def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """All that is held about a user in an app, or in all; the last record is `end`."""
+        """All data of a user in an app, or in all; the last record is `end`."""
         ...
 
     async def playbook(self) -> StoredPlaybook:
@@ -86,17 +86,17 @@ class TurnApi(Protocol):
     async def feedback(
         self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
     ) -> FeedbackReport:
-        """Keep what is said of an answered turn, and learn from it."""
+        """Store feedback on an answered turn and learn from it."""
         ...
 
     def start_learning(self) -> None:
-        """Go on with what is to be learned in the background, if anything is."""
+        """Start background learning of pending jobs."""
         ...
 
     async def stop_learning(self, *, finish_s: float = 0.0) -> int:
-        """End it, in at most that time when done; jobs left for later, -1 where that is unknown."""
+        """Stop it after at most `finish_s` seconds; the number of jobs left, -1 if unknown."""
         ...
 
     async def close(self) -> None:
-        """Let go of stores and connections."""
+        """Close stores and connections."""
         ...

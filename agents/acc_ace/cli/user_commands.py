@@ -19,10 +19,10 @@ from acc_ace.errors import InputError
 from acc_ace.storage.prompt_history import history_path
 
 _FRAME = frozenset({"user", "end"})
-"""Kinds of the records around what is held."""
+"""Kinds of the first and last record, which hold no user data."""
 
 Erased = dict[str, dict[str, int]]
-"""How much of what was deleted, by app."""
+"""Deleted rows by app and store."""
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -72,11 +72,11 @@ def export_user(
 async def _write(
     records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
 ) -> tuple[int, bool]:
-    """How many records were written, and whether any of them says something of the user."""
+    """Write the records; their count, and whether any holds user data."""
     count, held = 0, bool(lines)
     async for record in records:
         held = held or record["kind"] not in _FRAME
-        # What was typed comes before the last record, which says that nothing is missing.
+        # The typed lines precede the `end` record, which marks the export as complete.
         for item in [*lines, record] if record["kind"] == "end" else [record]:
             print(json_line(item), file=file)
             count += 1
@@ -84,7 +84,7 @@ async def _write(
 
 
 def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
-    """The lines that a user typed at the prompt; there is a bound on how many are kept."""
+    """The prompt history of a user, which is bounded."""
     history = history_path(settings.data_dir, user)
     if not history.exists():
         return []
@@ -117,7 +117,7 @@ def _named(app: str | None) -> str:
 
 
 def _where(settings: Settings) -> str:
-    """Where it was looked: of a relative data directory every folder has another."""
+    """The store in use; an absolute path, since a relative one depends on the folder."""
     if settings.store == "postgres":
         return "the PostgreSQL database of ACC_ACE_DATABASE_URL"
     return "memory" if settings.store == "memory" else str(settings.data_dir.absolute())

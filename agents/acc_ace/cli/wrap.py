@@ -1,20 +1,20 @@
-"""Wrap a text that arrives in pieces: by words, and between wide characters where it may."""
+"""Wrap streamed text: at words, and between wide characters by kinsoku rules."""
 
 from rich.cells import cell_len
 
 _NOT_FIRST = frozenset(
     "、。，．・：；？！)]}」』】）〕〉》”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…‥,.!?:;"
 )
-"""Characters that may not start a line (kinsoku)."""
+"""Characters that must not start a line (kinsoku)."""
 
 _NOT_LAST = frozenset("([{「『【（〔〈《“‘")
-"""Characters that may not end a line."""
+"""Characters that must not end a line."""
 
 
 class StreamWrap:
-    """Breaks lines at `width` cells. Holds back only the last word, and no more than a line.
+    """Breaks lines at `width` cells. Buffers only the last word, at most one line.
 
-    Line breaks of the text itself stay; spaces around a break that was put in are dropped.
+    Line breaks of the text itself stay; spaces around an inserted break are dropped.
     """
 
     def __init__(self, width: int) -> None:
@@ -24,11 +24,11 @@ class StreamWrap:
         self._word = ""
 
     def feed(self, text: str) -> str:
-        """What can be printed now that `text` has arrived."""
+        """Add `text`; returns the output that is ready to print."""
         return "".join(self._take(character) for character in text)
 
     def flush(self) -> str:
-        """What was held back; the wrap is ready for a new text after it."""
+        """Return the buffered rest and reset for a new text."""
         rest = self._place()
         self._column, self._spaces = 0, ""
         return rest
@@ -54,7 +54,7 @@ class StreamWrap:
         return cell_len(character) == 2 or cell_len(self._word[-1]) == 2
 
     def _place(self) -> str:
-        """Print the held word on this line if it fits, else on the next one."""
+        """Put the buffered word on this line if it fits, else on the next one."""
         word, self._word = self._word, ""
         if not word:
             return ""

@@ -1,1 +1,1 @@
-"""The commit gate and the qualification gate, one rule a module."""
+"""The commit gate and the qualification gate."""

@@ -1,4 +1,4 @@
-"""Rule 1 of the commit gate: every field of a CCS, and the whole, within its token budget."""
+"""Rule 1 of the commit gate: a CCS and each of its fields stay within their token budgets."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -23,13 +23,13 @@ TRIM_ORDER: tuple[str, ...] = (
     "predictive_cue",
     "uncertainty_signal",
 )
-"""What gives way first when the whole is over budget; constraints and goal never do."""
+"""Fields to trim, first to last, when the whole is over budget; never constraints and goal."""
 
 _ENTITY_TOKENS = 24
 _RELATION_TOKENS = 48
 
 _SCANNED_ITEMS = 1_024
-"""Items of a proposed list that are looked at."""
+"""Maximum items read of a proposed list."""
 
 
 class FittedText(NamedTuple):
@@ -47,14 +47,14 @@ class FittedItems(NamedTuple):
 
 
 class FittedState(NamedTuple):
-    """A CCS within its whole budget, with what was mended."""
+    """A CCS within its budget, and the repairs."""
 
     ccs: CompressedCognitiveState
     repairs: list[Repair]
 
 
 def fit_text(text: str, budget: int) -> FittedText:
-    """The text as one neutral line of at most `budget` tokens, in time bounded by the budget."""
+    """The text as one neutralised line of at most `budget` tokens; time bounded by the budget."""
     start = head(text, tokens=budget)
     line = neutralise(start)
     kept = clip_tokens(line, budget)
@@ -64,7 +64,7 @@ def fit_text(text: str, budget: int) -> FittedText:
 def fit_items(
     items: Sequence[str], *, budget: int, item_budget: int, max_items: int
 ) -> FittedItems:
-    """The first items that fit, each one neutral line, no blanks and no repetitions."""
+    """The first items that fit, each one neutralised line, without blanks and duplicates."""
     kept: list[str] = []
     seen: set[str] = set()
     left, cut = budget, len(items) > _SCANNED_ITEMS
@@ -84,7 +84,7 @@ def fit_items(
 def append_fitting(
     kept: list[str], older: Iterable[str], *, budget: int, max_items: int
 ) -> list[str]:
-    """The list with as many of the older items behind it as still fit; the rest is forgotten."""
+    """The list followed by as many older items as fit; the rest is dropped."""
     left = budget - sum(map(estimate_tokens, kept))
     result = list(kept)
     for item in older:
@@ -96,10 +96,10 @@ def append_fitting(
 
 
 def fit_fields(ccs: CompressedCognitiveState, *, limits: Limits) -> FittedState:
-    """A proposal with each field within its own budget, as neutral lines.
+    """A proposal with each field within its own budget, as neutralised lines.
 
-    References are read as they are, since only rule 4 knows which of them are ids; constraints
-    and goal are not the CCM's to write.
+    References are unchanged, since only rule 4 can identify their ids; constraints and goal are
+    not set by the CCM.
     """
     texts = {
         "episodic_trace": limits.episodic_trace_tokens,
@@ -131,7 +131,7 @@ def fit_fields(ccs: CompressedCognitiveState, *, limits: Limits) -> FittedState:
 
 
 def over_budget(field: str, budget: int) -> Repair:
-    """What is noted of a field that was cut to its budget."""
+    """The repair of a field that was cut to its budget."""
     return Repair(field=field, reason=OVER_BUDGET, detail=f"cut to {budget} tokens")
 
 
@@ -145,8 +145,8 @@ def rule_1_bounded(
 ) -> FittedState:
     """Rule 1: the CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
 
-    Raises ConstraintBudgetError when the active constraints exceed their budget, or with the goal
-    that of the whole, unless this turn only `shrinks` them; `added` are those of this turn.
+    Raises ConstraintBudgetError when the active constraints exceed their budget, or together with
+    the goal that of the whole, unless this turn only `shrinks` them; `added` are new this turn.
     """
     if not shrinks:
         _check_constraints(pins, limits=limits, added=added)
@@ -164,7 +164,7 @@ def rule_1_bounded(
         raise ConstraintBudgetError(
             f"constraints and goal alone need {tokens} tokens, but the state may have "
             f"{limits.ccs_tokens}; nothing was committed. "
-            f"{_way_out(pins, 'ACC_ACE_LIMITS__CCS_TOKENS')}"
+            f"{_advice(pins, 'ACC_ACE_LIMITS__CCS_TOKENS')}"
         )
     return FittedState(ccs, repairs)
 
@@ -180,26 +180,26 @@ def _check_constraints(
     raise ConstraintBudgetError(
         f"the {len(pins)} active constraints need {tokens} tokens ({new} of them new in this "
         f"input) and their budget is {budget}; nothing was committed and none was dropped. "
-        f"{_way_out(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
+        f"{_advice(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
     )
 
 
 def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None:
-    """The value with `over` tokens fewer if it has them, from its end."""
+    """The value with up to `over` tokens removed from its end."""
     if isinstance(value, list):
         kept = list(value)
         while kept and over > 0:
-            # One more for the dash that begins the line.
+            # One more for the dash at the start of the line.
             over -= estimate_tokens(kept.pop()) + 1
         return kept
     if not value:
         return value
     budget = estimate_tokens(value) - over
-    # A lone cut mark says nothing.
+    # A lone cut mark is useless.
     return clip_tokens(value, budget) if budget > 1 else ""
 
 
-def _way_out(pins: Sequence[ConstraintPin], setting: str) -> str:
+def _advice(pins: Sequence[ConstraintPin], setting: str) -> str:
     example = pins[0].id if pins else "c-0001"
     return (
         f"Release one that no longer holds (say, for example, 'release {example}'), state fewer "

@@ -1,4 +1,4 @@
-"""Read a model's reply as JSON, and as a CCS: tolerant of wrapping, strict about content."""
+"""Parse a model's reply as JSON, and as a CCS: lenient on wrapping, strict on content."""
 
 import json
 import re
@@ -17,46 +17,46 @@ MAX_REPLY_CHARS = 16_000_000
 
 _OPENING = lazy_pattern(r'\{\s*["}]')
 _STRING_OR_TRAILING_COMMA = lazy_pattern(
-    # A string that never ends goes to the end of the text, lest each quote in it be tried.
+    # An unterminated string extends to the end of the text, to avoid quadratic backtracking.
     r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])',
     re.DOTALL,
 )
 _ESCAPE = lazy_pattern(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})|\\.', re.DOTALL)
-"""An escape, whole; of one that JSON does not know, its backslash alone."""
+"""A valid escape as a whole, or only the backslash of an invalid one."""
 _DECODER = json.JSONDecoder(strict=False)
 
 _TEXT_FIELDS = ("episodic_trace", "semantic_gist", "goal_orientation", "uncertainty_signal")
 _LIST_FIELDS = ("focal_entities", "constraints")
 _OPTIONAL_LIST_FIELDS = ("relational_map", "retrieved_artifacts")
 _MAX_ITEMS = 4_096
-"""Items of a list that are read; the budgets keep far fewer."""
+"""Maximum items read of a list; the budgets allow far fewer."""
 
 
 def parse_json_object(text: str) -> dict[str, object]:
-    """The JSON object in a reply, through code fences, prose around it, trailing commas and
-    unknown escapes.
+    """The JSON object in a reply, despite code fences, surrounding prose, trailing commas and
+    invalid escapes.
 
-    Of several objects in a row the longest is taken. Raises ModelOutputError with a one-line
-    reason: empty, too long, truncated, or not a JSON object.
+    Of several objects the longest is used. Raises ModelOutputError with a one-line reason: empty,
+    too long, truncated, or not a JSON object.
     """
     if len(text) > MAX_REPLY_CHARS:
         raise ModelOutputError(
-            f"the reply is too long: {len(text)} characters, at most {MAX_REPLY_CHARS} are read"
+            f"the reply is too long: {len(text)} characters, the maximum is {MAX_REPLY_CHARS}"
         )
     if not text.strip():
         raise ModelOutputError("the reply is empty")
     best = max(_objects(text), key=lambda found: found[0], default=None)
     if best is None:
         raise ModelOutputError("the reply is not a JSON object")
-    # JSON can escape half a character, which no store takes.
+    # JSON can escape lone surrogates, which no store accepts.
     return encodable(best[1])
 
 
 def parse_ccs(text: str) -> CompressedCognitiveState:
     """The nine fields in a reply.
 
-    Missing optional fields, null lists and texts, and a text where a list belongs are mended.
-    Raises ModelOutputError that names the reason, and the field when one is missing or wrong.
+    Repairs missing optional fields, null lists and texts, and a text in place of a list.
+    Raises ModelOutputError with the reason, naming the field that is missing or wrong.
     """
     data = parse_json_object(text)
     fields: dict[str, object] = {name: _text(data, name) for name in _TEXT_FIELDS}
@@ -67,14 +67,14 @@ def parse_ccs(text: str) -> CompressedCognitiveState:
 
 
 MAX_RULE_CHANGES = 1_000
-"""Proposals of a reply that are read; the gate looks at far fewer."""
+"""Maximum proposals read of a reply; the gate uses far fewer."""
 
 
 def parse_compressor_reply(text: str) -> CompressorReply:
     """The nine fields and the proposed rule changes in a reply.
 
-    Fields are mended as `parse_ccs` says. A proposal that is not of the schema is left out: it
-    must not cost the state. Raises ModelOutputError as `parse_ccs`.
+    Fields are repaired as in `parse_ccs`. Invalid proposals are ignored: they must not cost the
+    state. Raises ModelOutputError as `parse_ccs`.
     """
     ccs = parse_ccs(text)
     proposed = parse_json_object(text).get("rule_changes")
@@ -91,7 +91,7 @@ def _rule_change(item: object) -> RuleChange | None:
 
 
 def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Objects at the top level of the text, each with its length."""
+    """Top-level objects of the text, each with its length."""
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
         value, end = _decode(text, opening.start())
@@ -104,17 +104,17 @@ def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
         return _object_at(text, start)
     except ValueError as error:
         if _ran_out(error, text):
-            raise ModelOutputError("the reply is truncated: its JSON does not end") from error
+            raise ModelOutputError("the reply is truncated: its JSON is incomplete") from error
     except RecursionError as error:
         raise ModelOutputError("the reply is not JSON: it is nested too deeply") from error
-    mended = _STRING_OR_TRAILING_COMMA.sub(
+    repaired = _STRING_OR_TRAILING_COMMA.sub(
         lambda match: _ESCAPE.sub(_known_escape, match[1] or ""), text[start:]
     )
     try:
-        value, _ = _object_at(mended, 0)
+        value, _ = _object_at(repaired, 0)
     except (ValueError, RecursionError) as error:
         raise ModelOutputError(f"the reply is not JSON: {_reason(error)}") from error
-    # Offsets moved with the commas; what follows the mended object is not read.
+    # The repair shifted the offsets, so text after the repaired object is not read.
     return value, len(text)
 
 
@@ -161,12 +161,12 @@ def _items(data: dict[str, object], name: str) -> list[str]:
 
 def _present(data: dict[str, object], name: str) -> object:
     if name not in data:
-        raise ModelOutputError(f"the reply is not of the schema: field '{name}' is missing")
+        raise ModelOutputError(f"the reply does not match the schema: field '{name}' is missing")
     return data[name]
 
 
 def _scalar(value: object, name: str) -> str:
-    """A text or number as text; null is blank."""
+    """A text or number as text; null as ''."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -174,6 +174,6 @@ def _scalar(value: object, name: str) -> str:
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     raise ModelOutputError(
-        f"the reply is not of the schema: field '{one_line(name)}' holds "
-        f"{'an object' if isinstance(value, dict) else 'a list'} where a text belongs"
+        f"the reply does not match the schema: field '{one_line(name)}' has "
+        f"{'an object' if isinstance(value, dict) else 'a list'} instead of a text"
     )

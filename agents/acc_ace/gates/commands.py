@@ -1,6 +1,6 @@
-"""Read a whole message as a command about rules; anything beside the command makes it none.
+"""Parse a whole message as a rule command; any other text in it makes it an ordinary message.
 
-An id counts only here: "Cancel C-0002 and refund the customer." is business.
+Only here do ids count: "Cancel C-0002 and refund the customer." is not a command.
 """
 
 import re
@@ -74,7 +74,7 @@ class Forget:
 
 @dataclass(frozen=True)
 class Amend:
-    """Give a rule these words."""
+    """Change the text of a rule."""
 
     rule_id: str
     text: str
@@ -82,7 +82,7 @@ class Amend:
 
 @dataclass(frozen=True)
 class Pin:
-    """Make these words a rule."""
+    """Add a rule."""
 
     text: str
     scope: RuleScope
@@ -90,7 +90,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class AnswerQuestion:
-    """Yes or no, to the question of this id, or to the only one that was asked."""
+    """Yes or no, to the question with this id or to the only open one."""
 
     yes: bool
     question_id: str | None = None
@@ -100,7 +100,7 @@ Command = Forget | Amend | Pin | AnswerQuestion
 
 
 def parse_command(text: str) -> Command | None:
-    """The command that a whole message is, or None. English and Japanese forms; ids in any case."""
+    """Parse a message as a command, or None. English and Japanese; ids are case-insensitive."""
     if len(text) > MAX_COMMAND_CHARS:
         return None
     line = one_line(unicodedata.normalize("NFKC", text))
@@ -116,7 +116,7 @@ def parse_command(text: str) -> Command | None:
 
 
 def _id(named: str) -> str:
-    """The id that 'C-0003' or 'rule 3' names."""
+    """The canonical id of 'C-0003' or 'rule 3'."""
     folded = named.casefold()
     return folded if folded[1] == "-" else f"c-{int(_DIGITS.findall(folded)[0]):04d}"
 

@@ -1,9 +1,9 @@
-"""The commit gate: from any CCM output to a CCS that keeps the five commit rules.
+"""The commit gate: turn any CCM output into a CCS that satisfies the five commit rules.
 
 Deterministic code between the CCM and the Generator (step 4 of Algorithm 1, the commit of CCS_t).
 The CCM proposes and code decides, so a weak or hostile model can only add or propose. `commit`
-applies `RULES`, each a function named by its number: rule 5 first, which says whether the proposal
-is used at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds what they made.
+applies `RULES`, one function per number: rule 5 first, which decides whether the proposal is used
+at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds the result.
 """
 
 from collections.abc import Sequence
@@ -27,21 +27,21 @@ from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
-"""Begins the uncertainty signal of a state whose content was kept."""
+"""Prefix of the uncertainty signal when the previous content was kept."""
 
 FIELD_RESTORED = "field_restored"
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """CCS_t with what changed; `kept` says that the CCM's content could not be used."""
+    """CCS_t and its changes; `kept`: the CCM's content was unusable."""
 
     state: CommittedState
     diff: CcsDiff
     warnings: tuple[str, ...]
     kept: bool
     notes: tuple[str, ...] = ()
-    """What the answer says of rules: lifted, changed, added; and what it asks."""
+    """Lines for the answer: rules lifted, changed and added, and questions."""
 
 
 def commit(
@@ -57,12 +57,12 @@ def commit(
     """Make CCS_t from CCS_{t-1}, the CCM's proposal and x_t.
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
-    the uncertainty; commands about rules and goal are honoured all the same. `changes` are the
-    CCM's `rule_changes`, `sole_question` is what a bare yes or no answers, `evidence` is what was
-    qualified this turn. Version and turn grow by one.
+    the uncertainty; commands about rules and goal are still applied. `changes` are the CCM's
+    `rule_changes`, `sole_question` is the question that a bare yes or no answers, `evidence` is
+    the qualified text of this turn. Version and turn increase by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
-    or with the goal `limits.ccs_tokens`; nothing is committed then.
+    or together with the goal `limits.ccs_tokens`; nothing is then committed.
     """
     turn = previous.turn + 1
     usable = rule_5_all_or_nothing(proposal, previous.ccs)
@@ -131,9 +131,9 @@ def commit(
 def rule_5_all_or_nothing(
     proposal: CompressedCognitiveState | None, before: CompressedCognitiveState
 ) -> CompressedCognitiveState | None:
-    """Rule 5: the proposal, or None when it is blank where the state was not.
+    """Rule 5: the proposal, or None if it is missing, or blank while the state was not.
 
-    Then nothing of it is used, CCS_{t-1} stays and its uncertainty is marked.
+    With None the content of CCS_{t-1} is kept and its uncertainty marked.
     """
     lost = proposal is None or (_blank(proposal) and not _blank(before))
     return None if lost else proposal
@@ -160,7 +160,7 @@ def _blank(ccs: CompressedCognitiveState) -> bool:
 def _fitted(
     proposal: CompressedCognitiveState, *, limits: Limits
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The CCM's content within the budgets of its fields."""
+    """The CCM's content within its field budgets."""
     doubt = proposal.uncertainty_signal.removeprefix(KEPT_MARK).removeprefix(";").lstrip()
     fields = fit_fields(proposal.model_copy(update={"uncertainty_signal": doubt}), limits=limits)
     return fields.ccs, list(fields.repairs)
@@ -169,7 +169,7 @@ def _fitted(
 def _kept(
     before: CompressedCognitiveState, *, limits: Limits
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The content of CCS_{t-1}, its uncertainty marked once."""
+    """The content of CCS_{t-1} with its uncertainty marked once."""
     doubt = before.uncertainty_signal
     if doubt.startswith(KEPT_MARK):
         return before, []

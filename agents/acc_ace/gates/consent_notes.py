@@ -1,4 +1,4 @@
-"""What the answer says about rules, in the language of x_t: changes made, and questions asked."""
+"""Notes on rules in the answer, in the language of x_t: changes made and questions asked."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -48,7 +48,7 @@ _NOTHING = {
 
 
 def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], language: Language) -> str:
-    """A question as the user reads it, with the rule's own words."""
+    """A question as shown to the user, with the text of the rule."""
     rule = next((pin.text for pin in pins if pin.id == question.rule_id), "")
     quoted = [_quoted(text, language) for text in question.texts]
     return _ASK[language][question.kind].format(
@@ -60,18 +60,18 @@ def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], languag
 
 
 def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
-    """The lines that follow the answer to `text`: rules lifted, changed and added, questions."""
+    """The lines after the answer to `text`: rules lifted, changed and added, questions."""
     language = language_of(text)
     new = {pin.id: pin for pin in rules.added}
     successors = {release.replaced_by for release in rules.released}
     lines: list[str] = []
-    for gone in rules.released:
-        successor = new.get(gone.replaced_by or "")
+    for release in rules.released:
+        successor = new.get(release.replaced_by or "")
         form = _AMENDED if successor else _LIFTED
         lines.append(
             form[language].format(
-                id=gone.id,
-                rule=gone.text,
+                id=release.id,
+                rule=release.text,
                 new_id=successor.id if successor else "",
                 new=successor.text if successor else "",
             )
@@ -89,8 +89,8 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
 def sole_question(state: CommittedState, answer: str) -> str | None:
     """The id of the question that a bare yes or no answers, or None.
 
-    It is the only one of the newest turn, and the answer that carried it asked nothing else: a
-    question of the agent's own beside it means that the user has to name an id.
+    It must be the only one of the newest turn, and its answer must contain no other question:
+    otherwise the user has to give the id.
     """
     newest = [asked for asked in state.questions if asked.asked_turn == state.turn]
     if len(newest) != 1:

@@ -1,7 +1,7 @@
 """Rule 2 of the commit gate: constraints survive until the user consents to lift them.
 
-The CCM points at words, code verifies that they are the user's own, and only a command or a yes
-lifts or changes what holds. Nothing here understands a language beyond those commands.
+The CCM quotes words, code verifies that they are the user's own, and only a command or a yes
+lifts or changes a constraint. Only those commands depend on the language.
 """
 
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ UNKNOWN_RULE = "unknown_rule"
 TOO_MANY_PROPOSALS = "too_many_proposals"
 
 MOST_NEW = 3
-"""Rules that the CCM may pin in one turn; the rest become one question."""
+"""Maximum rules that the CCM may pin in one turn; the rest become one question."""
 
 MOST_PROPOSALS = 64
-"""Proposals of one reply that are looked at."""
+"""Maximum proposals used of one reply."""
 
 MOST_ASKED = 12
-"""Rules that one question lists."""
+"""Maximum rules in one question."""
 
 MOST_QUESTIONS = 8
 QUESTION_TURNS = 3
@@ -51,7 +51,7 @@ _PREFIX = {RuleScope.SESSION: "c", RuleScope.USER: "u"}
 
 @dataclass
 class ConstraintSet:
-    """The constraints and open questions of one turn while they are being settled."""
+    """Unit of work on the constraints and open questions of one turn."""
 
     pins: list[ConstraintPin]
     next_pin: int
@@ -64,15 +64,15 @@ class ConstraintSet:
     repairs: list[Repair] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unmatched: str = ""
-    """Words with which x_t seems to lift a rule that is not there."""
+    """Words of x_t that seem to lift an unknown rule."""
     is_command: bool = False
-    """Whether x_t as a whole is a command, and proposes nothing."""
+    """Whether x_t as a whole is a command, so that proposals are ignored."""
     agreed_goal: OpenQuestion | None = None
-    """The question about the goal that x_t says yes to."""
+    """The question about the goal that x_t accepts."""
 
     @classmethod
     def of(cls, state: CommittedState, *, turn: int) -> "ConstraintSet":
-        """The constraints that a state holds, before anything of this turn is applied."""
+        """The constraints of a state, before this turn's changes."""
         return cls(
             pins=list(state.pins),
             next_pin=state.next_pin,
@@ -91,7 +91,7 @@ class ConstraintSet:
         tentative: bool = False,
         scope: RuleScope = RuleScope.SESSION,
     ) -> str | None:
-        """Add a constraint unless it is active already; its id, or None."""
+        """Add a constraint unless it is already active; its id, or None."""
         plain = one_line(text)
         if not has_words(plain) or self.active(plain) is not None:
             return None
@@ -109,16 +109,16 @@ class ConstraintSet:
         return pin.id
 
     def active(self, text: str) -> str | None:
-        """The id of the active constraint in these words, or None."""
+        """The id of the active constraint with this wording, or None."""
         wanted = same_wording(text)
         return next((pin.id for pin in self.pins if same_wording(pin.text) == wanted), None)
 
     def find(self, rule_id: str | None) -> ConstraintPin | None:
-        """The active constraint of an id, or None."""
+        """The active constraint with an id, or None."""
         return next((pin for pin in self.pins if pin.id == rule_id), None)
 
     def release(self, pin: ConstraintPin, quote: str, *, replaced_by: str | None = None) -> None:
-        """Take a constraint out, recording the words that did it, and what was asked about it."""
+        """Remove a constraint and the questions about it; record the words that released it."""
         self.pins.remove(pin)
         said = one_line(quote[:_QUOTE_CHARS])
         self.released.append(Release(id=pin.id, text=pin.text, quote=said, replaced_by=replaced_by))
@@ -132,7 +132,7 @@ class ConstraintSet:
         rule_id: str | None = None,
         texts: Sequence[str] = (),
     ) -> None:
-        """Ask the user, in place of an older question about the same; the oldest makes room."""
+        """Add a question; replaces one about the same matter, and evicts the oldest if full."""
         number = self.next_question
         self.next_question += 1
         question = OpenQuestion(
@@ -147,12 +147,12 @@ class ConstraintSet:
         self.questions = [*kept, question][-MOST_QUESTIONS:]
 
     def lapse(self) -> None:
-        """Drop the questions that have waited for too long."""
+        """Drop the lapsed questions."""
         oldest = self.turn - QUESTION_TURNS
         self.questions = [asked for asked in self.questions if asked.asked_turn >= oldest]
 
     def settle_tentative(self) -> None:
-        """Rules of earlier turns to which this one does not object are the user's from now on."""
+        """Confirm tentative rules of earlier turns, to which the user did not object."""
         self.pins = [
             pin.model_copy(update={"tentative": False})
             if pin.tentative and pin.origin_turn < self.turn
@@ -162,9 +162,9 @@ class ConstraintSet:
 
     @property
     def shrinks(self) -> bool:
-        """Whether the turn leaves less of constraints than it found."""
-        gone = sum(estimate_tokens(release.text) for release in self.released)
-        return gone > 0 and sum(estimate_tokens(pin.text) for pin in self.added) <= gone
+        """Whether the turn releases constraints and adds no more tokens than that frees."""
+        freed = sum(estimate_tokens(release.text) for release in self.released)
+        return freed > 0 and sum(estimate_tokens(pin.text) for pin in self.added) <= freed
 
     def asked_now(self) -> list[OpenQuestion]:
         """The questions of this turn."""
@@ -195,12 +195,12 @@ def rule_2_constraints_survive(
     budget: int,
     sole_question: str | None = None,
 ) -> ConstraintSet:
-    """Rule 2: no constraint is made but from own words, none lifted but by consent.
+    """Rule 2: constraints come only from the user's own words and are lifted only by consent.
 
-    `written` is the CCM's list, or None when there is none: it pins nothing, and what it lacks is
-    noted as restored. `changes` are the CCM's proposals. `sole_question` is the question that a
-    bare yes or no answers. Labelled rules and commands are pinned whatever their length, for the
-    caller to refuse; proposals while they fit `budget` tokens, so that no model can fail a turn.
+    `written` is the CCM's list, or None: it pins nothing, and its missing constraints are logged
+    as restored. `changes` are the CCM's proposals. `sole_question` is the question that a bare
+    yes or no answers. Labelled rules and commands are pinned regardless of length, for the caller
+    to refuse; proposals only within `budget` tokens, so that no model can fail a turn.
     """
     rules = ConstraintSet.of(previous, turn=turn)
     rules.lapse()
@@ -228,7 +228,7 @@ def rule_2_constraints_survive(
 def make_rule(
     rules: ConstraintSet, text: str, quote: str, authority: Authority, scope: RuleScope
 ) -> None:
-    """Pin these words; a rule of the session in the same words is widened to the asked scope."""
+    """Pin a rule; a session rule with the same wording is widened to the requested scope."""
     held = rules.find(rules.active(text))
     widens = held is not None and held.scope is not scope and scope is RuleScope.USER
     if held is None or not widens:
@@ -242,7 +242,7 @@ def make_rule(
 def forget_rules(
     rules: ConstraintSet, rule_ids: Sequence[str], quote: str, authority: Authority
 ) -> None:
-    """Lift the named rules; a warning for each that is not active or of higher authority."""
+    """Lift the named rules; warn about each that is not active or has higher authority."""
     for rule_id in rule_ids:
         pin = rules.find(rule_id)
         if pin is None:
@@ -254,7 +254,7 @@ def forget_rules(
 def amend_rule(
     rules: ConstraintSet, rule_id: str, text: str, quote: str, authority: Authority
 ) -> None:
-    """Give a rule new words under a new id; a warning if it is not active or may not be changed."""
+    """Replace a rule by a new one; warn if it is not active or may not be changed."""
     pin = rules.find(rule_id)
     if pin is None:
         rules.warnings.append(_unknown(rules, rule_id))
@@ -267,7 +267,7 @@ def amend_rule(
 def settle_question(
     rules: ConstraintSet, question_id: str, *, yes: bool, authority: Authority
 ) -> None:
-    """Do what a question asked for, or drop it; a warning if it is not open any more."""
+    """Apply or drop an open question; warn if it is no longer open."""
     question = next((asked for asked in rules.questions if asked.id == question_id), None)
     if question is None:
         rules.warnings.append(
@@ -299,7 +299,7 @@ def _answer(rules: ConstraintSet, question_id: str | None, *, yes: bool, said: T
 def _take_proposals(
     rules: ConstraintSet, changes: Sequence[RuleChange], turn_input: TurnInput, *, budget: int
 ) -> None:
-    """Pin labelled rules, then what the CCM points at; ask where only the user can say."""
+    """Pin labelled rules, then the CCM's quotes; ask where only the user can decide."""
     own = own_words(turn_input.text)
     asks = own.mixed or bool(turn_input.attachments)
     new = list[OwnQuote]()
@@ -347,7 +347,7 @@ def _pin_proposed(
 
 
 def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) -> bool:
-    """Whether a proposal adds nothing: its words, or the rule that holds them, are there."""
+    """Whether a proposal is redundant: a known rule has or contains its words."""
     said = same_wording(quote.text)
     newly = [pin.text for pin in rules.added] + [other.text for other in more]
     return rules.active(quote.text) is not None or any(said in same_wording(new) for new in newly)
@@ -356,7 +356,7 @@ def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) ->
 def _ask_to_change(
     rules: ConstraintSet, change: RuleChange, quote: OwnQuote, own: OwnWords
 ) -> None:
-    """Turn a proposed release or amendment into a question, or note that it fits no rule."""
+    """Turn a proposed release or amendment into a question, or log that the rule is unknown."""
     pin = rules.find(change.rule_id)
     if pin is None:
         rules.unmatched = rules.unmatched or quote.text
@@ -371,8 +371,8 @@ def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) 
     if authority.rank >= pin.authority.rank:
         return True
     rules.warnings.append(
-        f"{pin.id} was set with {pin.authority.value} authority and stays; "
-        f"{authority.value} words cannot change it"
+        f"{pin.id} was set with {pin.authority.value} authority and stays active; "
+        f"{authority.value} input cannot change it"
     )
     return False
 

@@ -23,7 +23,7 @@ _QUOTE_TOKENS = 200
 
 
 class GoalRuling(NamedTuple):
-    """The goal after x_t, its pin, and what was mended."""
+    """The goal after x_t, its pin, and the repairs."""
 
     text: str
     pin: GoalPin | None
@@ -39,11 +39,11 @@ def rule_3_goal_survives(
     *,
     limits: Limits,
 ) -> GoalRuling:
-    """Rule 3: the goal in the user's own words; one that holds is changed by consent only.
+    """Rule 3: the goal is in the user's own words; an existing one changes only by consent.
 
-    Set at once: a line 'Goal: …', a question that x_t says yes to, and what the CCM points at
-    where there is no goal yet. Any other proposal becomes a question. `written` is the CCM's
-    field, or None: it sets nothing.
+    Set at once by a line 'Goal: …', by a question that x_t accepts, and by the CCM's quote if
+    there is no goal yet. Any other proposal becomes a question. `written` is the CCM's field, or
+    None: it sets nothing.
     """
     goal = previous.ccs.goal_orientation
     stated = _stated(previous, changes, turn_input, rules)
@@ -59,7 +59,7 @@ def rule_3_goal_survives(
 
 
 def agreed_goal(rules: ConstraintSet, authority: Authority, limits: Limits) -> GoalPin | None:
-    """The goal of the question that was said yes to, or None."""
+    """The goal of the accepted question, or None."""
     texts = rules.agreed_goal.texts if rules.agreed_goal is not None else []
     return _pin(texts[0], authority, rules.turn, limits) if texts else None
 
@@ -79,7 +79,7 @@ def _stated(
     turn_input: TurnInput,
     rules: ConstraintSet,
 ) -> str:
-    """The words that become the goal now, or ''; asks about those that only the user can decide."""
+    """The words that become the goal now, or ''; asks if only the user can decide."""
     if not turn_input.authority.may_rule or not _may_change(previous, turn_input):
         return ""
     if rules.is_command:
@@ -101,6 +101,6 @@ def _stated(
 
 
 def _may_change(previous: CommittedState, turn_input: TurnInput) -> bool:
-    """Whether the speaker ranks high enough to change the goal."""
+    """Whether the input has enough authority to change the goal."""
     pin = previous.goal_pin
     return pin is None or turn_input.authority.rank >= pin.authority.rank

@@ -1,6 +1,6 @@
-"""Part of rule 4: names, ids and numbers that the CCM writes were said or seen, or are dropped.
+"""Part of rule 4: drop names, ids and numbers of the CCM that no source contains.
 
-Other words are the CCM's own. A gist or cue that goes against a rule in force is dropped too.
+Other words are not checked. A gist or cue that contradicts a rule in force is dropped too.
 """
 
 import unicodedata
@@ -19,44 +19,44 @@ AGAINST_RULE = "against_rule"
 
 _DETAIL_TOKENS = 16
 _SOURCE_CHARS = 200_000
-"""Characters of all sources together in which names are looked for."""
+"""Maximum characters searched for names, of all sources together."""
 
 _NAMED = lazy_pattern(
     r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*\d[A-Za-z0-9_./:@-]*|\d[\d,.]*(?!\))"
     r"|(?<![A-Za-z])[A-Z][A-Za-z]+"
 )
-"""An id, a number, or a word with a capital."""
+"""An id, a number, or a capitalised word."""
 
 _TYPED = lazy_pattern(r"^[^\W\d][^\d:：]{0,23}[:：]\s*")
 _ARROW = lazy_pattern(r"\s*(?:->|→|=>|⇒)\s*")
 _WORD = lazy_pattern(r"[^\W_]+(?:[-_.][^\W_]+)*")
 _THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _ENDS_HELD = 0.5
-"""Share of the words of a relation's end that its sources must hold."""
+"""Minimum share of the words of a relation's end that the sources contain."""
 
 
 class Sources:
-    """What a state may speak of: x_t, the state before, qualified artifacts, tool results."""
+    """The sources of a state: x_t, the previous state, qualified artifacts, tool results."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._text = _plain(" ".join(texts)[:_SOURCE_CHARS])
         self._dense = self._text.replace(" ", "")
 
     def holds(self, name: str) -> bool:
-        """Whether a name, id or number occurs, whatever its case, width, spaces and commas."""
+        """Whether a name, id or number occurs, ignoring case, width, spaces and commas."""
         plain = _plain(name).strip(" .,:;")
         if not plain or _occurs(plain, self._text):
             return True
-        # A number must not be found in a longer one.
+        # A number must not match inside a longer one.
         return not any(map(str.isdigit, plain)) and plain.replace(" ", "") in self._dense
 
     def holds_entity(self, entity: str) -> bool:
-        """Whether the name of 'type:name' occurs, or each of its words."""
+        """Whether the name in 'type:name' occurs, or each of its words."""
         name = _TYPED.sub("", entity)
         return self.holds(name) or all(self.holds(word) for word in _WORD.findall(name))
 
     def holds_relation(self, relation: str) -> bool:
-        """Whether each end of 'kind: a -> b' occurs: its names, and half of its words."""
+        """Whether each end of 'kind: a -> b' occurs: its names and half of its words."""
         ends = _ARROW.split(_TYPED.sub("", relation))
         return all(self._holds_end(end) for end in ends)
 
@@ -68,7 +68,7 @@ class Sources:
         return held >= _ENDS_HELD * len(words) and self.holds_names(end)
 
     def holds_names(self, sentence: str) -> bool:
-        """Whether each name, id and number of a sentence occurs; its first word is any word."""
+        """Whether each name, id and number of a sentence occurs; its first word is ignored."""
         for match in _NAMED.finditer(unicodedata.normalize("NFKC", sentence)):
             opens = not sentence[: match.start()].strip()
             word = match.group()
@@ -80,7 +80,7 @@ class Sources:
 def ground(
     ccs: CompressedCognitiveState, sources: Sources, pins: Sequence[ConstraintPin]
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The state without what nobody said, and without a gist or cue against a rule in force."""
+    """The state without ungrounded names, and without text against a rule in force."""
     repairs: list[Repair] = []
     update: dict[str, object] = {
         "episodic_trace": _grounded("episodic_trace", ccs.episodic_trace, sources, repairs)
@@ -95,13 +95,13 @@ def ground(
 
 
 _PROSE = ("semantic_gist", "predictive_cue")
-"""Fields in which the CCM speaks for itself: what stands there counts as a fact."""
+"""Fields of free text by the CCM, which later turns treat as facts."""
 
 
 def obey(
     ccs: CompressedCognitiveState, pins: Sequence[ConstraintPin]
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The state without gist, cue and references that go against a rule in force."""
+    """The state without text in gist, cue and references that contradicts a rule in force."""
     repairs: list[Repair] = []
     update: dict[str, object] = {
         field: _obedient(field, getattr(ccs, field) or "", pins, repairs) for field in _PROSE
@@ -141,7 +141,7 @@ def _never(_said: str) -> bool:
 def _without(
     field: str, reason: str, text: str, is_bad: Callable[[str], bool], repairs: list[Repair]
 ) -> str:
-    """The text without its bad sentences; as it was where it has none."""
+    """The text without its bad sentences; unchanged if there are none."""
     sentences = split_sentences(text)
     bad = [sentence for sentence in sentences if is_bad(sentence)]
     if not bad:
@@ -163,7 +163,7 @@ def _plain(text: str) -> str:
 
 
 def _occurs(plain: str, text: str) -> bool:
-    """Whether a text holds another one that neither begins nor ends within a word or number."""
+    """Whether `plain` occurs in a text at word and number boundaries."""
     start = text.find(plain)
     while start >= 0:
         end = start + len(plain)

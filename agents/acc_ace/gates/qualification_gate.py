@@ -1,7 +1,7 @@
 """The qualification gate: which recalled candidates may reach the compressor.
 
-Deterministic rules come first, each with a reason code; only what they leave goes to the model,
-which judges relevance and nothing else (step 3 of Algorithm 1, A_t to A_t+).
+Deterministic rules come first, each with a reason code; only the candidates that pass go to the
+model, which judges only relevance (step 3 of Algorithm 1, A_t to A_t+).
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _DETAIL_TOKENS = 40
 
 @dataclass(frozen=True)
 class Screening:
-    """What the deterministic rules decided, and what is left for the model; best first."""
+    """The verdicts of the deterministic rules, and the candidates for the model; best first."""
 
     verdicts: tuple[QualificationVerdict, ...]
     passed: tuple[Artifact, ...]
@@ -41,8 +41,8 @@ def screen(
     """Apply the deterministic rules, in order: scope, authority, staleness, duplicates,
     impersonation, instruction-like content, contradiction with active constraints.
 
-    The newest turn of this session passes without the model's judgement if the rules let it.
-    Content is examined as far as any stage can be shown it.
+    The newest turn of this session needs no judgement by the model if it passes the rules.
+    Content is examined up to the maximum length that any stage is shown.
     """
     rules = Rules(
         key=key,
@@ -53,7 +53,7 @@ def screen(
     candidates = [candidate.artifact for candidate in recall.candidates]
     previous = _previous_turn(candidates, key)
     if previous is not None:
-        # First, so that it is never somebody else's duplicate.
+        # First, so that it is never rejected as a duplicate.
         candidates.remove(previous)
         candidates.insert(0, previous)
     verdicts: list[QualificationVerdict] = []
@@ -74,10 +74,10 @@ def screen(
 def conclude(
     screening: Screening, decisions: RelevanceBatch | None, *, limits: Limits
 ) -> Qualification:
-    """Add the model's word on what was left; None when no model answered.
+    """Add the model's decisions; None when no model answered.
 
-    Decisions on ids that were not asked about are ignored, and the first of several on one id
-    counts. What has no decision is left out as unjudged. At most `limits.recall_k` artifacts and
+    Decisions on unknown ids are ignored, and the first of several on one id counts. Candidates
+    without a decision are rejected as unjudged. At most `limits.recall_k` artifacts and
     `limits.recall_tokens` tokens qualify, counted as a stage sees them; the previous turn first.
     """
     decided = _by_id(decisions)
@@ -112,7 +112,7 @@ def _previous_turn(candidates: Sequence[Artifact], key: SessionKey) -> Artifact 
 
 
 def _by_id(decisions: RelevanceBatch | None) -> dict[str, RelevanceDecision]:
-    """The first decision on each id, also under the id without the brackets a model puts."""
+    """The first decision on each id, also under the id without brackets that a model added."""
     found: dict[str, RelevanceDecision] = {}
     for decision in decisions.decisions if decisions is not None else ():
         named = decision.artifact_id.strip()

@@ -1,7 +1,7 @@
-"""Rule 4 of the commit gate: what a CCS carries by name is known, or was said.
+"""Rule 4 of the commit gate: everything that a CCS names is known or was said.
 
-References are known ids with gist, never the content; of entities the latest facts come first and
-the longest unmentioned go out.
+References are known ids with a gist, never the content. Entities are ordered by latest mention;
+those not mentioned for longest are dropped first.
 """
 
 import unicodedata
@@ -22,47 +22,47 @@ from acc_ace.text.tokens import clip_tokens, estimate_tokens
 ARTIFACT_UNKNOWN = "artifact_unknown"
 
 GIST_TOKENS = 32
-"""A longer gist is content that was copied; it is cut."""
+"""Maximum tokens of a gist; a longer one is copied content and is cut."""
 
 _FIELD = "retrieved_artifacts"
 _ID = lazy_pattern(r"\[(.{1,256}?)\](?=\s|$)")
 """The id at the start of a reference that this gate wrote."""
 
 _BOUNDARY = lazy_pattern(r"\s*\][\s:：—–-]*|[:：]?(?:\s[\s—–-]*|$)")
-"""What may stand between an id and its gist."""
+"""Separators between an id and its gist."""
 _SAID_CHARS = 65_536
-"""Characters of x_t in which mentioned entities are looked for."""
+"""Maximum characters of x_t searched for mentioned entities."""
 
 _SCANNED_ITEMS = 256
 _SCANNED_CHARS = 4_096
 _DETAIL_TOKENS = 16
 _JUDGED_TOKENS = 4_000
-"""Of one artifact; no stage is shown more."""
+"""Maximum tokens checked of one artifact; no stage is shown more."""
 
 
 class Reference(NamedTuple):
-    """An artifact's id with the gist of what it holds."""
+    """An artifact's id with a gist of its content."""
 
     artifact_id: str
     gist: str
 
 
 class References(NamedTuple):
-    """The references of a state, and what was mended."""
+    """The references of a state, and the repairs."""
 
     items: list[str]
     repairs: list[Repair]
 
 
 class Evidence(NamedTuple):
-    """What the CCM was shown beside x_t and CCS_{t-1}: texts by artifact id."""
+    """Texts by artifact id that the CCM was shown in addition to x_t and CCS_{t-1}."""
 
     texts: Mapping[str, str]
     own_turns: frozenset[str] = frozenset()
-    """Ids of this session's turns: they quote what was asked under its rules."""
+    """Ids of this session's turns: they quote requests made under its rules."""
 
     def against(self, pins: Sequence[ConstraintPin]) -> frozenset[str]:
-        """Ids of what was qualified and goes against a rule, one that x_t has made included."""
+        """Ids of qualified artifacts that contradict a rule, including new ones of x_t."""
         return frozenset(
             artifact_id
             for artifact_id, text in self.texts.items()
@@ -83,10 +83,10 @@ def rule_4_grounded(
     *,
     limits: Limits,
 ) -> FittedState:
-    """Rule 4: what a state names was said or seen; references are to artifacts that are known.
+    """Rule 4: everything that a state names was said or seen; references are to known artifacts.
 
-    Names, ids and numbers occur in x_t, CCS_{t-1} or the evidence. Earlier references and entities
-    follow the CCM's while they fit, those that x_t mentions first.
+    Names, ids and numbers must occur in x_t, CCS_{t-1} or the evidence. Earlier references and
+    entities follow the CCM's while they fit, those that x_t mentions first.
     """
     said = [turn_input.text, *(given.text for given in turn_input.attachments)]
     sources = Sources([*said, before.model_dump_json(), *evidence.texts.values(), *evidence.texts])
@@ -94,7 +94,7 @@ def rule_4_grounded(
     if not grounded.episodic_trace and proposal.episodic_trace:
         trace = fit_text(turn_input.text, limits.episodic_trace_tokens).text
         grounded = grounded.model_copy(update={"episodic_trace": trace})
-    # What went against older rules did not qualify.
+    # Only new rules: text against older ones did not qualify.
     against = evidence.against([pin for pin in pins if pin.text not in before.constraints])
     for artifact_id in sorted(against):
         repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
@@ -120,7 +120,7 @@ def rule_4_grounded(
 
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:
-    """The ids that well-formed references name."""
+    """The ids of well-formed references."""
     found = (_ID.match(item) for item in items)
     return frozenset(match[1] for match in found if match)
 
@@ -146,7 +146,7 @@ def merge_references(
 def _read(
     proposed: Sequence[str], known: Collection[str], repairs: list[Repair]
 ) -> Iterator[Reference]:
-    # Longest first, so that an id is never taken for another one that begins it.
+    # Longest first, so that a prefix of an id does not match instead of it.
     ids = sorted(known, key=len, reverse=True)
     for item in proposed[:_SCANNED_ITEMS]:
         line = one_line(item[:_SCANNED_CHARS])
@@ -159,7 +159,7 @@ def _read(
 
 
 def _reference(line: str, ids: Sequence[str]) -> Reference | None:
-    """The known artifact that a line begins with, its id in brackets or bare."""
+    """The known artifact whose id starts a line, with or without brackets."""
     bare = line.removeprefix("[").lstrip()
     for artifact_id in ids:
         if not bare.startswith(artifact_id):
@@ -183,7 +183,7 @@ def _written(reference: Reference) -> str:
 
 
 _FACT = lazy_pattern(r"\s*[(（=＝\[【].*$|\s+[-–—]\s.*$")
-"""What follows the name of an entity: 'server:db-01 (down)', 'server:db-01 = down'."""
+"""The fact after an entity's name: 'server:db-01 (down)', 'server:db-01 = down'."""
 
 
 def merge_entities(
@@ -191,13 +191,13 @@ def merge_entities(
 ) -> list[str]:
     """The CCM's entities, then the earlier ones that still fit.
 
-    Earlier ones that x_t mentions stand before the others. An earlier fact about an entity that
-    the CCM lists again is replaced by the CCM's.
+    Earlier ones that x_t mentions precede the others. The CCM's fact about an entity replaces
+    the earlier one.
     """
     known = {_identity(item) for item in kept}
     earlier = [item for item in previous if _identity(item) not in known]
-    heard = _folded(said)
-    earlier.sort(key=lambda item: _name(item) not in heard)
+    mentioned = _folded(said)
+    earlier.sort(key=lambda item: _name(item) not in mentioned)
     return append_fitting(list(kept), earlier, budget=budget, max_items=max_items)
 
 

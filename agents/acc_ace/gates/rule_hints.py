@@ -1,4 +1,4 @@
-"""Warn, in the language of x_t, that a memory which keeps no constraints keeps no rule."""
+"""Warn, in the language of x_t, that the memory strategy does not store rules."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ _MOST_IDS = 8
 def warning_of_unpinned(
     turn_input: TurnInput, pins: Sequence[ConstraintPin], memory: MemoryName
 ) -> str | None:
-    """That x_t sets or releases a rule and this memory keeps neither; None where it does not.
+    """The warning if x_t sets or releases a rule, which this memory does not store; else None.
 
-    Active constraints stay; they are named when x_t would change one.
+    Active constraints stay active; they are listed when x_t would change one.
     """
     if not turn_input.authority.may_rule:
         return None

@@ -1,7 +1,6 @@
-"""The deterministic rules of the qualification gate, in their order, each with a reason code.
+"""The deterministic rules of the qualification gate, in order, each with a reason code.
 
-One of them finds recalled text that poses as part of our prompts, as a role or as one of our
-schemas.
+One of them detects recalled text that imitates our prompts, roles or schemas.
 """
 
 import re
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from acc_ace.gates.contradiction import answer_with_rule_beside, contradiction, with_rule_beside
+from acc_ace.gates.contradiction import contradiction, flag_answer, flag_contradiction
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
@@ -30,14 +29,14 @@ _DELIMITER = lazy_pattern(
     r"|\[/?INST\]|<<SYS>>",
     re.IGNORECASE,
 )
-"""Tags of our prompts, and chat templates of models."""
+"""Tags of our prompts and of models' chat templates."""
 
 _SECTION = lazy_pattern(
     r"^\s{0,3}[#＃]{1,4}\s*(constraints|system prompt|new instructions?)\s*[:：]?\s*$"
     r"|^[^\S\n]{0,8}-?[^\S\n]{0,8}\[c[-‐‑–]\d{4,}\]\s",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A heading or a line as our rendering of a state writes them."""
+"""A heading or line of a rendered state."""
 
 _ROLE = lazy_pattern(
     r"^[\s>*_\"'\-]{0,8}(system|developer|assistant|システム)( (prompt|message|プロンプト))?"
@@ -50,14 +49,14 @@ _SCHEMA_KEY = lazy_pattern(
     r"|operations|decisions|qualified|verdicts|superseded_by|artifact_id)[\"']\s*[:：]"
 )
 _SCHEMA_KEYS = 2
-"""So many different keys of our schemas make a text an imitation of one."""
+"""Number of distinct schema keys from which a text imitates a schema."""
 
 
 def impersonates(text: str, kind: ArtifactKind) -> str | None:
     """What a text imitates, in a few words, or None.
 
-    A turn is this user's own exchange: it names speakers and cites constraints by right, so only
-    a forged delimiter counts there.
+    A turn is this user's own exchange, which may name speakers and cite constraints, so only a
+    forged delimiter counts there.
     """
     text = skeleton(text)
     if _DELIMITER.search(text):
@@ -79,28 +78,28 @@ _CEILING: dict[ArtifactKind, Authority] = {
     ArtifactKind.TOOL_RESULT: Authority.TOOL,
     ArtifactKind.DOCUMENT: Authority.RETRIEVED,
 }
-"""The most authority that a kind of artifact can have. Being recalled raises none."""
+"""Maximum authority by kind of artifact. Recall never raises it."""
 
 _HARD_INJECTION = lazy_pattern(
     r"(previous|prior|earlier|above|preceding|system)\W+(\w+\W+)?(instructions?|prompts?)"
     r"|you\s+are\s+now|(以前|これまで|上記|従来|全て|すべて)の?(指示|命令|プロンプト)",
     re.IGNORECASE,
 )
-"""What not even a quoted turn may say; to name a rule or a ban is a user's right."""
+"""Phrases rejected even in a quoted turn, where the user may refer to rules and bans."""
 
 
 class Rejection(NamedTuple):
-    """Why a candidate may not pass."""
+    """Why a candidate was rejected."""
 
     reason: QualificationReason
     detail: str
 
 
 class Rules:
-    """Judges the candidates of one recall one after the other, best first.
+    """Checks the candidates of one recall one by one, best first.
 
-    A candidate is compared with the better ones that were let through, so `reject` has to be
-    called once for each, in order. `seen_tokens` is how much of a content is examined.
+    A candidate is compared with the better ones that passed, so `reject` must be called once for
+    each, in order. `seen_tokens` is the maximum of a content that is examined.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Rules:
         self._better: dict[str, Fingerprint] = {}
 
     def reject(self, artifact: Artifact) -> Rejection | None:
-        """Why the artifact may not pass, or None when the rules let it."""
+        """Why the artifact is rejected, or None if it passes."""
         text = clip_tokens(artifact.content, self._seen_tokens)
         own = fingerprint(artifact.content)
         rejection = (
@@ -153,8 +152,8 @@ class Rules:
         return None
 
     def _contradicting(self, artifact: Artifact, text: str) -> Rejection | None:
-        # A turn of this session quotes what was asked under these very rules; to ask is not to
-        # contradict. One of another session tells of other rules, which must not blur these.
+        # A turn of this session quotes requests made under these rules, which do not contradict.
+        # One of another session may refer to other rules, which must not be confused with these.
         if artifact.kind is ArtifactKind.TURN and artifact.session == self._key.session:
             return None
         against = contradiction(text, self._pins)
@@ -165,17 +164,17 @@ class Rules:
 
 
 def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: int) -> Artifact:
-    """The artifact as a model may be shown it, cut: with the rule beside what goes against one.
+    """The artifact for a model, clipped; if it contradicts a rule, the rule is added.
 
-    Of a turn that is the agent's answer alone: to ask is not to contradict.
+    In a turn only the agent's answer is checked: a request is not a contradiction.
     """
-    beside = answer_with_rule_beside if artifact.kind is ArtifactKind.TURN else with_rule_beside
-    shown = beside(clip_tokens(artifact.content, max_tokens), pins)
+    flag = flag_answer if artifact.kind is ArtifactKind.TURN else flag_contradiction
+    shown = flag(clip_tokens(artifact.content, max_tokens), pins)
     return artifact.model_copy(update={"content": shown})
 
 
 def utc(moment: datetime) -> datetime:
-    """The moment with a zone; one without is read as UTC."""
+    """The moment with a time zone; UTC if it has none."""
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

@@ -1,1 +1,1 @@
-"""Evaluation: what the product is measured with, on data that stays where it is."""
+"""Evaluation on local data: offline learning and the recall benchmark."""

@@ -1,6 +1,6 @@
-"""Start a run of offline learning over a data set, or go on with one that was cut short.
+"""Start or resume a run of offline learning over a data set.
 
-A small file in the data directory, whole at any time, notes how far a run has come.
+The run's checkpoint is a small file in the data directory, replaced atomically.
 """
 
 import json
@@ -30,15 +30,15 @@ _FOLDER = "learning"
 
 
 class RunFile:
-    """The state of one run."""
+    """Checkpoint file of one run."""
 
     def __init__(self, data_dir: Path, run: str) -> None:
         self.path = data_dir / _FOLDER / f"{run}.json"
 
     def load(self) -> RunState | None:
-        """The state, or None when the run never began.
+        """The state, or None when the run never started.
 
-        Raises StoreError, or CorruptStoreError for what is no state.
+        Raises StoreError, or CorruptStoreError for an invalid file.
         """
         try:
             text = self.path.read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ class RunFile:
             ) from error
 
     def save(self, state: RunState) -> None:
-        """Replace the state; a reader, or a crash, sees the old or the new. Raises StoreError."""
+        """Replace the state atomically, also across a crash. Raises StoreError."""
         temporary = self.path.with_suffix(".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ class RunFile:
             raise StoreError(f"{self.path} cannot be written: {error.strerror}") from error
 
     def delete(self) -> None:
-        """Forget the run. Raises StoreError."""
+        """Delete the checkpoint. Raises StoreError."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
@@ -75,7 +75,7 @@ class RunFile:
 
 
 class StartedRun(NamedTuple):
-    """A run, how far it has come, and where it notes that."""
+    """A run's state, its samples and its checkpoint file."""
 
     state: RunState
     parts: Split
@@ -91,10 +91,10 @@ async def started(
     resume: bool = False,
     restart: bool = False,
 ) -> AsyncIterator[StartedRun]:
-    """The run of these options over these samples; no other process does it meanwhile.
+    """Open the run of these options and samples, under a lock against other processes.
 
-    Without `resume` a run that has started already is refused; `restart` deletes its branch and
-    begins anew. Raises InputError, SessionBusyError while another process does the run,
+    Without `resume` a run that has already started is refused; `restart` deletes its branch and
+    starts over. Raises InputError, SessionBusyError while another process has the lock,
     ConflictError or StoreError.
     """
     branch = f"learn-{run_name(samples, options)}"
@@ -110,7 +110,7 @@ async def started(
 
 
 _WAIT_S = 2.0
-"""Wait for another process that does the same run."""
+"""Seconds to wait for another process with the same run."""
 
 
 async def _begin(
@@ -122,38 +122,38 @@ async def _begin(
     restart: bool,
 ) -> StartedRun:
     parts = split(samples, options)
-    untold = sum(sample.target is None for sample in parts.heldout)
-    if untold:
+    missing = sum(sample.target is None for sample in parts.heldout)
+    if missing:
         raise InputError(
-            f"{untold} of {len(parts.heldout)} held-out samples have no 'target', so versions "
+            f"{missing} of {len(parts.heldout)} held-out samples have no 'target', so versions "
             "cannot be scored; use --heldout 0 to learn without a score"
         )
     name = run_name(samples, options)
     file = RunFile(container.settings.data_dir, name)
     state = file.load()
     if state is not None and restart:
-        # Before the branch: what ends after this begins anew, and pairs no old state with a new
-        # branch.
+        # Before the branch: after a crash the run starts over, and no old state is paired with
+        # a new branch.
         file.delete()
         state = None
     if state is None:
         return StartedRun(await _fork(container, name, options, parts, file), parts, file)
     if not resume:
         raise InputError(
-            f"this run has started already ({position_text(state)}); "
+            f"this run has already started ({position_text(state)}); "
             "use --resume to continue, or --restart to start over"
         )
     return StartedRun(state, parts, file)
 
 
-async def carry_on(
+async def continue_run(
     container: Container,
     run: StartedRun,
     students: Students,
     *,
     progress: Callable[[RunState], None],
 ) -> RunState:
-    """Go on to the end, telling of each step. Raises ModelUnavailable or StoreError."""
+    """Continue to the end, reporting each step. Raises ModelUnavailable or StoreError."""
 
     def save(state: RunState) -> None:
         run.file.save(state)
@@ -171,7 +171,7 @@ async def carry_on(
 
 
 def position_text(state: RunState) -> str:
-    """How far a run has come, in words."""
+    """The run's progress in words."""
     if state.outcome:
         return f"finished: {state.outcome}"
     return f"epoch {state.epoch + 1} of {state.options.epochs}, {state.position} of {state.train}"
@@ -190,7 +190,7 @@ async def _fork(
         train=len(parts.train),
         heldout=len(parts.heldout),
     )
-    # Of a run that begins anew, or that was killed between its first two steps.
+    # Left over from a restarted run, or from one killed between its first two steps.
     await _drop(container, state)
     by = Author("", container.clock.now())
     await container.playbooks.fork(main, state.branch, by=by, version=stored.version)
@@ -203,7 +203,7 @@ async def _drop(container: Container, state: RunState) -> None:
     try:
         await container.playbooks.drop(scope)
     except NotFoundError:
-        return  # It is what was wanted.
+        return  # Already deleted.
 
 
 MAX_SAMPLES = 100_000
@@ -211,9 +211,9 @@ _MAX_LINE = 1_000_000
 
 
 def read_samples(path: Path, *, limit: int | None = None) -> list[Sample]:
-    """The samples of a file, at most `limit`; blank lines are left out.
+    """Read at most `limit` samples from a file; blank lines are ignored.
 
-    Raises InputError that names file and line for what is no sample, and for an empty file.
+    Raises InputError for an empty file or an invalid sample, naming file and line.
     """
     samples: list[Sample] = []
     for where, line in _lines(path):
@@ -223,7 +223,7 @@ def read_samples(path: Path, *, limit: int | None = None) -> list[Sample]:
             break
         samples.append(_sample(where, line))
     if not samples:
-        raise InputError(f"{path} holds no samples")
+        raise InputError(f"{path} contains no samples")
     return samples
 
 
@@ -258,5 +258,5 @@ def _sample(where: str, line: str) -> Sample:
     target = value.get("target")
     if target is not None and not isinstance(target, str | int | float):
         raise InputError(f"{where}: 'target' is neither text nor a number")
-    # A blank target says nothing, so the sample has none.
+    # A blank target counts as none.
     return Sample(text=text, target=str(target).strip() or None if target is not None else None)

@@ -1,9 +1,8 @@
-"""Take the lessons of a file into a playbook, each screened as the Curator's are.
+"""Import the bullets of a file; each passes the Curator's checks.
 
-Into a playbook that never held anything the lessons go as they stand, ids, order, counters, dates
-and pins, so that an export leads back to the same content. Into any other they go one by one: a
-lesson that is known adds its counters to the bullet that says it, a new one gets a new id, what
-is contrary is held.
+An empty, never used playbook takes them verbatim (ids, order, counters, dates and pins), so that
+an export can be restored. Any other takes them one by one: a known lesson adds its counters to
+the bullet that says it, a new one gets a new id, and a contradiction is held for review.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,16 +23,16 @@ from acc_ace.schemas.delta import (
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 
 _BATCH = 1_024
-"""Operations that one batch may hold."""
+"""Maximum operations of one batch."""
 
 
 def imported(current: Playbook, incoming: Playbook, context: CurationContext) -> Curated:
-    """`current` with the lessons of `incoming`; one result for each of them, in order.
+    """Add the bullets of `incoming` to `current`; one result per bullet, in order.
 
     Never raises. Counters are added, pins are kept.
     """
     if not current.bullets and current.next_id == 1:
-        return _as_it_stands(incoming, context)
+        return _verbatim(incoming, context)
     playbook, results, records = current, list[DeltaResult](), list[DeltaRecord]()
     for bullets in _batches(incoming.bullets):
         curated = curate(playbook, _additions(bullets), _one_batch(context))
@@ -44,25 +43,25 @@ def imported(current: Playbook, incoming: Playbook, context: CurationContext) ->
     return Curated(playbook, results, records)
 
 
-def _as_it_stands(incoming: Playbook, context: CurationContext) -> Curated:
-    """The lessons that pass, with all that they bring; the rest is written down as refused.
+def _verbatim(incoming: Playbook, context: CurationContext) -> Curated:
+    """Import accepted bullets with ids, order and counters; log the others as refused.
 
-    Said twice in one file, a lesson comes in twice: it is `refine` that merges.
+    Duplicates within the file are kept: merging them is the job of `refine`.
     """
     size = PlaybookSize()
     bullets: list[Bullet] = []
     results: list[DeltaResult] = []
     records: list[DeltaRecord] = []
     for bullet in incoming.bullets:
-        alone = _judged(bullet, context)
+        alone = _screened_alone(bullet, context)
         passed = alone.results[0].status is DeltaStatus.APPLIED
         if passed and not size.has_room(bullet.section, bullet.content, context.limits):
             alone = _held(bullet, alone.playbook.bullets[0], context)
         elif passed:
-            kept = _kept(bullet, alone.playbook.bullets[0])
-            size.add(kept)
-            bullets.append(kept)
-            alone = replace(alone, records=[_record(kept, context)])
+            accepted = _with_screened_text(bullet, alone.playbook.bullets[0])
+            size.add(accepted)
+            bullets.append(accepted)
+            alone = replace(alone, records=[_record(accepted, context)])
         results.append(alone.results[0].model_copy(update={"bullet_id": bullet.id}))
         records += alone.records
     playbook = Playbook(bullets=tuple(bullets), next_id=incoming.next_id)
@@ -70,7 +69,7 @@ def _as_it_stands(incoming: Playbook, context: CurationContext) -> Curated:
 
 
 def _held(bullet: Bullet, screened: Bullet, context: CurationContext) -> Curated:
-    """A lesson that there is no room for, kept for a person to decide."""
+    """A bullet that exceeds a budget, held for review."""
     verdict = held("over_budget")
     operation = DeltaOperation(
         type=DeltaType.ADD, section=screened.section, content=screened.content
@@ -92,13 +91,13 @@ def _record(after: Bullet, context: CurationContext, before: Bullet | None = Non
     return record_of(DeltaKind.IMPORT, after.id, OK, context, before=before, after=after)
 
 
-def _judged(bullet: Bullet, context: CurationContext) -> Curated:
-    """A lesson alone, as if it were the first of a playbook."""
+def _screened_alone(bullet: Bullet, context: CurationContext) -> Curated:
+    """Curate one bullet against an empty playbook."""
     return curate(Playbook(), _additions([bullet]), replace(context, refine=None))
 
 
-def _kept(bullet: Bullet, screened: Bullet) -> Bullet:
-    """The bullet with its words and section as they may stand."""
+def _with_screened_text(bullet: Bullet, screened: Bullet) -> Bullet:
+    """The bullet with its screened content and section."""
     return bullet.model_copy(update={"content": screened.content, "section": screened.section})
 
 
@@ -108,7 +107,7 @@ def _counted(
     results: Sequence[DeltaResult],
     context: CurationContext,
 ) -> Curated:
-    """The playbook with the counters and pins that the lessons bring."""
+    """Add the counters and pins of the imported bullets."""
     by_id = {bullet.id: bullet for bullet in playbook.bullets}
     records: list[DeltaRecord] = []
     for bullet, result in zip(bullets, results, strict=True):
@@ -145,7 +144,7 @@ def _additions(bullets: Iterable[Bullet]) -> DeltaBatch:
 
 
 def _one_batch(context: CurationContext) -> CurationContext:
-    # A file of many lessons must not drive out those that were taught, nor its own first ones.
+    # A large import must not evict existing bullets or its own first ones.
     limits = context.limits.model_copy(update={"delta_operations": _BATCH})
     return replace(context, limits=limits, refine=None)
 

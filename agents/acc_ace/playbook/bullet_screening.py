@@ -1,4 +1,4 @@
-"""Why a text must not become a bullet, whatever the playbook holds."""
+"""Screen the text of a bullet, independent of the playbook's content."""
 
 import re
 from functools import lru_cache
@@ -10,10 +10,10 @@ from acc_ace.text.redaction import find_sensitive
 from acc_ace.text.tokens import estimate_tokens
 
 SHORT_CHARACTERS = 64
-"""Texts up to this length are remembered: the same headings come back with every lesson."""
+"""Results for texts up to this length are cached: headings repeat with every lesson."""
 
 CHARACTERS_PER_TOKEN = 32
-"""A text longer than its budget times this is too long without counting its tokens."""
+"""Characters per token of the budget above which a text is too long without counting tokens."""
 
 _DELIMITER = lazy_pattern(
     r"<\|[^|]{1,40}\|>|</?(?:system|assistant|user|developer|instructions?)\b[^>]{0,40}>"
@@ -24,11 +24,11 @@ _DELIMITER = lazy_pattern(
 
 
 def rejection_reason(text: str, *, max_tokens: int) -> str | None:
-    """The reason code against a one-line text ('empty', 'too_long', 'secret', ...), or None."""
-    return (_known if len(text) <= SHORT_CHARACTERS else _found)(text, max_tokens)
+    """Why a one-line text is rejected ('empty', 'too_long', 'secret', ...), or None."""
+    return (_cached if len(text) <= SHORT_CHARACTERS else _reason)(text, max_tokens)
 
 
-def _found(text: str, max_tokens: int) -> str | None:
+def _reason(text: str, max_tokens: int) -> str | None:
     if not text:
         return "empty"
     if len(text) > CHARACTERS_PER_TOKEN * max_tokens or estimate_tokens(text) > max_tokens:
@@ -42,4 +42,4 @@ def _found(text: str, max_tokens: int) -> str | None:
     return None
 
 
-_known = lru_cache(maxsize=4_096)(_found)
+_cached = lru_cache(maxsize=4_096)(_reason)

@@ -1,6 +1,6 @@
-"""What a delta log says: of operations, of one bullet's history, and as a playbook.
+"""Queries on the delta log: counts, one bullet's history, and replay into a playbook.
 
-Playbooks are rebuilt from delta records, and the records between two playbooks are derived.
+The log is event-sourced: replaying its applied records gives the playbook.
 """
 
 from collections import Counter
@@ -16,12 +16,12 @@ from acc_ace.schemas.playbook_version import PlaybookVersion
 
 
 def archives(record: DeltaRecord) -> bool:
-    """Whether a record took a bullet out and into the archive."""
+    """Whether a record archived a bullet."""
     return _applied(record) and record.kind is DeltaKind.ARCHIVE and record.after is None
 
 
-def not_undecided(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
-    """The error for a decision on an operation that waits for none."""
+def not_pending(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
+    """The error for a decision on an operation that is not pending review."""
     if was_held:
         return ConflictError(f"held operation {seq} was decided already")
     return NotFoundError(f"no held operation {seq} in this playbook")
@@ -33,7 +33,7 @@ def counts_of(records: Sequence[DeltaRecord]) -> dict[str, int]:
 
 
 def version_of(stored: StoredPlaybook, records: Sequence[DeltaRecord]) -> PlaybookVersion:
-    """The version that records led to."""
+    """Summary of the version that the records produced."""
     return PlaybookVersion(
         version=stored.version,
         digest=stored.digest,
@@ -52,18 +52,18 @@ _NEAR_IDS = 3
 
 @dataclass(frozen=True)
 class BulletHistory:
-    """All that the log knows of a bullet, newest first."""
+    """The log records of a bullet, newest first."""
 
     bullet_id: str
     live: Bullet | None
-    """The bullet itself, or what it was merged into."""
+    """The bullet itself, or the one it was merged into."""
     records: list[DeltaRecord]
     complete: bool
-    """False when the story is longer than what is read of it."""
+    """False when the history was cut off at the read limit."""
 
 
 def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
-    """The error for an id that no bullet ever had, with those near it."""
+    """The error for an id that no bullet ever had, with similar ids."""
     near = get_close_matches(
         bullet_id, [bullet.id for bullet in playbook.bullets], n=_NEAR_IDS, cutoff=0.6
     )
@@ -71,17 +71,17 @@ def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
     return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
 
 
-def departure(story: BulletHistory) -> Bullet:
-    """The bullet as it was when it left. Raises NotFoundError when the log does not have it."""
+def removed(story: BulletHistory) -> Bullet:
+    """The bullet as it was before it was removed. Raises NotFoundError if it is not logged."""
     for record in story.records:
-        gone = record.status is DeltaStatus.APPLIED and record.after is None
-        if record.bullet_id == story.bullet_id and gone and record.before is not None:
+        leaves = record.status is DeltaStatus.APPLIED and record.after is None
+        if record.bullet_id == story.bullet_id and leaves and record.before is not None:
             return record.before
     raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
 
 
-def what_became(story: BulletHistory) -> str:
-    """What became of a bullet that is not live, and how to have it back."""
+def why_not_live(story: BulletHistory) -> str:
+    """Say why a bullet is not live and how to restore it."""
     if story.live is not None:
         return (
             f"bullet {story.bullet_id} was merged into {story.live.id}; edit that one, or "
@@ -109,9 +109,9 @@ def replay(records: Iterable[DeltaRecord], *, start: Playbook | None = None) -> 
 def sealed(
     current: Playbook, target: Playbook, records: Sequence[DeltaRecord]
 ) -> list[DeltaRecord]:
-    """The records with what it takes to lead from `current` to `target` exactly.
+    """Add order and next_id to the records so that their replay gives exactly `target`.
 
-    Raises PlaybookError when they lead to other bullets: the log would not be the truth.
+    Raises PlaybookError when the replay gives other bullets: the log would be wrong.
     """
     reached = replay(records, start=current)
     # The usual case, and fast: most bullets are the very same values.

@@ -1,7 +1,7 @@
-"""The plan of an offline run: who is held out, in which order is learnt, which version is best.
+"""The plan of an offline run: the held-out split, sample order, scoring, and best version.
 
-A question is answered with a playbook and nothing else, and scored against its ground truth:
-numbers by value, lists item by item.
+Each question is answered from the playbook alone and scored against its ground truth: numbers
+by value, lists item by item.
 """
 
 import hashlib
@@ -39,16 +39,16 @@ LEAST_ANSWERED = 0.9
 
 
 class Split(NamedTuple):
-    """Samples to learn from, and samples that versions are only scored on."""
+    """Training samples, and held-out samples used only for scoring."""
 
     train: tuple[Sample, ...]
     heldout: tuple[Sample, ...]
 
 
 def split(samples: Sequence[Sample], options: RunOptions) -> Split:
-    """Part the samples by the seed; at least one is left to learn from.
+    """Split the samples by the seed; at least one is for training.
 
-    Samples of the same text stay on one side: a question that was learnt from is no test.
+    Samples of the same text stay on one side, to keep training data out of the test.
     """
     texts = list(dict.fromkeys(sample.text for sample in samples))
     random.Random(f"split:{options.seed}").shuffle(texts)  # noqa: S311 (a split, no secret)
@@ -63,14 +63,14 @@ def split(samples: Sequence[Sample], options: RunOptions) -> Split:
 
 
 def order(count: int, options: RunOptions, epoch: int) -> list[int]:
-    """In which order an epoch (from 0) takes its samples; the same for the same seed."""
+    """The sample order of an epoch (from 0), determined by the seed."""
     positions = list(range(count))
     random.Random(f"{options.seed}:{epoch}").shuffle(positions)  # noqa: S311 (an order, no secret)
     return positions
 
 
 def run_name(samples: Sequence[Sample], options: RunOptions) -> str:
-    """12 hexadecimal digits that name a run by its options and samples."""
+    """A run's name: 12 hexadecimal digits, hashed from its options and samples."""
     text = json.dumps(
         [options.model_dump(mode="json"), [[s.text, s.target] for s in samples]],
         ensure_ascii=False,
@@ -80,9 +80,9 @@ def run_name(samples: Sequence[Sample], options: RunOptions) -> str:
 
 
 def best(scores: Sequence[HeldoutScore]) -> HeldoutScore | None:
-    """The version to use from now on; the oldest of equals, so nothing changes for no gain.
+    """The best version; the oldest on a tie, so nothing changes without a gain.
 
-    None when no score counts: without held-out samples, or with too many left unanswered.
+    None when any score is invalid: no held-out samples, or too many unanswered.
     """
     if not scores or any(not _counts(score) for score in scores):
         return None
@@ -94,7 +94,7 @@ def _counts(score: HeldoutScore) -> bool:
 
 
 ALONE = CommittedState(turn=2)
-"""The state of a question that stands alone; of turn 2, so that no model greets a newcomer."""
+"""The state of a standalone question; turn 2, so that the model does not greet a new user."""
 
 
 async def predict(
@@ -102,7 +102,7 @@ async def predict(
 ) -> StructuredResult[GeneratorOutput]:
     """The Generator's answer; the value is None when the model failed.
 
-    Bullets that it names and that do not exist are left out. At most `1 + limits.repairs` model
+    Unknown bullet ids in the answer are dropped. At most `1 + limits.repairs` model
     calls. Raises InputTooLargeError for a text beyond its budget, InputError for a blank one.
     """
     taken = take_input(text, Authority.USER, limits)
@@ -125,7 +125,7 @@ async def predict(
 
 
 def question(text: str) -> TurnInput:
-    """x_t of a question that stands alone."""
+    """x_t of a standalone question."""
     return TurnInput(text=text)
 
 
@@ -137,9 +137,9 @@ _MAX_CHARS = 8_000
 def score_answer(answer: str, target: str) -> float:
     """The share of `target` that `answer` has right, 0 to 1.
 
-    A target that is one number is compared by value at two decimals; one with commas item by
-    item, in order; any other as text without case, width and marks around it. Of an answer with
-    words around a number the last number counts.
+    A single number is compared by value at two decimals; a comma-separated list item by item, in
+    order; other text ignoring case, width and surrounding punctuation. In an answer with words
+    around numbers the last number counts.
     """
     wanted = _number(target)
     if wanted is not None:
@@ -160,7 +160,7 @@ def same_number(one: float, other: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is, or None."""
+    """The value of a text that is one number, or None."""
     plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).strip()
     return _value(plain) if _NUMBER.fullmatch(plain) else None
 

@@ -1,6 +1,6 @@
-"""What the bullets of a playbook say, for looking up: who says the same, who the contrary.
+"""Index of a playbook's lessons: find duplicates and contradictions.
 
-A person finds bullets by their words or their id.
+Bullets can also be searched by words or by id.
 """
 
 import math
@@ -22,7 +22,7 @@ _Files: TypeAlias = defaultdict[Hashable, dict[str, Lesson]]
 
 
 class LessonIndex:
-    """The lessons and the size of all bullets, kept in step by `add` and `discard`."""
+    """The lessons and the size of all bullets, updated by `add` and `discard`."""
 
     def __init__(self, bullets: Iterable[Bullet]) -> None:
         self._by_terms: _Files = defaultdict(dict)
@@ -33,14 +33,14 @@ class LessonIndex:
             self.add(bullet)
 
     def add(self, bullet: Bullet) -> None:
-        """Take a bullet in."""
+        """Index a bullet."""
         lesson = lesson_of(bullet.content)
         for files in self._filed(lesson):
             files[bullet.id] = lesson
         self._size.add(bullet)
 
     def discard(self, bullet: Bullet) -> None:
-        """Leave a bullet out, as it was when it was added."""
+        """Remove a bullet; pass the value that was added."""
         for files in self._filed(lesson_of(bullet.content)):
             files.pop(bullet.id)
         self._size.drop(bullet)
@@ -58,12 +58,12 @@ class LessonIndex:
         return _fitting(contrary, lesson, files, apart_from)
 
     def alike(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
-        """The ids of other bullets that may say the same in other words."""
+        """The ids of other bullets that may be paraphrases."""
         lesson = lesson_of(text)
         files = sorted((self._by_word[key] for key in _words(lesson)), key=len)
-        # What shares most of the words has one of any that are more than the rest.
-        lacking = len(files) - math.ceil(ALIKE * len(files))
-        return _fitting(alike, lesson, files[: lacking + 1], apart_from)
+        # Pigeonhole: a match may miss only so many words, so it has one of any larger set.
+        may_miss = len(files) - math.ceil(ALIKE * len(files))
+        return _fitting(alike, lesson, files[: may_miss + 1], apart_from)
 
     def _filed(self, lesson: Lesson) -> Iterator[dict[str, Lesson]]:
         yield self._by_terms[lesson.terms]
@@ -73,15 +73,15 @@ class LessonIndex:
     def has_room(
         self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
     ) -> bool:
-        """Whether a text may join a section when other bullets leave.
+        """Whether a text fits into a section once the `leaving` bullets are removed.
 
-        A change that makes nothing larger is always possible, whatever the limits are now.
+        A change that makes nothing larger is always allowed, even if a limit was lowered.
         """
         return self._size.has_room(section, text, limits, leaving=leaving)
 
 
 def _words(lesson: Lesson) -> list[Hashable]:
-    """Where a lesson is filed by its words, with what is equal in all that are alike."""
+    """The index keys of a lesson's words; each includes the guards, which `alike` compares."""
     guards = frozenset(lesson.guards.items())
     return [(guards, word) for word in sorted(lesson.content)]
 
@@ -104,16 +104,16 @@ MOST_QUERY_CHARACTERS = 2_000
 
 
 class Hit(Value):
-    """A bullet that fits, with its score, 0 to 1."""
+    """A matching bullet with its score, 0 to 1."""
 
     bullet: Bullet
-    score: float = Field(description="Share of what was asked for, rare words counting more.")
+    score: float = Field(description="Share of the query terms it has, rare words weigh more.")
 
 
 def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
-    """The bullets that fit a text best, at most `limit`, the best first, then the oldest.
+    """The bullets that match a text best, at most `limit`, best first, oldest first on a tie.
 
-    A text that is the id of a bullet finds that bullet first.
+    If the text is a bullet's id, that bullet comes first.
     """
     asked = text[:MOST_QUERY_CHARACTERS]
     wanted = terms_of(asked)
@@ -137,7 +137,7 @@ def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
 def contradicted(
     playbook: Playbook, records: Iterable[DeltaRecord]
 ) -> Mapping[int, Sequence[Bullet]]:
-    """By `seq`, the live bullets that a held operation may contradict, repeat or take in."""
+    """By `seq`, the live bullets that a held operation may contradict, repeat or merge."""
     index = LessonIndex(playbook.bullets)
     by_id = playbook.by_id
     found: dict[int, Sequence[Bullet]] = {}

@@ -1,4 +1,4 @@
-"""Changes that a person hands in: edits of one bullet, and delta batches, a JSON line each."""
+"""Manual changes: edits of one bullet, and delta batches, one per JSON line."""
 
 import json
 from datetime import datetime
@@ -15,16 +15,16 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 
 _WHY: Final = {
-    "empty": "there is none",
-    "too_long": "it is longer than a bullet may be",
-    "secret": "it holds a credential",
-    "pii": "it holds personal data",
-    "instruction_like": "it speaks to the model over the product, or imitates a prompt",
+    "empty": "it is empty",
+    "too_long": "it exceeds the maximum length of a bullet",
+    "secret": "it contains a credential",
+    "pii": "it contains personal data",
+    "instruction_like": "it addresses the model or imitates a prompt",
 }
 
 
 class Edit(NamedTuple):
-    """What a person changes of a bullet; None stays as it is."""
+    """A person's change of one bullet; None leaves a field unchanged."""
 
     content: str | None = None
     section: str | None = None
@@ -32,16 +32,16 @@ class Edit(NamedTuple):
 
 
 class Edited(NamedTuple):
-    """The playbook after an edit, and its steps: what was done, the bullet before and after."""
+    """The playbook after an edit, and its steps: kind, the bullet before and after."""
 
     playbook: Playbook
     steps: list[tuple[DeltaKind, Bullet, Bullet]]
 
 
 def edited(playbook: Playbook, bullet: Bullet, edit: Edit, *, at: datetime) -> Edited:
-    """The playbook with one bullet edited; no steps when it is as wanted already.
+    """Edit one bullet; no steps when nothing changes.
 
-    Raises InputError for a text that is blank.
+    Raises InputError for a blank text.
     """
     draft, steps, now = playbook.draft(), list[tuple[DeltaKind, Bullet, Bullet]](), bullet
     if edit.content is not None or edit.section is not None:
@@ -61,7 +61,7 @@ def edited(playbook: Playbook, bullet: Bullet, edit: Edit, *, at: datetime) -> E
 
 
 def check_edit(edit: Edit, limits: Limits) -> None:
-    """Raise InputError, with the reason, for texts that cannot be in a playbook."""
+    """Validate a manual edit. Raises InputError with the reason."""
     for text in (edit.content, edit.section):
         if text is not None:
             check_text(text, limits)
@@ -70,14 +70,14 @@ def check_edit(edit: Edit, limits: Limits) -> None:
 
 
 def check_text(text: str, limits: Limits) -> None:
-    """Raise InputError, with the reason in words and as a code, for what cannot be a lesson."""
+    """Validate the text of a lesson. Raises InputError with the reason and its code."""
     reason = rejection_reason(text, max_tokens=limits.bullet_tokens)
     if reason is not None:
         raise InputError(f"the text cannot be a lesson: {_WHY.get(reason, 'refused')} ({reason})")
 
 
 def check_budgets(before: Playbook, after: Playbook, limits: Limits) -> None:
-    """Raise InputError when a change exceeds a budget that was kept before; it is named then."""
+    """Raise InputError, naming the budgets, when a change newly exceeds any."""
     over = set(exceeded_budgets(after.bullets, limits))
     if over:
         over -= set(exceeded_budgets(before.bullets, limits))
@@ -89,14 +89,14 @@ def check_budgets(before: Playbook, after: Playbook, limits: Limits) -> None:
 
 
 MOST_CHARACTERS = 4 * 1024 * 1024
-"""A longer line is no batch."""
+"""Maximum characters of a batch's line."""
 
 
 def read_batch(line: str) -> DeltaBatch:
-    """A batch from a line; one operation alone is a batch too.
+    """Parse a batch, or a single operation, from a JSON line.
 
-    As with the Curator's, an operation that is none does not cost the batch its good ones.
-    Raises InputError for what is no batch at all.
+    As with the Curator's batches, an unreadable operation does not affect the others.
+    Raises InputError for anything else.
     """
     if len(line) > MOST_CHARACTERS:
         raise InputError(f"a batch has at most {MOST_CHARACTERS:,} characters")
@@ -108,7 +108,7 @@ def read_batch(line: str) -> DeltaBatch:
         raise InputError("a batch is a JSON object with 'operations'")
     if "operations" not in value:
         if not {"type", "op", "action"} & set(value):
-            raise InputError("a batch is a JSON object with 'operations'; there are none")
+            raise InputError("a batch is a JSON object with 'operations'; it has none")
         value = {"operations": [value]}
     try:
         return DeltaBatch.model_validate(value)

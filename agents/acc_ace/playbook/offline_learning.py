@@ -1,8 +1,8 @@
-"""Learn from a data set in several epochs, and let held-out samples decide (ACE, offline).
+"""Learn from a data set in several epochs and promote the best version (ACE, offline).
 
-A run learns on a branch, so turns that are being answered meanwhile see none of it. Before the
-first epoch and after each one the samples that are never learnt from are answered; the best
-version becomes the current one, and if none is better than what there was, what there was stays.
+A run learns on a branch, so concurrent turns do not see its changes. The held-out samples are
+answered before the first epoch and after each one. The best version is promoted; if none beats
+the starting version, the playbook is unchanged.
 """
 
 from collections.abc import Callable
@@ -32,15 +32,15 @@ from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_cont
 from acc_ace.turn.structured_call import Completion, StructuredResult
 
 PATIENCE = 10
-"""Samples in a row that may fail before the run stops, to be resumed when the model is back."""
+"""Consecutive failed samples after which the run stops; it can be resumed."""
 
 Save = Callable[[RunState], None]
-"""Keeps how far the run has come; raises StoreError when it cannot."""
+"""Persists a checkpoint of the run; raises StoreError on failure."""
 
 
 @dataclass(frozen=True)
 class Students:
-    """Who answers, who reflects and who curates."""
+    """The Generator that answers, and the roles that reflect and curate."""
 
     generator: Completion
     generator_prompt: Prompt
@@ -49,7 +49,7 @@ class Students:
 
 @dataclass(frozen=True)
 class OfflineLearner:
-    """Runs, and goes on with, offline learning. One writer for each branch."""
+    """Runs or resumes offline learning. One writer for each branch."""
 
     students: Students
     store: PlaybookStore
@@ -59,7 +59,7 @@ class OfflineLearner:
     max_rounds: int = 1
 
     async def run(self, state: RunState, parts: Split) -> RunState:
-        """Go on from `state` to the end of the run.
+        """Continue from `state` to the end of the run.
 
         Model calls: for each training sample and epoch at most
         `(1 + limits.repairs) * (2 + max_rounds)`, and for each held-out sample at most
@@ -85,7 +85,7 @@ class OfflineLearner:
             state = _with(state, position=position + 1)
             watch.see(state, failed=state.failures > failures)
             if watch.failed >= PATIENCE:
-                # These samples were never learnt from: a resumed run begins with them again.
+                # Nothing was learned from these samples: a resumed run repeats them.
                 self.save(watch.last_good)
                 raise ModelUnavailable(
                     f"{watch.failed} samples in a row failed, the last one with: "
@@ -95,7 +95,7 @@ class OfflineLearner:
         return _with(state, epoch=state.epoch + 1, position=0)
 
     async def _sample(self, state: RunState, sample: Sample, position: int) -> RunState:
-        """Answer a sample and learn from it; one commit, which a resumed run finds again."""
+        """Answer a sample and learn from it, in one idempotent commit."""
         if position == 0:
             state = _with(state, score_sum=0.0, scored=0)
         stored = await self.store.load(_scope(state))
@@ -146,7 +146,7 @@ class OfflineLearner:
             return StructuredResult(value=None, warnings=(str(error),))
 
     async def _score(self, state: RunState, heldout: tuple[Sample, ...]) -> RunState:
-        """Answer the held-out samples with the playbook as it is now."""
+        """Score the current playbook on the held-out samples."""
         scope = _scope(state) if state.epoch else _main(state)
         version = None if state.epoch else state.base_version
         stored = await self.store.load(scope, version=version)
@@ -168,7 +168,7 @@ class OfflineLearner:
         return _with(state, scores=(*state.scores, score))
 
     async def _decide(self, state: RunState) -> RunState:
-        """Promote the best version, or keep what there was. Raises StoreError."""
+        """Promote the best version, or keep the current one. Raises StoreError."""
         stored = await self.store.load(_scope(state))
         state = _with(state, digest=stored.digest)
         winner = best(state.scores)
@@ -179,7 +179,7 @@ class OfflineLearner:
         return await self._promote(state, winner.version)
 
     async def _promote(self, state: RunState, version: int) -> RunState:
-        """Make a version of the branch the main one, unless others have changed that meanwhile."""
+        """Promote a version of the branch, unless main has changed since the run started."""
         by = Author("", self.clock.now())
         stored = await self.store.load(_scope(state))
         if version != stored.version:
@@ -192,20 +192,20 @@ class OfflineLearner:
             )
         except ConflictError as error:
             promoted = await self.store.load(_main(state))
-            # It may be this very run that moved it, killed before it could say so.
+            # This run itself may have promoted it and been killed before saving the outcome.
             if promoted.digest != stored.digest:
                 return _with(state, outcome="conflict", last_error=str(error))
         return _with(state, outcome="promoted", promoted_version=promoted.version)
 
 
 class _Watch:
-    """Counts failures in a row, and keeps the state before them."""
+    """Counts consecutive failures and keeps the state before them."""
 
     def __init__(self, state: RunState) -> None:
         self.last_good, self.failed = state, 0
 
     def see(self, state: RunState, *, failed: bool) -> None:
-        """Take in how a sample went."""
+        """Record the result of a sample."""
         if failed:
             self.failed += 1
         else:
@@ -221,7 +221,7 @@ def _main(state: RunState) -> PlaybookScope:
 
 
 def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tuple[Judgement, ...]:
-    """What the Reflector sees of the answer."""
+    """The feedback on the answer that the Reflector sees."""
     if mode == "none" or target is None or score is None:
         return ()
     if mode == "reward":

@@ -1,6 +1,6 @@
-"""Changes of a whole playbook by a person: roll back, promote a branch, fork, import.
+"""Changes of a whole playbook: roll back, fork and promote; and the diff of two versions.
 
-And what changed between two versions, as a person reads a diff.
+Every function is pure; the store commits the records.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,43 +18,43 @@ from acc_ace.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 
 MOST_BRANCHES = 32
-"""Branches of one playbook, the main one not counted."""
+"""Maximum branches of one playbook, not counting main."""
 
 MAIN = "main"
-"""How the main branch, whose name is '', is called in texts."""
+"""Display name of the main branch, which is stored as ''."""
 
 _BRANCH_CHARACTERS = 64
 
 
 class Author(NamedTuple):
-    """Who changes a playbook by hand, and when."""
+    """The author and time of a manual change."""
 
     user: str
     at: datetime
 
 
 class Change(NamedTuple):
-    """A playbook, and the records that lead to it."""
+    """A playbook and the records that produce it."""
 
     playbook: Playbook
     records: list[DeltaRecord]
 
 
 Fates = Mapping[str, DeltaRecord]
-"""For bullets that are gone, the record that says how they left."""
+"""By bullet id, the record that removed, archived or merged the bullet."""
 
 
 def rolled_back(current: Playbook, target: StoredPlaybook, *, by: Author, fates: Fates) -> Change:
-    """`current` with the content of an earlier version.
+    """Replace the content of `current` by that of an earlier version.
 
-    `fates` are those of the bullets that the target did not have any more.
+    `fates` are those of the bullets that the target no longer had.
     """
     said = _said(DeltaKind.ROLLBACK, f"version {target.version}", by)
     return _replaced(current, target.playbook, said, fates)
 
 
 def forked(source: StoredPlaybook, scope: PlaybookScope, *, by: Author) -> Change:
-    """The beginning of a branch: a copy of `source`, which is a version of `scope`."""
+    """The first version of a branch: a copy of `source`, a version of `scope`."""
     said = _said(DeltaKind.FORK, f"branch {scope.branch or MAIN}, version {source.version}", by)
     return _replaced(Playbook(), source.playbook, said, {})
 
@@ -68,10 +68,10 @@ def promoted(
     by: Author,
     fates: Fates,
 ) -> Change:
-    """`main` with the bullets of a branch, whose scope is `scope`.
+    """Replace the bullets of `main` by those of a branch, whose scope is `scope`.
 
-    A bullet that the branch added gets a new id where its own was given on main in the meantime.
-    `forked_next_id` is the counter of ids when the branch began.
+    A bullet added on the branch gets a new id if main has used its id in the meantime.
+    `forked_next_id` is the id counter at the fork.
     """
     next_id = max(main.next_id, branch.playbook.next_id)
     bullets: list[Bullet] = []
@@ -87,9 +87,9 @@ def promoted(
 
 
 def check_branch_name(name: str) -> None:
-    """Raise InputError for what cannot name a branch."""
-    well = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
-    if not well or len(name) > _BRANCH_CHARACTERS or name.casefold() == MAIN:
+    """Raise InputError for an invalid branch name."""
+    valid = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    if not valid or len(name) > _BRANCH_CHARACTERS or name.casefold() == MAIN:
         raise InputError(
             f"{name[:80]!r} cannot name a branch; use at most {_BRANCH_CHARACTERS} letters, "
             f"digits, '-', '_' and '.', and not {MAIN!r}"
@@ -105,24 +105,24 @@ def check_room(scope: PlaybookScope, branches: int, *, exists: bool) -> None:
     if branches >= MOST_BRANCHES:
         raise InputError(
             f"playbook of {named(scope._replace(branch=''))} has {branches} branches, which is "
-            "the most; delete one first"
+            "the maximum; delete one first"
         )
 
 
 def check_promotion(
     main: PlaybookScope, version: int, forked_from: int | None, expected: int | None
 ) -> None:
-    """Raise ConflictError when main is not at the version that the promotion is to follow.
+    """Raise ConflictError unless main is at the version that the promotion replaces.
 
-    That is `expected`, or else the one that the branch was forked from; InputError without both.
+    That is `expected`, by default the fork point; InputError when there is neither.
     """
     follows = forked_from if expected is None else expected
     if follows is None:
         raise InputError(
-            "this branch was not forked from the main one; say which version of the main one it "
-            f"is to follow ({_FOLLOW})"
+            "this branch was not forked from the main branch; name the version of main that it "
+            f"replaces ({_FOLLOW})"
         )
-    advice = f"look at it, then name the version that the branch is to replace ({_FOLLOW})"
+    advice = f"review it, then name the version that the branch replaces ({_FOLLOW})"
     check_playbook_version(main, version, follows, advice=advice)
 
 
@@ -130,10 +130,10 @@ _FOLLOW = "--onto VERSION, over HTTP If-Match"
 
 
 def _replaced(current: Playbook, target: Playbook, said: DeltaRecord, fates: Fates) -> Change:
-    """`current` with exactly the bullets of `target`, in its order.
+    """Replace the bullets of `current` by exactly those of `target`, in its order.
 
-    `said` is the record that says what is done; those of the bullets follow its example. A bullet
-    that leaves does so in the way that `fates` tells: archived, or merged into another.
+    `said` is the record of the whole change and the template for those of the bullets. For a
+    bullet that leaves, `fates` says whether it was archived or merged into another.
     """
     result = target.model_copy(update={"next_id": max(current.next_id, target.next_id)})
     before = {bullet.id: bullet for bullet in current.bullets}
@@ -177,14 +177,14 @@ _COUNTERS = ("helpful", "harmful", "neutral")
 
 
 class ChangedBullet(Value):
-    """A bullet before and after; None where it was not there."""
+    """A bullet before and after; None where it did not exist."""
 
     before: Bullet | None
     after: Bullet | None
 
     @property
     def bullet(self) -> Bullet:
-        """The bullet as it is now, or as it was."""
+        """The current bullet, or the removed one."""
         found = self.after or self.before
         if found is None:
             raise ValueError("a change without a bullet")
@@ -192,12 +192,12 @@ class ChangedBullet(Value):
 
 
 class PlaybookDiff(Value):
-    """The bullets that differ, in playbook order, removed ones at their old place."""
+    """The bullets that differ, in playbook order, removed ones at their old position."""
 
     changes: list[ChangedBullet] = Field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """The diff as text, by section; the first character says what happened."""
+        """The diff as text, by section; each line starts with '+', '-' or '~'."""
         lines: list[str] = []
         sections: dict[str, list[ChangedBullet]] = {}
         for change in self.changes:
@@ -209,7 +209,7 @@ class PlaybookDiff(Value):
 
 
 def diff_playbooks(before: Playbook, after: Playbook) -> PlaybookDiff:
-    """What leads from one playbook to the other; empty when their bullets are the same."""
+    """The changes from one playbook to the other; empty when their bullets are equal."""
     old = {bullet.id: bullet for bullet in before.bullets}
     new = {bullet.id: bullet for bullet in after.bullets}
     ids: Iterable[str] = dict.fromkeys([*old, *new])

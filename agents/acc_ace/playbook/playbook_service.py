@@ -1,7 +1,7 @@
-"""What a person does with a playbook: apply, pin, edit, restore, decide, import, look things up.
+"""Manual operations on a playbook: apply, pin, edit, restore, review, import and search.
 
-Free of any framework: the command line and the HTTP API call the same methods. Every change is a
-compare-and-swap commit with the person as its author, and can be rolled back.
+The command line and the HTTP API call the same methods. Every change is a compare-and-swap
+commit with the person as its author, and can be rolled back.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from acc_ace.errors import ConflictError, InputError, NotFoundError, PlaybookErr
 from acc_ace.playbook.bullet_import import imported
 from acc_ace.playbook.curation.curation_record import OK, record_of, rejected
 from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.playbook.delta_log import BulletHistory, departure, unknown_bullet, what_became
+from acc_ace.playbook.delta_log import BulletHistory, removed, unknown_bullet, why_not_live
 from acc_ace.playbook.lesson_index import Hit, search_bullets
 from acc_ace.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
@@ -29,17 +29,17 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.report import ReportedDeparture
 
 PAGE = 200
-"""Records that one page of a look-up holds."""
+"""Maximum records of one page."""
 
 MOST_IMPORTED = 10_000
-"""Lessons that one import takes in; each is screened, and each leaves a row of the log."""
+"""Maximum bullets of one import; each is screened and logged."""
 
 _MOST_SEQ = 2**53 - 1
 _TRIES = 32
-"""Compare-and-swap tries of a change that follows whatever version is current."""
+"""Compare-and-swap attempts when no version is expected."""
 
 _MOST_RECORDS = 2_000
-"""Records that the story of one bullet may have."""
+"""Maximum records read for the history of one bullet."""
 
 Change = Callable[[Playbook], Curated]
 
@@ -54,15 +54,15 @@ class PlaybookEdit:
     """Bullets that left a full playbook."""
 
     def to_line(self) -> dict[str, Any]:
-        """`{version, results: [{type, bullet_id, status, reason}]}`, and what `left`, if any."""
+        """`{version, results: [{type, bullet_id, status, reason}]}`, with `left` if any."""
         results = [result.model_dump(mode="json") for result in self.results]
-        left = [gone.model_dump(mode="json") for gone in self.left]
+        left = [bullet.model_dump(mode="json") for bullet in self.left]
         line = {"version": self.stored.version, "results": results}
         return {**line, "left": left} if left else line
 
 
 class PlaybookService:
-    """A person's hands on one playbook. Every method raises StoreError as the store does."""
+    """Manual edits of one playbook. Every method raises StoreError as the store does."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class PlaybookService:
 
     @property
     def author(self) -> Author:
-        """The person, now."""
+        """The person as author, with the current time."""
         return Author(self._person, self._clock.now())
 
     def context(self, *, by_person: bool = True) -> CurationContext:
-        """What curation knows; with `by_person` pins and contradictions hold nothing."""
+        """The curation context; with `by_person` pins and contradictions do not hold changes."""
         return CurationContext(
             limits=self._limits,
             at=self._clock.now(),
@@ -101,7 +101,7 @@ class PlaybookService:
     async def apply(
         self, batch: DeltaBatch, *, expected_version: int | None = None
     ) -> PlaybookEdit:
-        """Apply a batch as the Curator's is, on whatever version is current.
+        """Apply a batch, with the Curator's checks, to the current version.
 
         Raises ConflictError when `expected_version` is given and is not the current one.
         """
@@ -111,7 +111,7 @@ class PlaybookService:
     async def pin(
         self, bullet_id: str, *, pinned: bool = True, expected_version: int | None = None
     ) -> PlaybookEdit:
-        """Pin or unpin a bullet. Raises NotFoundError for one that is not live."""
+        """Pin or unpin a bullet. Raises NotFoundError if it is not live."""
         return await self.edit(bullet_id, pinned=pinned, expected_version=expected_version)
 
     async def edit(
@@ -123,10 +123,10 @@ class PlaybookService:
         pinned: bool | None = None,
         expected_version: int | None = None,
     ) -> PlaybookEdit:
-        """Reword, move, pin or unpin a bullet, pinned ones too, in one commit.
+        """Reword, move, pin or unpin a bullet, pinned or not, in one commit.
 
-        Raises NotFoundError for a bullet that is not live, and says what became of it; InputError
-        with the reason when the text must not be in a playbook or has no room.
+        Raises NotFoundError for a bullet that is not live, saying why; InputError with the reason
+        when the text is rejected or exceeds a budget.
         """
         await self._live(bullet_id)
         edit = Edit(content, section, pinned)
@@ -141,15 +141,15 @@ class PlaybookService:
         return await self._commit(change, expected_version)
 
     async def restore(self, bullet_id: str) -> PlaybookEdit:
-        """Bring back a bullet that was archived, removed or merged, as it was when it left.
+        """Restore a bullet that was archived, removed or merged.
 
-        Raises NotFoundError for one that never was, InputError for one that is live or has no
-        room.
+        Raises NotFoundError for an unknown id, InputError for a bullet that is live or exceeds a
+        budget.
         """
         story = await self.story(bullet_id)
         if story.live is not None and story.live.id == story.bullet_id:
             raise InputError(f"bullet {story.bullet_id} is in the playbook; nothing to restore")
-        left = departure(story)
+        left = removed(story)
 
         def change(now: Playbook) -> Curated:
             draft = now.draft()
@@ -179,14 +179,14 @@ class PlaybookService:
         return await self._commit(lambda now: imported(now, incoming, context), expected_version)
 
     async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:
-        """The operations that wait for a person, newest first."""
+        """The operations pending review, newest first."""
         return await self.store.held(self.scope, limit=limit, before=before)
 
     async def approve(self, seq: int) -> PlaybookEdit:
-        """Apply a held operation, as a person's own.
+        """Apply a held operation with a person's authority.
 
         Raises NotFoundError for one that is not held, InputError with the reason code when it
-        still cannot be applied; it stays held then.
+        still cannot be applied; it then stays held.
         """
         waiting = await self._waiting(seq)
         if waiting.operation is None:
@@ -204,7 +204,7 @@ class PlaybookService:
         return await self._commit(change, None)
 
     async def dismiss(self, seq: int) -> PlaybookEdit:
-        """Turn a held operation down. Raises NotFoundError for one that is not held."""
+        """Dismiss a held operation. Raises NotFoundError for one that is not held."""
         waiting = await self._waiting(seq)
         verdict = rejected("dismissed")
         context = replace(self.context(), resolves=seq)
@@ -218,7 +218,7 @@ class PlaybookService:
         return await self._commit(change, None)
 
     async def rollback(self, version: int, *, expected_version: int | None = None) -> PlaybookEdit:
-        """Go back to the content of a version. Raises NotFoundError for one that never was."""
+        """Roll back to the content of a version. Raises NotFoundError for an unknown one."""
         for attempt in range(_TRIES):
             current = (await self.store.load(self.scope)).version
             expected = current if expected_version is None else expected_version
@@ -234,17 +234,17 @@ class PlaybookService:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def diff(self, first: int, second: int) -> PlaybookDiff:
-        """What changed from one version to another. Raises NotFoundError for an unknown one."""
+        """The diff of two versions. Raises NotFoundError for an unknown one."""
         before = await self.store.load(self.scope, version=first)
         after = await self.store.load(self.scope, version=second)
         return diff_playbooks(before.playbook, after.playbook)
 
     async def search(self, text: str, *, limit: int = 20) -> list[Hit]:
-        """The bullets that fit a text best, at most `limit`."""
+        """The bullets that match a text best, at most `limit`."""
         return search_bullets((await self.store.load(self.scope)).playbook, text, limit=limit)
 
     async def story(self, bullet_id: str) -> BulletHistory:
-        """Where a bullet comes from and what became of it. Raises NotFoundError."""
+        """A bullet's history and its live successor. Raises NotFoundError."""
         wanted = clean_id(bullet_id)
         records: list[DeltaRecord] = []
         before: int | None = None
@@ -263,8 +263,8 @@ class PlaybookService:
         return BulletHistory(wanted, live, records, complete)
 
     async def _waiting(self, seq: int) -> DeltaRecord:
-        """The held record of a seq, however far back."""
-        # No store has numbers beyond, nor could its database be asked for one.
+        """The held record of a seq, however old. Raises NotFoundError."""
+        # Larger numbers cannot exist and would overflow the database's integer type.
         known = 0 < seq <= _MOST_SEQ
         found = await self.store.held(self.scope, limit=1, before=seq + 1) if known else []
         if not found or found[0].seq != seq:
@@ -272,12 +272,12 @@ class PlaybookService:
         return found[0]
 
     async def _live(self, bullet_id: str) -> None:
-        """Raise NotFoundError unless the bullet is live, with what became of it."""
+        """Raise NotFoundError, saying why, unless the bullet is live."""
         playbook = (await self.store.load(self.scope)).playbook
         if playbook.get(bullet_id) is not None:
             return
         story = await self.story(bullet_id)
-        raise NotFoundError(what_became(story))
+        raise NotFoundError(why_not_live(story))
 
     def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
         return record_of(kind, after.id, OK, self.context(), before=before, after=after)
@@ -290,7 +290,7 @@ class PlaybookService:
                     f"the playbook is at version {current.version}, not {expected_version}; "
                     "review the changes and try again"
                 )
-            # An import of thousands takes seconds, and others are being answered.
+            # An import of thousands takes seconds; do not block the event loop.
             curated = await asyncio.to_thread(change, current.playbook)
             if not curated.records:
                 return PlaybookEdit(current, curated.results)
@@ -317,5 +317,5 @@ def _required(playbook: Playbook, bullet_id: str) -> Bullet:
 
 
 def _resolving(records: Sequence[DeltaRecord], seq: int) -> list[DeltaRecord]:
-    """The records, the last of which decides the held one: a decision is made once."""
+    """Mark the last record as the decision on the held one, so that it is made only once."""
     return [*records[:-1], records[-1].model_copy(update={"resolves": seq})]

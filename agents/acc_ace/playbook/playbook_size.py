@@ -1,4 +1,4 @@
-"""How large a playbook is, as a prompt shows it, and whether it keeps its budgets."""
+"""The size of a playbook in a prompt, and its budgets."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -13,14 +13,14 @@ _FRAME = "[] helpful= harmful= ::"
 
 
 def new_line_tokens(content: str) -> int:
-    """Tokens of the line that a bullet of this text will have."""
+    """Tokens of the prompt line of a new bullet with this text."""
     return _text_tokens(_NEW_HEAD) + _text_tokens(content)
 
 
 def line_tokens(bullet: Bullet) -> int:
     """Tokens of the bullet's line in a prompt, counters included.
 
-    Tags do not change it: a counter is one token up to 9,999.
+    Tags rarely change it: a counter is one token up to 9,999.
     """
     counters = _number_tokens(bullet.helpful) + _number_tokens(bullet.harmful)
     return _text_tokens(_FRAME) + _text_tokens(bullet.id) + counters + _text_tokens(bullet.content)
@@ -52,7 +52,7 @@ def _text_tokens(content: str) -> int:
 
 
 class PlaybookSize:
-    """Bullets and tokens of a playbook and of its sections, kept in step by `add` and `drop`.
+    """Bullets and tokens of a playbook and of its sections, updated by `add` and `drop`.
 
     Tokens are those of `Playbook.as_prompt()`: lines with their counters, and headings.
     """
@@ -66,11 +66,11 @@ class PlaybookSize:
             self.add(bullet)
 
     def add(self, bullet: Bullet) -> None:
-        """Count a bullet in."""
+        """Count a bullet."""
         self._weigh(bullet.section, line_tokens(bullet), 1)
 
     def drop(self, bullet: Bullet) -> None:
-        """Count a bullet out, as it was when it was counted in."""
+        """Subtract a bullet; pass the value that was added."""
         self._weigh(bullet.section, -line_tokens(bullet), -1)
 
     def exceeded(self, limits: Limits) -> bool:
@@ -83,7 +83,7 @@ class PlaybookSize:
         return count > limits.section_bullets or tokens > limits.section_tokens
 
     def named(self, limits: Limits) -> tuple[str, ...]:
-        """The budgets that are exceeded: 'playbook_bullets', 'section_tokens:strategies', …"""
+        """The exceeded budgets by name: 'playbook_bullets', 'section_tokens:strategies', …"""
         names = []
         if self._count > limits.playbook_bullets:
             names.append("playbook_bullets")
@@ -99,9 +99,9 @@ class PlaybookSize:
     def has_room(
         self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
     ) -> bool:
-        """Whether a text may join a section when other bullets leave.
+        """Whether a text fits into a section once the `leaving` bullets are removed.
 
-        A change that makes nothing larger is always possible, whatever the limits are now.
+        A change that makes nothing larger is always allowed, even if a limit was lowered.
         """
         after = self._copy()
         for bullet in leaving:
@@ -123,7 +123,7 @@ class PlaybookSize:
         self._tokens += self._section_tokens(section) - before
 
     def _section_tokens(self, section: str) -> int:
-        """A heading stands while its section has a bullet."""
+        """A section's lines, and its heading if it has a bullet."""
         return self._lines[section] + heading_tokens(section) if self._bullets[section] else 0
 
     def _copy(self) -> "PlaybookSize":
@@ -134,5 +134,5 @@ class PlaybookSize:
 
 
 def exceeded_budgets(bullets: Iterable[Bullet], limits: Limits) -> tuple[str, ...]:
-    """The budgets that bullets exceed, by name; empty when they fit."""
+    """The budgets that the bullets exceed, by name."""
     return PlaybookSize(bullets).named(limits)

@@ -1,6 +1,6 @@
-"""The authority on playbooks: bullets by row, delta log, compare-and-swap on the version.
+"""Port of the playbook store: bullets by row, delta log, compare-and-swap on the version.
 
-An observer follows commits; the lesson of a job is committed once, however often the job is run.
+Observers are notified of commits; a learning job's commit is idempotent.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,8 +16,8 @@ from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
 class PlaybookReader(Protocol):
     """Read playbooks and their history. Pages are newest first, at most `limit`.
 
-    Raises StoreError when the store cannot be read, CorruptStoreError that names the row when it
-    was damaged, NotFoundError for a branch that does not exist.
+    Raises StoreError when the store cannot be read, CorruptStoreError naming a damaged row,
+    NotFoundError for a branch that does not exist.
     """
 
     async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
@@ -95,11 +95,11 @@ class PlaybookStore(PlaybookReader, Protocol):
         """Store a new version and its delta records.
 
         Records of held and rejected operations are logged too. If nothing was applied the
-        version stays and only the log grows. A commit with the `commit_id` of one that took
-        place changes nothing and gives what that one led to. A record that `resolves` a held
-        one takes it off the held list. Raises ConflictError when the current version is not
-        `expected_version` or the held operation was decided before, PlaybookError when the
-        records do not lead to the playbook.
+        version stays and only the log grows. `commit_id` is an idempotency key: a repeated
+        commit changes nothing and returns the first one's result. A record that `resolves` a
+        held one takes it off the held list. Raises ConflictError when the current version is
+        not `expected_version` or the held operation was decided before, PlaybookError when
+        the records do not replay to the playbook.
         """
         ...
 
@@ -117,18 +117,18 @@ class PlaybookStore(PlaybookReader, Protocol):
     ) -> StoredPlaybook:
         """Create a branch from a version of another one (default: the current one).
 
-        Raises InputError for a name that is none or one branch too many, ConflictError when the
-        branch exists.
+        Raises InputError for an invalid name or too many branches, ConflictError when the branch
+        exists.
         """
         ...
 
     async def promote(
         self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
     ) -> StoredPlaybook:
-        """Replace main's bullets with a branch's; the branch stays.
+        """Replace main's bullets with a branch's; the branch is kept.
 
-        `expected_version` is the main one's; without it, the one that the branch was forked from.
-        Raises InputError when the scope is the main branch, ConflictError when main has moved.
+        `expected_version` is that of main; it defaults to the branch's fork point.
+        Raises InputError when the scope is the main branch, ConflictError when main has changed.
         """
         ...
 
@@ -157,17 +157,17 @@ class PlaybookObserver(Protocol):
         ...
 
     async def settle(self) -> None:
-        """Catch up with every change. Never raises."""
+        """Wait until every change has been processed. Never raises."""
         ...
 
 
 @dataclass(frozen=True)
 class IdempotentCommit:
-    """A job's name."""
+    """Makes a learning job's commit idempotent; the job's id is the key."""
 
     job: str
     gone: Callable[[], Awaitable[bool]] | None = None
-    """Whether what the job is about was taken back or erased while the models were asked."""
+    """Whether the job's turn was rolled back or erased during the model calls."""
 
     async def settled(self, store: PlaybookStore, scope: PlaybookScope) -> bool:
         """Whether there is nothing left to commit. Raises StoreError."""
@@ -180,5 +180,5 @@ class IdempotentCommit:
         return await store.committed(scope, self.job) is not None
 
     def signed(self, records: Sequence[DeltaRecord]) -> list[DeltaRecord]:
-        """The records with the job's name on them, for whoever reads the log."""
+        """The records labelled with the job's id."""
         return [record.model_copy(update={"job": self.job}) for record in records]

@@ -1,6 +1,6 @@
-"""Versions, digests and log rows of a playbook, whatever it is kept in.
+"""Versions, digests and log rows of a playbook, independent of the store.
 
-The digest of what a playbook says costs what changed.
+Digests are incremental: only changed bullets are serialised again.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybo
 
 
 class Piece(NamedTuple):
-    """A bullet's canonical JSON, beside the very value that it was made of."""
+    """A bullet's canonical JSON, with the value it was made from as cache key."""
 
     bullet: Bullet
     text: bytes
@@ -30,7 +30,7 @@ _NONE: Pieces = {}
 
 
 def pieces_of(playbook: Playbook, known: Pieces = _NONE) -> Pieces:
-    """The canonical JSON of each bullet; taken from `known` where the bullet is the same value."""
+    """The canonical JSON of each bullet; reused from `known` if the bullet is identical."""
     pieces: dict[str, Piece] = {}
     for bullet in playbook.bullets:
         piece = known.get(bullet.id)
@@ -41,7 +41,7 @@ def pieces_of(playbook: Playbook, known: Pieces = _NONE) -> Pieces:
 
 
 def pieces_after(pieces: Pieces, playbook: Playbook, records: Iterable[DeltaRecord]) -> Pieces:
-    """The pieces of a playbook that records led to, from those of the one before."""
+    """The pieces after the records were applied, updated from those before."""
     changed = dict(pieces)
     for record in records:
         if record.status is not DeltaStatus.APPLIED:
@@ -57,7 +57,7 @@ def pieces_after(pieces: Pieces, playbook: Playbook, records: Iterable[DeltaReco
 
 
 def digest_of(pieces: Pieces) -> str:
-    """SHA-256, in hex, of the content that the pieces make up."""
+    """SHA-256, in hex, of the playbook content in canonical JSON."""
     lowest = 1 + max([piece.number for piece in pieces.values()], default=0)
     content = b",".join([piece.text for piece in pieces.values()])
     digest = hashlib.sha256(b'{"bullets":[')
@@ -83,17 +83,17 @@ def stored(version: int, playbook: Playbook) -> StoredPlaybook:
 
 
 def playbook_digest(playbook: Playbook) -> str:
-    """SHA-256 of the whole canonical JSON: the digest that programs before branches stored."""
+    """SHA-256 of the whole canonical JSON: the digest of releases before branches."""
     return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def next_version(current: int, records: Sequence[DeltaRecord]) -> int:
-    """The version that the records lead to: the current one if none was applied."""
+    """The version after the records: the current one if none was applied."""
     return current + any(record.status is DeltaStatus.APPLIED for record in records)
 
 
 def numbered(records: Sequence[DeltaRecord], *, first_seq: int, version: int) -> list[DeltaRecord]:
-    """The records with their place in the log."""
+    """The records with their seq and version."""
     return [
         record.model_copy(update={"seq": seq, "version": version})
         for seq, record in enumerate(records, start=first_seq)
@@ -101,7 +101,7 @@ def numbered(records: Sequence[DeltaRecord], *, first_seq: int, version: int) ->
 
 
 def without_provenance(record: DeltaRecord) -> DeltaRecord:
-    """The record without who, where, when and why; what was never applied loses its words too."""
+    """The record without its provenance; one that was not applied loses its texts too."""
     update: dict[str, object] = {"user": "", "session": "", "turn": 0, "job": "", "rationale": ""}
     if record.status is not DeltaStatus.APPLIED:
         update |= {"before": None, "after": None, "proposed": None, "operation": None}
@@ -109,7 +109,7 @@ def without_provenance(record: DeltaRecord) -> DeltaRecord:
 
 
 def without_user(record: DeltaRecord, user: str) -> DeltaRecord:
-    """The record without a user: its provenance, and the origin of the bullets around it."""
+    """The record without a user's provenance and bullet origins."""
     own = without_provenance(record) if record.user == user else record
     sides = {
         side: without_origin(bullet, user)
@@ -120,7 +120,7 @@ def without_user(record: DeltaRecord, user: str) -> DeltaRecord:
 
 
 def without_origin(bullet: Bullet, user: str) -> Bullet:
-    """The bullet, without its origin if that is a turn of the user's."""
+    """The bullet without its origin, if that is one of the user's turns."""
     if bullet.origin is None or bullet.origin.user != user:
         return bullet
     return bullet.model_copy(update={"origin": None})
@@ -133,7 +133,7 @@ def check_playbook_version(
     *,
     advice: str = "load it and apply the operations again",
 ) -> None:
-    """Raise ConflictError, which ends with the advice, unless current is the expected version."""
+    """Raise ConflictError, ending with the advice, unless current is the expected version."""
     if current != expected:
         raise ConflictError(
             f"playbook of {named(scope)} is at version {current}, not {expected}: another commit "
@@ -142,7 +142,7 @@ def check_playbook_version(
 
 
 def check_known_version(scope: PlaybookScope, current: int, version: int) -> None:
-    """Raise NotFoundError for a version that never was."""
+    """Raise NotFoundError for an unknown version."""
     if not 0 <= version <= current:
         raise NotFoundError(
             f"playbook of {named(scope)} has no version {version}; it has 0 to {current}"
@@ -150,7 +150,7 @@ def check_known_version(scope: PlaybookScope, current: int, version: int) -> Non
 
 
 def named(scope: PlaybookScope) -> str:
-    """Whose playbook it is, as messages say it."""
+    """The playbook's app, user and branch for messages."""
     user = f", user {scope.user!r}" if scope.user is not None else ""
     branch = f", branch {scope.branch!r}" if scope.branch else ""
     return f"app {scope.app!r}{user}{branch}"

@@ -1,7 +1,7 @@
-"""Whose words a lesson has: whether it says again what a tool, a document or a mail has said.
+"""Detect lessons that repeat untrusted text of tools, documents or mail.
 
-Compared are runs of three words, and the content words of the lesson with those of each sentence,
-so that a lesson in other words than the order that it comes from is found as well.
+Compares runs of three words, and the lesson's content words with those of each sentence, so that
+paraphrases are found too.
 """
 
 import re
@@ -13,16 +13,16 @@ from acc_ace.text.sentences import split_sentences
 from acc_ace.text.similarity import content_words
 
 SCANNED_CHARACTERS = 200_000
-"""Of all sources together that are looked at."""
+"""Maximum characters compared, of all sources together."""
 
 COPIED = 0.5
-"""Share of a lesson's runs from which it counts as copied."""
+"""Share of matching runs from which a lesson counts as copied."""
 
 RESTATED = 0.75
-"""Share of a lesson's content words in one sentence from which it says what that says."""
+"""Share of a lesson's content words in one sentence from which it counts as a paraphrase."""
 
 _FEWEST_WORDS = 3
-"""Content words that a lesson must have for that: fewer say little of where they are from."""
+"""Minimum content words for that: fewer are no evidence of the source."""
 
 _RUN = 3
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fffー"
@@ -30,14 +30,14 @@ _PIECE = lazy_pattern(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 
 
 class Wording:
-    """The wording of some texts."""
+    """Word runs and sentences of some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         left = SCANNED_CHARACTERS
         self._runs: set[tuple[str, ...]] = set()
         self._sentences: list[frozenset[str]] = []
         for text in texts:
-            # Shorter ones too, for lessons that are no longer.
+            # Shorter runs too, for lessons of one or two words.
             for size in range(1, _RUN + 1):
                 self._runs.update(_runs(text[:left], size))
             self._sentences += map(content_words, split_sentences(text[:left]))
@@ -46,7 +46,7 @@ class Wording:
                 break
 
     def repeats(self, lesson: str, vouched: "Wording") -> bool:
-        """Whether a lesson says what one of the texts says, and not what was vouched for."""
+        """Whether a lesson repeats one of the texts more than the `vouched` ones."""
         if self._copies(lesson, vouched):
             return True
         words = content_words(lesson)
@@ -56,19 +56,19 @@ class Wording:
         return here >= RESTATED and here > vouched._holds(words)
 
     def _copies(self, lesson: str, vouched: "Wording") -> bool:
-        """Whether half of a lesson's runs of words stand in the texts and not in the others."""
+        """Whether half of a lesson's runs are in these texts and not in the `vouched` ones."""
         runs = list(_runs(lesson))
         here = sum(run in self._runs and run not in vouched._runs for run in runs)
         return bool(runs) and here >= COPIED * len(runs)
 
     def _holds(self, words: frozenset[str]) -> float:
-        """The largest share of words that one sentence has."""
+        """The largest share of the words found in one sentence."""
         shared = (len(words & sentence) for sentence in self._sentences)
         return max(shared, default=0) / len(words)
 
 
 def _runs(text: str, size: int = _RUN) -> Iterator[tuple[str, ...]]:
-    """Every run of pieces of a size; a shorter text is one run of its own."""
+    """Every run of `size` pieces; a shorter text is one run."""
     pieces = list(_pieces(unicodedata.normalize("NFKC", text).casefold()))
     if 0 < len(pieces) < size:
         yield tuple(pieces)
@@ -77,7 +77,7 @@ def _runs(text: str, size: int = _RUN) -> Iterator[tuple[str, ...]]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Words; of Japanese, pairs of characters."""
+    """Words; for Japanese, character bigrams."""
     for match in _PIECE.finditer(text):
         piece = match.group()
         if re.match(f"[{_CJK}]", piece) and len(piece) > 1:

@@ -1,8 +1,8 @@
 """Choose the bullets that go into a prompt.
 
-A playbook that fits goes in whole and in order, so that prompts share their prefix and caches
-work. One that does not is ranked: pinned bullets first, then relevance to the turn times how
-each bullet did so far (see `confidence`).
+A playbook that fits is included whole and in order, so that prompt caches hit on the shared
+prefix. Otherwise bullets are ranked: pinned first, then by relevance to the turn times
+`confidence`, which measures how each bullet did so far.
 """
 
 import threading
@@ -23,17 +23,17 @@ from acc_ace.schemas.playbook import Playbook
 __all__ = ["confidence", "select_bullets"]
 
 STATE_WEIGHT = 0.5
-"""What a term of the state counts beside one of x_t: the turn is about x_t."""
+"""Weight of a term of the state; a term of x_t has 1."""
 
 MOST_MISSES = 100
-"""Bullets that may be too large for what is left before the choice ends."""
+"""Bullets that may exceed the remaining budget before selection stops."""
 
 _SHORTEST_LINE = 13
 """No line has fewer tokens: '[1] helpful=0 harmful=0 ::'."""
 
 _INDEXES_KEPT = 8
 _LARGE = 256
-"""Bullets from which an index is worth keeping."""
+"""Number of bullets from which the index is cached."""
 
 
 def select_bullets(
@@ -48,7 +48,7 @@ def select_bullets(
 
 
 class _Indexes:
-    """The indexes of the playbooks that were used last. For any thread."""
+    """LRU cache of selection indexes. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -58,8 +58,8 @@ class _Indexes:
     def choose(
         self, playbook: Playbook, text: str, state: str, max_tokens: int
     ) -> tuple[Bullet, ...]:
-        """Bring an index up to date and choose by it."""
-        # One at a time: an index is changed in place, and a choice takes milliseconds.
+        """Update an index and choose with it."""
+        # One at a time: an index is changed in place, and selection takes milliseconds.
         with self._mutex:
             return _choose(self._index_of(playbook.bullets), text, state, max_tokens)
 
@@ -95,7 +95,7 @@ def _choose(index: SelectionIndex, text: str, state: str, max_tokens: int) -> tu
 
 
 def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> list[int]:
-    """Take bullets by rank while they fit; a smaller one may follow one that is too large."""
+    """Take bullets by rank while they fit; a smaller one may follow one too large."""
     left, misses = max_tokens, 0
     opened: set[str] = set()
     chosen: list[int] = []

@@ -1,6 +1,6 @@
-"""A playbook filed by its terms, so that choosing bullets does not read them all.
+"""Inverted index of a playbook, so that selection does not scan all bullets.
 
-Terms are stems of words and pairs of CJK characters.
+Terms are word stems and CJK bigrams.
 """
 
 import math
@@ -21,7 +21,7 @@ from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.stemmer import stem
 
 QUERY_CHARACTERS = 20_000
-"""The part of a text that is read; the beginning says what it is about."""
+"""Maximum characters read of a text; its subject is usually at the beginning."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _RUN = lazy_pattern(rf"[{_CJK}ー]+|[^\W_{_CJK}]+")
@@ -34,7 +34,7 @@ def bullet_terms(section: str, content: str) -> frozenset[str]:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The terms of a text's first QUERY_CHARACTERS; stop words are none."""
+    """The terms of a text's first QUERY_CHARACTERS, without stop words."""
     terms: set[str] = set()
     for run in _RUN.findall(text[:QUERY_CHARACTERS].casefold()):
         if run[0] > "\u3000" and re.match(rf"[{_CJK}]", run):
@@ -45,16 +45,16 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 EXPLORATION = 0.25
-"""How much of what a bullet may still prove counts for one that was never used."""
+"""Exploration bonus of a bullet that was never used, as a share of its missing confidence."""
 
 BASE_RELEVANCE = 0.1
-"""Relevance of a bullet that shares no term with the text, on a scale to 1."""
+"""Relevance, 0 to 1, of a bullet that shares no term with the text."""
 
 MOST_POSTINGS = 5_000
-"""Entries that one choice reads, rarest terms first: common terms hardly tell bullets apart."""
+"""Maximum postings per query, rarest terms first: common terms hardly discriminate."""
 
 MOST_CHANGED = 0.25
-"""Share of bullets up to which an index is brought up to date rather than made anew."""
+"""Share of changed bullets up to which an index is updated rather than rebuilt."""
 
 
 Ranked: TypeAlias = tuple[float, int]
@@ -62,11 +62,11 @@ Ranked: TypeAlias = tuple[float, int]
 
 
 def confidence(bullet: Bullet) -> float:
-    """How much a bullet is worth showing by its record, 0 to 1.
+    """A bullet's confidence by its counters, 0 to 1.
 
-    One standard deviation below the mean share of helpful turns (Beta(1, 1) prior), and a part of
-    what is missing to 1 that fades with use: new lessons get their try, harmful ones sink. One
-    more helpful turn never lowers it, one more harmful turn never raises it.
+    One standard deviation below the mean share of helpful turns (Beta(1, 1) prior), plus an
+    exploration bonus that fades with use: new bullets get tried, harmful ones sink. Another
+    helpful turn never lowers it, another harmful turn never raises it.
     """
     judged = bullet.helpful + bullet.harmful + 2
     mean = (bullet.helpful + 1) / judged
@@ -76,7 +76,7 @@ def confidence(bullet: Bullet) -> float:
 
 
 class SelectionIndex:
-    """Bullets by place (their order), filed by term and by confidence. Not thread-safe."""
+    """Bullets by place (their order), indexed by term and by confidence. Not thread-safe."""
 
     def __init__(self, bullets: Sequence[Bullet]) -> None:
         self._bullets: tuple[Bullet, ...] = ()
@@ -97,7 +97,7 @@ class SelectionIndex:
 
     @property
     def bullets(self) -> tuple[Bullet, ...]:
-        """The bullets it is of."""
+        """The indexed bullets."""
         return self._bullets
 
     @property
@@ -107,17 +107,17 @@ class SelectionIndex:
         return self._lines + sum(headings)
 
     def bullet(self, place: int) -> Bullet:
-        """The bullet of a place."""
+        """The bullet at a place."""
         return self._at[place]
 
     def cost(self, place: int) -> int:
-        """Tokens of its line in a prompt."""
+        """Tokens of the bullet's line in a prompt."""
         return self._costs[place]
 
     def follow(self, bullets: tuple[Bullet, ...]) -> bool:
-        """Bring it up to date with a later version; False, and unchanged, if it is too different.
+        """Update the index to a later version; False, and unchanged, if it differs too much.
 
-        Too different: many bullets changed, or those that stayed stand in another order.
+        That is: many bullets changed, or those that stayed are in another order.
         """
         if bullets is self._bullets:
             return True
@@ -157,12 +157,12 @@ class SelectionIndex:
         return -share * self._confidence[place], place
 
     def _relevance(self, weights: Mapping[str, float]) -> dict[int, float]:
-        """The places that share a term, with the weight of what they share; the best has 1."""
-        # A counter that grows must not change what is relevant, so only terms count here.
+        """The places that share a term, with the weight of shared terms; the best has 1."""
+        # Growing counters must not change relevance, so only terms count here.
         known = [(len(self._by_term[term]), term) for term in weights if term in self._by_term]
         found: dict[int, float] = {}
         get, left = found.get, MOST_POSTINGS
-        # In one order whatever the set's, so that sums of floats come out the same.
+        # In a fixed order, so that sums of floats are deterministic.
         for count, term in sorted(known):
             left -= count
             if left < 0 and found:
@@ -174,14 +174,14 @@ class SelectionIndex:
         return {place: value / best for place, value in found.items()}
 
     def _changed(self, bullets: tuple[Bullet, ...]) -> list[Bullet] | None:
-        """Bullets that are new or other than before; None when too many are, or the order is."""
+        """New or changed bullets; None when there are too many or the order changed."""
         before, added = self._bullets, bullets[len(self._bullets) :]
         pairs = [(old, new) for old, new in zip(before, bullets, strict=False) if old is not new]
         most = max(8, int(MOST_CHANGED * len(bullets)))
         if len(before) <= len(bullets) and all(old.id == new.id for old, new in pairs):
             changed = [*(new for _, new in pairs), *added]
             return changed if len(changed) <= most else None
-        # One that left moves all behind it, so look again, by identity.
+        # A removal shifts the bullets behind it, so compare again, by identity.
         known = set(map(id, before))
         changed = [bullet for bullet in bullets if id(bullet) not in known]
         if len(changed) + abs(len(bullets) - len(before)) > most or not self._in_order(bullets):
@@ -189,7 +189,7 @@ class SelectionIndex:
         return changed
 
     def _in_order(self, bullets: tuple[Bullet, ...]) -> bool:
-        """Whether those that were there stand as they did, and new ones behind them."""
+        """Whether known bullets keep their order and new ones follow them."""
         get, unknown = self._places.get, self._next
         places = [get(bullet.id, unknown) for bullet in bullets]
         return all(map(le, places, places[1:]))
@@ -240,7 +240,7 @@ def _popped(heap: list[Ranked]) -> Iterator[Ranked]:
 def term_weights(
     text: Iterable[str], state: Iterable[str], state_weight: float
 ) -> dict[str, float]:
-    """Each term with its weight: 1 where the text has it, else that of the state."""
+    """Weight of each term: 1 if the text has it, else `state_weight`."""
     weights = dict.fromkeys(state, state_weight)
     weights.update(dict.fromkeys(text, 1.0))
     return weights

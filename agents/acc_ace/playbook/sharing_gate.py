@@ -1,14 +1,14 @@
-"""The gate between one user's turn and a playbook that other users' prompts are made of.
+"""The gate between one user's turn and a playbook shared with other users.
 
-A lesson passes as it is, passes with what is personal in general words ("Ask Aiko for the order"
-becomes "Ask a person for the order"), or is stopped for a person to decide. What is personal: the
-names in the user's state (people, companies, accounts, tickets, machines and the like, each word
-of a person's name on its own too), the user's id, e-mail addresses and phone numbers. Card
-numbers, credentials, and any of it in disguise (full-width, with zero-width characters) stop a
-lesson. A name of a single Latin letter names nobody. One of a single kanji is looked for only with
-a title, as are the family and the given name within a name in kanji, where no space parts them.
+A lesson passes unchanged, passes generalised ("Ask Aiko for the order" becomes "Ask a person for
+the order"), or is held for review. Personal data are: the names in the user's state (people,
+companies, accounts, tickets, machines and the like, including each word of a person's name), the
+user's id, e-mail addresses and phone numbers. Card numbers, credentials, and disguised personal
+data (full-width, with zero-width characters) hold a lesson. A single Latin letter is not treated
+as a name. A single kanji is matched only with a title, as are the family and the given name
+within a name in kanji that has no space between them.
 
-Names that the state does not hold pass: the gate is no recogniser of names.
+Names that the state does not contain pass: the gate does no named-entity recognition.
 """
 
 import re
@@ -22,12 +22,12 @@ from acc_ace.text.normalize import language_of, skeleton
 from acc_ace.text.redaction import FindingKind, find_sensitive
 
 MOST_NAMES = 256
-"""Names that are looked for; a state holds far fewer."""
+"""Maximum names matched; a state has far fewer."""
 
 _GENERIC_USERS: Final = frozenset(
     ("user", "users", "me", "default", "local", "anonymous", "guest", "test", "admin", "agent")
 )
-"""User ids that name nobody."""
+"""User ids that identify no one."""
 
 _PEOPLE: Final = frozenset(
     (
@@ -54,7 +54,7 @@ _PRIVATE: Final = _PEOPLE | {
     *("会社", "企業", "取引先", "組織", "部署", "チーム", "契約", "請求書", "注文", "住所", "場所"),
     *("メール", "電話", "アカウント", "チケット", "サーバー", "ホスト", "ファイル"),
 }
-"""Kinds of entity whose names are one user's own, whatever they look like."""
+"""Kinds of entity whose names are always private."""
 
 _PUBLIC: Final = frozenset(
     (
@@ -74,7 +74,7 @@ _PUBLIC: Final = frozenset(
         *("technology", "framework", "library", "package", "protocol", "standard"),
     )
 )
-"""Kinds of entity whose names are everybody's."""
+"""Kinds of entity whose names are public."""
 
 _WORDS_EN: Final = {
     "user": "the user",
@@ -120,10 +120,10 @@ class Generalised(NamedTuple):
     """A text after the gate."""
 
     text: str
-    """The text with general words in place of what is personal."""
+    """The text with personal data generalised."""
     changed: bool
     stopped: bool
-    """Whether something personal may be left in it, so that it must not be shared."""
+    """Whether personal data may remain, so that the text must not be shared."""
 
 
 class _Name(NamedTuple):
@@ -132,15 +132,15 @@ class _Name(NamedTuple):
     pattern: re.Pattern[str]
 
     def found(self, text: str) -> list[re.Match[str]]:
-        """Where it stands; a plain word in small letters, such as 'will', is not the name."""
+        """Matches of the name, without lower-case stop words such as 'will'."""
         return [match for match in self.pattern.finditer(text) if match[0] not in STOP_WORDS]
 
     def replaced(self, text: str, general: str) -> str:
-        """The text with general words in its place."""
+        """The text with the name replaced by general words."""
         return self.pattern.sub(lambda match: match[0] if match[0] in STOP_WORDS else general, text)
 
     def is_doubtful(self, text: str) -> bool:
-        """Whether it stands in small letters, where it may be a plain word or a name."""
+        """Whether the text has it in lower case, where it may be a plain word or a name."""
         plain = self.literal.lower()
         return (
             self.literal != plain
@@ -150,7 +150,7 @@ class _Name(NamedTuple):
 
 
 def generalise(text: str, entities: Iterable[str], *, user: str = "") -> Generalised:
-    """A text of one line as it may be shared with other users.
+    """Generalise a one-line text for sharing with other users.
 
     `entities` are typed names of the user's state ('person:Aiko Tanaka', 'server:db-01', or a
     name alone); `user` is the id of the user.
@@ -167,11 +167,11 @@ def generalise(text: str, entities: Iterable[str], *, user: str = "") -> General
 
 
 def mask_names(text: str, entities: Iterable[str], *, user: str = "") -> str:
-    """The text with '[redacted: name]' for every name, as a log may hold it."""
+    """Replace every name by '[redacted: name]', for the log."""
     names = _names(tuple(entities)[:MOST_NAMES], user)
     seen = skeleton(text)
     if any(name.found(seen) and not name.found(text) for name in names):
-        # In disguise: the log holds what a reader would see.
+        # A name is disguised: log the text as a reader would see it.
         text = seen
     for name in names:
         text = name.replaced(text, "[redacted: name]")
@@ -179,7 +179,7 @@ def mask_names(text: str, entities: Iterable[str], *, user: str = "") -> str:
 
 
 def _without_details(text: str, *, japanese: bool) -> str:
-    """The text without e-mail addresses and phone numbers."""
+    """The text with e-mail addresses and phone numbers generalised."""
     parts: list[str] = []
     at = 0
     for finding in find_sensitive(text):
@@ -190,7 +190,7 @@ def _without_details(text: str, *, japanese: bool) -> str:
 
 
 def _general(kind: str, *, japanese: bool) -> str:
-    """General words for a thing of a kind."""
+    """General words for an entity of a kind."""
     if japanese:
         return _WORDS_JA.get(kind, "ある対象")
     if kind in _WORDS_EN:
@@ -209,7 +209,7 @@ def _still_personal(text: str, names: tuple[_Name, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _names(entities: tuple[str, ...], user: str) -> tuple[_Name, ...]:
-    """What is looked for, the longest first, so that a whole name goes before its parts."""
+    """The names to match, longest first, so that a whole name precedes its parts."""
     found: dict[str, str] = {}
     if len(user) > 2 and user.lower() not in _GENERIC_USERS:
         found[user] = "user"
@@ -228,7 +228,7 @@ def _kind_and_name(entity: str) -> tuple[str, str]:
 
 
 def _by_title(entity: str) -> _Name | None:
-    """A part of a person's name in kanji with a title: 'person:田中愛子' gives 「田中さん」 too."""
+    """Parts of a person's name in kanji with a title: 'person:田中愛子' matches 「田中さん」."""
     kind, name = _kind_and_name(entity)
     bare = _TRAILING_TITLE.sub("", name)
     if kind not in _PEOPLE or _KANJI_NAME.fullmatch(bare) is None:
@@ -236,14 +236,14 @@ def _by_title(entity: str) -> _Name | None:
     cuts = range(2, len(bare))
     parts = {*(bare[:at] for at in cuts), *(bare[at:] for at in range(1, len(bare) - 1)), bare}
     body = "|".join(sorted(parts - {bare[0]}, key=lambda part: (-len(part), part)))
-    # A single kanji behind another one is a part of some other name: 「林さん」 of 「小林さん」.
+    # A single kanji after another one is part of another name: 「林さん」 in 「小林さん」.
     first = rf"(?<!{_KANJI}){bare[0]}"
     pattern = f"(?:{body}|{first})" if body else first
     return _Name(kind, bare, re.compile(pattern + _TITLE))
 
 
 def _literals(entity: str) -> Iterator[tuple[str, str]]:
-    """The texts that give an entity away, each with its kind."""
+    """The texts that identify an entity, each with its kind."""
     kind, name = _kind_and_name(entity)
     if kind in _PUBLIC or not name:
         return
@@ -263,13 +263,13 @@ def _parts_of_person(name: str) -> Iterator[str]:
 
 
 def _unaccented(text: str) -> str:
-    """'Jose' for 'José'; only for Latin, since in kana a mark makes another letter."""
+    """'Jose' for 'José'; only for Latin, as a mark makes a different letter in kana."""
     parts = unicodedata.normalize("NFD", text)
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _pattern(literal: str) -> re.Pattern[str]:
-    """The literal as a word of its own; Japanese has no spaces, so there any place counts."""
+    """The literal as a whole word; anywhere for Japanese, which has no spaces."""
     latin = _LATIN.fullmatch(literal) is not None
     body = re.escape(literal).replace(r"\ ", r"\s+" if latin else r"\s*")
     if not latin:

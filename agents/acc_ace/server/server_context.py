@@ -144,14 +144,14 @@ def get_reader(
 Reader = Annotated[PlaybookService, Depends(get_reader)]
 
 
-def get_editor(context: Context, user: User, governor: Reader) -> PlaybookService:
+def get_editor(context: Context, user: User, service: Reader) -> PlaybookService:
     """The same, to change it. Raises ForbiddenError for one who may not."""
-    if governor.scope.user is None and not may_edit(context.container.settings, user):
+    if service.scope.user is None and not may_edit(context.container.settings, user):
         raise ForbiddenError(
             f"user {user!r} may not change the app's shared playbook or see what "
             "is held for it; ACC_ACE_PLAYBOOK_EDITORS names who may. Use 'scope=user' for your own"
         )
-    return governor
+    return service
 
 
 Editor = Annotated[PlaybookService, Depends(get_editor)]
@@ -186,7 +186,7 @@ def set_etag(response: Response, stored: StoredPlaybook) -> None:
     response.headers["ETag"] = f'"v{stored.version}"'
 
 
-def required_branch(governor: PlaybookService) -> None:
+def required_branch(service: PlaybookService) -> None:
     """Raise InputError for the main branch."""
-    if not governor.scope.branch:
+    if not service.scope.branch:
         raise InputError("give a branch name")

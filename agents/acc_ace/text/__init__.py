@@ -1,1 +1,1 @@
-"""Functions of text alone: language, words, dates, duplicates, redaction, tokens."""
+"""Pure text functions: language, words, dates, duplicates, redaction, tokens."""

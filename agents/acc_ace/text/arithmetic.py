@@ -27,7 +27,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[float], float]] = {
 
 
 def _round(value: float, digits: float = 0) -> float:
-    # Python writes out 10 ** -digits for an integer, which takes for ever for a large one.
+    # For an integer Python computes 10 ** -digits, which is unbounded work for a large one.
     if abs(digits) > _MAX_DIGITS:
         raise ValueError(f"cannot round to more than {_MAX_DIGITS} digits")
     return round(value, int(digits)) if digits else round(value)
@@ -51,7 +51,7 @@ _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "，": ",",
 def evaluate(expression: str) -> float:
     """The value of an arithmetic expression: + - * / // % ** ( ), and a few functions.
 
-    Raises InputError that says what is wrong with the expression.
+    Raises InputError with the reason.
     """
     if len(expression) > _MAX_CHARS:
         raise InputError(f"the expression is longer than {_MAX_CHARS} characters")

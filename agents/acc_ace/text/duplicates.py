@@ -1,11 +1,10 @@
-"""Judge two lessons: the same, contrary, or so alike that a person must decide.
+"""Compare two lessons: duplicates, contradictions, or similar enough to need review.
 
-The same are those whose terms are equal, one by one: what two lessons may differ in is a short
-list (`HARMLESS`, inflection, synonyms, two or three moves within a sentence), and everything else
-is a difference. So a condition, a direction, a number, a flag or a particle need not be known for
-one to keep two lessons apart.
+Duplicates have equal terms, one by one. Only a short list of differences is ignored (`HARMLESS`
+words, inflection, synonyms, a few word orders); everything else counts. So conditions,
+directions, numbers, flags and particles separate two lessons without being known to the code.
 
-Vectors are 32-bit floats that any library can read in place; numpy is not needed.
+Vectors are arrays of 32-bit floats, which any library can read in place; numpy is not needed.
 """
 
 import math
@@ -27,47 +26,47 @@ from acc_ace.text.polarity import NEGATIVES_EN, NEGATIVES_JA
 from acc_ace.text.similarity import content_words
 
 REMEMBERED: Final = 32_768
-"""Lessons that are kept as read, so that a batch does not read a whole playbook again."""
+"""Cache size for parsed lessons, so that a batch does not parse the whole playbook again."""
 
 ALIKE: Final = 0.5
-"""Shared part of the content words from which two lessons may well be one."""
+"""Share of common content words from which two lessons may be paraphrases."""
 
 _LEADING: Final = frozenset((NOT, "from", "befor", "after"))
 _TRAILING: Final = frozenset(("から", "へ", "まで", "より"))
-"""Terms that say which way the next or the last one goes."""
+"""Terms that give the direction of the next or the previous term."""
 
 
 class Claim(NamedTuple):
-    """What a lesson sets or forbids, for finding one that sets or forbids otherwise."""
+    """What a lesson sets or forbids, for finding contradictions."""
 
     frame: tuple[str, ...]
     """The lesson without its negations and numbers."""
     negations: frozenset[int]
-    """Where in the frame a negation stood, outside of conditions."""
+    """Positions of negations in the frame, outside conditions."""
     measures: tuple[Measure, ...]
     """Its numbers, in order."""
     subject: tuple[str, ...]
-    """The words of the frame, sorted: what the numbers are of; () without numbers."""
+    """The sorted words of the frame, which the numbers refer to; () without numbers."""
 
     @property
     def found_by(self) -> tuple[Hashable, ...]:
-        """What it shares with every contrary claim: the frame, or the subject of its numbers."""
+        """Index keys; every contradicting claim shares the frame or the subject."""
         return (self.frame, ("", *self.subject)) if self.subject else (self.frame,)
 
 
 class Lesson(NamedTuple):
-    """A text for comparison. Two of the same terms say the same."""
+    """A text for comparison. Lessons with equal terms are duplicates."""
 
     terms: tuple[str, ...]
     claim: Claim
     content: frozenset[str]
-    """The words that carry its topic."""
+    """Its content words."""
     guards: Counter[str]
 
 
 @lru_cache(maxsize=REMEMBERED)
 def lesson_of(text: str) -> Lesson:
-    """What a text says; remembers the texts it has read."""
+    """Parse a text as a lesson; cached."""
     terms = terms_of_lesson(text)
     return Lesson(
         terms=terms,
@@ -78,12 +77,12 @@ def lesson_of(text: str) -> Lesson:
 
 
 def same(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons say something, and nothing that could matter tells them apart."""
+    """Whether two lessons are duplicates; empty ones never are."""
     return first.terms == second.terms != ()
 
 
 def contrary(first: Lesson, second: Lesson) -> bool:
-    """Whether one forbids what the other asks for, or sets another number. Symmetric."""
+    """Whether one forbids what the other requires, or sets a different number. Symmetric."""
     one, other = first.claim, second.claim
     if one.frame == other.frame and one.measures == other.measures:
         return len(one.negations ^ other.negations) == 1
@@ -97,7 +96,7 @@ def contrary(first: Lesson, second: Lesson) -> bool:
 
 
 def near(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons share most of their words, and all figures, denials, directions."""
+    """Whether two lessons share most words, and all numbers, negations and directions."""
     if first.guards != second.guards or first.terms == second.terms:
         return False
     shared = len(first.content & second.content)
@@ -105,21 +104,21 @@ def near(first: Lesson, second: Lesson) -> bool:
 
 
 def alike(first: Lesson, second: Lesson) -> bool:
-    """Whether two lessons that differ may be one in other words, which a person must say.
+    """Whether two different lessons may be paraphrases, which a person must decide.
 
-    Not where the difference is known: something else, or something more, in one place.
+    False if they differ in a single place, which is a real difference.
     """
     return near(first, second) and not _one_change(first.terms, second.terms)
 
 
 def _one_change(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether two lessons are one pattern with something else, or something more, in one place."""
+    """Whether the terms differ by one insertion, deletion or replacement."""
     matcher = SequenceMatcher(a=first, b=second, autojunk=False)
     return sum(tag != "equal" for tag, *_ in matcher.get_opcodes()) == 1
 
 
 def _guards(terms: tuple[str, ...]) -> Iterator[str]:
-    """What two lessons that are one in other words agree in: figures, denials, directions."""
+    """Terms that paraphrases must share: numbers, negations, permissions and directions."""
     for term, following in pairwise((*terms, "")):
         if term in _LEADING or following in _TRAILING:
             yield f"{term} {following}"
@@ -157,7 +156,7 @@ def _claim(terms: tuple[str, ...]) -> Claim:
     )
 
 
-# Stemming a table takes milliseconds, so it waits until a lesson is read.
+# Stemming a table takes milliseconds, so it is done on first use.
 @cache
 def _conditions() -> frozenset[str]:
     return frozenset(map(word_class, CONDITIONS))
@@ -170,7 +169,7 @@ def _linking() -> frozenset[str]:
 
 @cache
 def _positives() -> dict[str, str]:
-    """The term of each negative with that of its positive."""
+    """The term of each negative word, mapped to that of its positive."""
     english = {word_class(one): word_class(other) for one, other in NEGATIVES_EN.items()}
     return english | dict(NEGATIVES_JA)
 
@@ -183,18 +182,18 @@ else:
 """An array of 32-bit floats (typecode 'f')."""
 
 MAX_DIMENSION = 4_000
-"""Longest vector that is kept: the most that pgvector can index as half-precision floats."""
+"""Maximum vector length: what pgvector can index as half-precision floats."""
 
 
 def unit_vector(values: Iterable[float]) -> Vector:
-    """The values at length 1.
+    """The values scaled to length 1.
 
-    Raises ValueError for no values, too many, one that is not finite, or nothing but zeros.
+    Raises ValueError for none, too many or non-finite values, or only zeros.
     """
     vector = array("f", values)
     if not 0 < len(vector) <= MAX_DIMENSION:
         raise ValueError(f"a vector of {len(vector)} numbers; 1 to {MAX_DIMENSION} are expected")
     length = math.sqrt(math.fsum(value * value for value in vector))
     if not math.isfinite(length) or not length:
-        raise ValueError("a vector of no length, or with a number that is not finite")
+        raise ValueError("a vector of length zero, or with a number that is not finite")
     return array("f", (value / length for value in vector))

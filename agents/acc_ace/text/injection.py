@@ -1,4 +1,4 @@
-"""Find words that try to command the reader of quoted data, or to have secrets handed out."""
+"""Detect prompt injection: text that gives the model orders or requests secrets."""
 
 import re
 
@@ -31,7 +31,7 @@ _ASKED = (
     r"|(?:can|could|would|will)\s+you|don't\s+forget\s+to|do\s+not\s+forget\s+to),?\s+)"
     r"(?:(?:please|kindly|just|also|then|immediately|directly|first|now|next),?\s+){0,2}"
 )
-"""Where a request begins. "I will send" and "to send" are none."""
+"""Start of a request. "I will send" and "to send" are not requests."""
 
 _ENGLISH = lazy_pattern(
     rf"{_ASKED}(?P<order>{_SEND}\s+{_BETWEEN}(?:{_DIGITAL}\s+{_BETWEEN}(?:to|via|at|into|in)\s+\S+"
@@ -69,7 +69,7 @@ _HINTS = (
     *("パスワード", "トークン", "情報", "クレデンシャル", "シークレット", "環境変数", "プロンプト"),
     *("履歴", "番号", "機密"),
 )
-"""Without one of these nothing can be found; most texts have none."""
+"""Prefilter: without one of these words nothing can match; most texts have none."""
 
 _NEVER = lazy_pattern(
     r"\b(?:never|not|don't|nobody|no\s+one|cannot|can't|mustn't|without|instead\s+of)\b[\w\s,']*$",
@@ -79,9 +79,9 @@ _DENIAL_REACH = 32
 
 
 def exfiltration(text: str) -> str | None:
-    """The first request to hand out a secret, or None. Takes the skeleton of a text.
+    """The first request to reveal a secret, or None. Takes the skeleton of a text.
 
-    "Never send the key to anyone" is none.
+    "Never send the key to anyone" does not count.
     """
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
@@ -134,7 +134,7 @@ _RUN_TOGETHER = lazy_pattern(
     r"(?:your|the)(?:system)?(?:prompt|instructions)",
     re.IGNORECASE,
 )
-"""The plainest orders, of letters that no blank parts into words any more."""
+"""The most direct orders, for spaced-out letters joined without word breaks."""
 
 _NEGATED_BEFORE = lazy_pattern(
     r"(?:\b(?:do|must|may|should|shall|can)\s+not|\b(?:don't|mustn't|shouldn't|can't|cannot)"
@@ -151,19 +151,19 @@ _MAY_BE_UPHELD = lazy_pattern(
     r"(?:ignore|disregard|override|overrule|bypass|circumvent)\b|.*(?:無視|破棄|無効)$",
     re.IGNORECASE | re.DOTALL,
 )
-"""Phrases whose negation upholds the rules; that of "forget" does so only by chance."""
+"""Phrases whose negation upholds the rules, unlike that of "forget"."""
 
 _REACH = 40
-"""Characters before a phrase in which its negation is looked for."""
+"""Characters before a phrase that are searched for its negation."""
 
 
 def instruction_like(text: str) -> str | None:
-    """The first phrase that orders the reader to drop its rules, change its role or hand out
+    """The first phrase that orders the model to drop its rules, change its role or reveal
     secrets, or None.
 
-    Ordinary imperatives ("restart the service") are not such phrases, nor are those that uphold
-    the rules ("do not bypass the ban"). Width, zero-width and lookalike tricks are folded, spaced
-    letters joined, base64 and hexadecimal read; the phrase is returned as it reads then. Looks at
+    Ordinary imperatives ("restart the service") do not count, nor do phrases that uphold the
+    rules ("do not bypass the ban"). Width, zero-width and lookalike characters are folded, spaced
+    letters joined, base64 and hexadecimal decoded; the phrase is returned in that form. Scans
     MAX_ANALYSED characters.
     """
     folded = skeleton(text)
@@ -181,7 +181,7 @@ def _spelled(folded: str) -> str | None:
 def _encoded(folded: str) -> str | None:
     for said in decoded(folded):
         seen = skeleton(said)
-        # What is encoded twice was so on purpose, too.
+        # Double encoding is decoded too.
         found = _commands(seen) or next(filter(None, map(_commands, decoded(seen))), None)
         if found:
             return found
@@ -191,13 +191,13 @@ def _encoded(folded: str) -> str | None:
 def _commands(folded: str) -> str | None:
     found = _PATTERNS.search(folded)
     while found and _upholds(found, folded):
-        # From its second character on, for an order that the harmless phrase may hold.
+        # From its second character, for an order inside the harmless phrase.
         found = _PATTERNS.search(folded, found.start() + 1)
     return found.group().strip() if found else exfiltration(folded)
 
 
 def _upholds(found: re.Match[str], text: str) -> bool:
-    """Whether the phrase is denied in the same breath, so that it tells to keep the rules."""
+    """Whether the phrase is negated, so that it says to keep the rules."""
     if not _MAY_BE_UPHELD.match(found.group()):
         return False
     before = text[max(0, found.start() - _REACH) : found.start()]

@@ -1,4 +1,4 @@
-"""What may come in: the names of users, sessions and requests, and x_t within its budget."""
+"""Input validation: names of users, sessions and requests, and the budget of x_t."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from acc_ace.text.normalize import one_line
 from acc_ace.text.tokens import estimate_tokens
 
 MAX_ID_CHARS: Final = 256
-"""Of the name of a user or a session, and of an idempotency key."""
+"""Maximum characters of a user id, a session id and an idempotency key."""
 
 MAX_ATTACHMENTS: Final = 32
 
 _CHARS_PER_TOKEN_AT_MOST: Final = 32
-"""Longer than this per token is refused unread: blank padding must not cost a scan of it all."""
+"""Inputs with more are refused unread: blank padding must not cost a full scan."""
 
 
 def check_key(key: SessionKey) -> None:
-    """Raise InputError unless user and session have names that every store can keep apart."""
+    """Raise InputError unless user and session have names that every store can distinguish."""
     _check_name("user id", key.user)
     _check_name("session id", key.session)
 
@@ -36,7 +36,7 @@ def _check_name(what: str, name: str) -> None:
 
 
 def check_request_id(name: str) -> None:
-    """Raise InputError unless an idempotency key is '' or a name that every store can keep."""
+    """Raise InputError unless an idempotency key is '' or a name that every store accepts."""
     if name:
         _check_name("idempotency key", name)
 
@@ -48,11 +48,11 @@ def take_input(
     *,
     attachments: Sequence[Attachment] = (),
 ) -> TurnInput:
-    """x_t as a value; raises InputError when blank, InputTooLargeError beyond its budget.
+    """Validate x_t; raises InputError when blank, InputTooLargeError beyond its budget.
 
     Attachments count toward the budget of the input.
 
-    Callers outside the process may speak as user or below, never as system.
+    External callers may have user authority or below, never system.
     """
     if authority is Authority.SYSTEM:
         raise InputError("an input cannot have system authority; use user, tool or retrieved")
@@ -70,7 +70,7 @@ def take_input(
 def _attached(
     attachments: Sequence[Attachment], limits: Limits, *, left: int
 ) -> tuple[Attachment, ...]:
-    """The attachments that are not blank, if they fit."""
+    """The non-blank attachments. Raises InputTooLargeError if they do not fit."""
     if len(attachments) > MAX_ATTACHMENTS:
         raise InputError(f"{len(attachments)} attachments; at most {MAX_ATTACHMENTS} can be sent")
     given: list[Attachment] = []

@@ -1,7 +1,7 @@
-"""The words of English: what a search leaves out, what changes nothing, what means the same.
+"""English word lists: stop words, harmless words and synonyms.
 
-`STOP_WORDS` is the stop list of recall, of selection and of topics. `HARMLESS` is far smaller:
-only what two instructions may differ in and still ask for the same.
+`STOP_WORDS` is the stop list of recall, selection and topics. `HARMLESS` is much smaller: only
+words that do not change the meaning of an instruction.
 """
 
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ us use ve very was wasnt we well were werent what whats when where which while w
 with without wont would wouldnt yes you your youre yours
 """
 )
-"""Words that are in every text, so that they find nothing and carry no topic."""
+"""Words too common to be useful for search or as a topic."""
 
 HARMLESS: Final = words_of(
     """
 a an the please kindly you your that is are am be do does must should shall also simply
 """
 )
-"""Articles, politeness, the mood of an instruction. No condition, scope, direction, permission."""
+"""Articles, politeness, auxiliaries. No words of condition, scope, direction or permission."""
 
 LINKING: Final = HARMLESS | words_of(
     """
@@ -40,7 +40,7 @@ to of for on in at it its this these those we our i use set make keep put choose
 configure
 """
 )
-"""What also says nothing of the thing that is set or forbidden: two contraries may differ in it."""
+"""Words that are also ignored between a lesson and its contradiction."""
 
 _SYNONYMS: Final = """
 check inspect examine verify
@@ -75,7 +75,7 @@ mandatory required compulsory
 often frequently
 every each
 """
-"""Words of one meaning, by line. A word of two meanings that a lesson could turn on is on none."""
+"""Synonyms, one class per line. Words with two relevant meanings are excluded."""
 
 _SAME_ROOT: Final = {
     "deletion": "delete", "confirmation": "confirm", "validation": "validate",
@@ -85,7 +85,7 @@ _SAME_ROOT: Final = {
     "e-mails": "email", "prod": "production", "db": "database", "config": "configuration",
     "repo": "repository", "docs": "documentation", "auth": "authentication", "app": "application",
 }  # fmt: skip
-"""Nouns and short forms with the word that they stand for."""
+"""Nouns and abbreviations, mapped to their base word."""
 
 NUMBERS: Final = {word: str(value) for word, value in NUMBER_WORDS.items()} | {
     "twice": "2",
@@ -98,20 +98,20 @@ NUMBERS: Final = {word: str(value) for word, value in NUMBER_WORDS.items()} | {
 
 
 def root_of(word: str) -> str:
-    """The stem of a word, of its verb where it is a noun, of the whole where it is short."""
+    """The stem of a word; for nouns of verbs and abbreviations, that of the base word."""
     return stem(_SAME_ROOT.get(word, word))
 
 
 def word_class(word: str) -> str:
-    """The word that stands for all of the same meaning, as a stem."""
+    """The stem that represents a word's synonym class."""
     root = root_of(word)
     return _synonyms().get(root, root)
 
 
-# Stemming a table takes milliseconds, so it waits until a lesson is read.
+# Stemming a table takes milliseconds, so it is done on first use.
 @cache
 def _synonyms() -> Mapping[str, str]:
-    """Each word's stem with the stem that stands for its class: that of the line's first word."""
+    """Each word's stem, mapped to the stem of the first word of its line."""
     table: dict[str, str] = {}
     for line in _SYNONYMS.strip().splitlines():
         words = [stem(word) for word in line.split()]

@@ -1,4 +1,4 @@
-"""The words of Japanese: what a search leaves out, what changes nothing, what means the same."""
+"""Japanese word lists: stop words, harmless words and synonyms."""
 
 from typing import Final
 
@@ -16,32 +16,32 @@ STOP_BIGRAMS: Final = words_of(
 ょう しょ でし いた いか うか ない
 """
 )
-"""Pieces that are in every text, so that they find nothing."""
+"""Bigrams too common to be useful for search."""
 
 STOP_KANJI: Final = frozenset("事物時方様等下私今後中内者人何必全毎可不要")
-"""Kanji that alone carry no topic."""
+"""Kanji that carry no topic on their own."""
 
 ASKING_KANJI: Final = frozenset("何誰")
-"""What Japanese asks with (what, who); a text that answers does not hold them."""
+"""Kanji of question words (what, who), which answers do not contain."""
 
 HARMLESS: Final = lazy_pattern(
     r"必ず(?!しも)|常に|いつも(?!の)|きちんと|ちゃんと|しっかり|(?:(?<=[にでとへ])|(?<=から)|(?<=まで))は(?!な|い)"
 )
-"""Emphasis, and the topic mark behind a particle. Nothing is taken for it beside a denial."""
+"""Emphasis, and the topic marker after a particle. Only removed in text without negation."""
 
 CASE: Final = words_of(
     """
 を に へ から まで より で が は
 """
 )
-"""Particles that close a phrase; phrases of one verb may stand in any order."""
+"""Particles that end a phrase; the phrases of one verb may be in any order."""
 
 LINKING: Final = words_of(
     """
 は を が も に で
 """
 )
-"""Particles in which two contraries may differ."""
+"""Particles that are ignored between a lesson and its contradiction."""
 
 SYNONYMS: Final = {
     word: line.split()[0]
@@ -74,7 +74,7 @@ SYNONYMS: Final = {
 """.strip().splitlines()
     for word in line.split()
 }
-"""Each word, verbs without what bends them, with the word that stands for its meaning."""
+"""Each word, verbs as stems, mapped to the word that represents its synonym class."""
 
 COUNTERS: Final = {"名": "人", "度": "回", "℃": "度"}
 
@@ -83,4 +83,4 @@ COUNTER: Final = (
     "回|件|日間|日|時間|分間|分|秒間|秒|円|倍|割|個|名|人|台|点|ヶ月|か月|カ月|月|年間|年|週間|週|行"
     "|つ|位|番|頁|段|種|文字|桁|号|本|枚"
 )
-"""What a number counts; 'X間' stands before 'X', so that the longer one is taken."""
+"""Counters; 'X間' precedes 'X', so that the longer one matches."""

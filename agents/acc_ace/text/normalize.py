@@ -1,6 +1,6 @@
-"""The forms of a text: normalised for patterns, one printable line, Japanese or English.
+"""Normalise text for matching and for one-line output; detect Japanese or English.
 
-What is returned to a user is always verbatim.
+Text shown to a user is always verbatim.
 """
 
 import re
@@ -13,14 +13,14 @@ from unicodedata import combining
 from acc_ace.text.patterns import lazy_pattern
 
 MAX_ANALYSED = 100_000
-"""Characters of a text that are analysed; what follows is not looked at."""
+"""Maximum characters analysed of a text; the rest is ignored."""
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""What Unicode lets a renderer leave out (Default_Ignorable_Code_Point)."""
+"""Characters that renderers may omit (Unicode Default_Ignorable_Code_Point)."""
 
 _SPACES = re.compile(r"\s+")
 _MARKS = str.maketrans(
@@ -33,11 +33,11 @@ _LOOKALIKES = str.maketrans(
     "аеорсухіјѕԁһӏԛԝкмтвнАВЕКМНОРСТУХІЈЅαορειντυχκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhlqwkmtbhABEKMHOPCTYXIJSaopeivtuxkABEZHIKMNOPTYX",
 )
-"""Cyrillic and Greek letters that pass for Latin ones."""
+"""Cyrillic and Greek letters that look like Latin ones."""
 
 
 def visible(text: str) -> str:
-    """The text without what could hide a word: zero-width characters, towers of marks."""
+    """The text without what could hide a word: zero-width characters, stacked marks."""
     seen = _INVISIBLE.sub("", text)
     return seen if seen.isascii() else _towers().sub(r"\1", seen)
 
@@ -48,7 +48,7 @@ def normalise(text: str) -> str:
 
 
 def normalise_cased(text: str) -> str:
-    """As `normalise`, with its capitals: they tell the month of May from what one may do."""
+    """As `normalise`, but cased: capitals distinguish the month of May from the verb."""
     # Marks first: NFKC would turn an ellipsis into dots and keep curly quotes.
     folded = unicodedata.normalize("NFKC", visible(text[:MAX_ANALYSED]).translate(_MARKS))
     return _SPACES.sub(" ", folded).strip()
@@ -56,20 +56,20 @@ def normalise_cased(text: str) -> str:
 
 @cache
 def _towers() -> re.Pattern[str]:
-    """More marks on one letter than any script writes.
+    """More combining marks on one letter than any script uses.
 
-    Normalising sorts a run of marks in time that grows with its square. The table takes some
-    milliseconds, so it is made at the first text that is not ASCII.
+    Normalising a run of marks takes quadratic time. Building the pattern takes milliseconds, so
+    it is done at the first non-ASCII text.
     """
     marks = "".join(chr(code) for code in range(0x300, 0x1F000) if combining(chr(code)))
     return re.compile(f"([{marks}]{{8}})[{marks}]+")
 
 
 def skeleton(text: str) -> str:
-    """What a reader sees in a text that may be disguised, line breaks and case kept.
+    """A possibly disguised text as a reader sees it, with line breaks and case.
 
-    NFKC, visible, Latin accents off, and in words of mixed scripts the lookalikes as Latin. For
-    finding what must not be there; not for comparing what people say.
+    NFKC, visible, without Latin accents, and with lookalikes as Latin in words of mixed scripts.
+    For detecting forbidden content, not for comparing texts.
     """
     seen = unicodedata.normalize("NFKC", visible(text[:MAX_ANALYSED]))
     if seen.isascii():
@@ -88,10 +88,10 @@ _LATIN_WORD = lazy_pattern(r"[A-Za-z]{2,}")
 
 
 def language_of(text: str) -> Literal["ja", "en"]:
-    """The language a text is written in; English where nothing points to Japanese.
+    """The language of a text; English by default.
 
-    Kana decides unless English words far outweigh it, so 'DBの再起動はNG' is Japanese and an
-    English sentence that names 「障害」 stays English. Looks at the first MAX_ANALYSED characters.
+    Japanese characters decide unless English words far outweigh them, so 'DBの再起動はNG' is
+    Japanese and an English sentence with 「障害」 is English. Scans MAX_ANALYSED characters.
     """
     seen = text[:MAX_ANALYSED]
     japanese = len(_KANA.findall(seen)) + len(_HAN.findall(seen))
@@ -106,7 +106,7 @@ _UNPRINTABLE = lazy_pattern(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""Controls that are no white space, zero-width and direction marks, tags, lone surrogates."""
+"""Controls except white space, zero-width and direction marks, tags, lone surrogates."""
 
 _HEADING = lazy_pattern(r"[#＃]{2,}")
 _FENCE = lazy_pattern(r"`{3,}|~{3,}")
@@ -115,14 +115,14 @@ _PIN_ID = lazy_pattern(r"\[\s*(c-\d+)\s*\]", re.IGNORECASE)
 
 
 def one_line(text: str) -> str:
-    """The text on one line: invisible characters out, runs of white space to one space."""
+    """The text on one line, without invisible characters, with single spaces."""
     return " ".join(_UNPRINTABLE.sub("", text).split())
 
 
 def head(text: str, *, tokens: int) -> str:
-    """The start of a text that surely holds its first `tokens` tokens if it is plain prose.
+    """A prefix of a text that contains its first `tokens` tokens if it is plain prose.
 
-    Bounds the work on a huge text before anything slower than a slice looks at it.
+    Bounds the work on a huge text before anything slower than a slice processes it.
     """
     return text[: 16 * tokens + 4_096]
 
@@ -130,7 +130,7 @@ def head(text: str, *, tokens: int) -> str:
 def neutralise(text: str) -> str:
     """One line without heading runs, code fences, tag openings and '[c-0001]' marks.
 
-    Never adds a token, and changes nothing when applied again.
+    Never adds a token; idempotent.
     """
     line = _HEADING.sub("#", one_line(text))
     line = _FENCE.sub("'''", line)
@@ -139,7 +139,7 @@ def neutralise(text: str) -> str:
 
 
 def encodable(value: T) -> T:
-    """A value of JSON with each lone surrogate in its texts replaced, so that UTF-8 can hold it."""
+    """A JSON value with lone surrogates replaced, so that it can be encoded as UTF-8."""
     return cast(T, _encodable(value))
 
 
@@ -157,4 +157,4 @@ def _encodable(value: object) -> object:
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 
 NUMBER_WORDS: Final[Mapping[str, int]] = {word: value for value, word in enumerate(_WORDS.split())}
-"""Each word from zero to twelve with its value."""
+"""The values of the words zero to twelve."""

@@ -1,4 +1,4 @@
-"""Undo what hides words from a reader of text but not from a model: spaced letters, encodings."""
+"""Undo obfuscation that models can read but patterns cannot: spaced letters, encodings."""
 
 import base64
 import binascii
@@ -10,10 +10,10 @@ from typing import NamedTuple
 from acc_ace.text.patterns import lazy_pattern
 
 MAX_HIDDEN = 16
-"""Encoded pieces of a text that are looked into."""
+"""Maximum encoded pieces decoded of a text."""
 
 MAX_ENCODED = 8_192
-"""Characters of one encoded piece."""
+"""Maximum characters of one encoded piece."""
 
 _MARK = r"[ \t.\-_*·|/+~]"
 _SPACED = lazy_pattern(
@@ -33,16 +33,16 @@ _READABLE = 0.9
 
 
 class Spelled(NamedTuple):
-    """A text whose spaced letters are joined, and those letters alone, without any gap."""
+    """A text with spaced letters joined, and the joined letters alone, without gaps."""
 
     text: str
     runs: list[str]
 
 
 def spelled_out(text: str) -> Spelled | None:
-    """The text as spaced letters in it read, or None when there are none.
+    """The text with spaced letters joined, or None when there are none.
 
-    A wider gap than usual, or another one, parts words.
+    A gap other than the most common one is read as a space.
     """
     runs: list[str] = []
 
@@ -63,7 +63,7 @@ def _words(run: str) -> str:
 
 
 def decoded(text: str) -> Iterator[str]:
-    """What base64 and hexadecimal pieces of a text say, where they say something readable."""
+    """Decode base64 and hexadecimal pieces of a text; yields only readable results."""
     left = MAX_HIDDEN
     for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex)):
         for found in pattern.finditer(text):
@@ -77,7 +77,7 @@ def decoded(text: str) -> Iterator[str]:
 
 def _from_base64(piece: str) -> str | None:
     plain = piece.rstrip("=").replace("-", "+").replace("_", "/")
-    # A path or a long word is no multiple of what base64 writes, or decodes to no text.
+    # Paths and long words usually have an invalid length or do not decode to text.
     if len(plain) % 4 == 1:
         return None
     try:

@@ -1,4 +1,4 @@
-"""How the pattern tables of this package are put together."""
+"""Building blocks of this package's pattern tables."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import cast
 
 
 class _LazyPattern:
-    """A pattern that is compiled when it is first asked for anything but its source."""
+    """A pattern that is compiled on first use."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -19,18 +19,18 @@ class _LazyPattern:
 
     def __getattr__(self, name: str) -> object:
         value = getattr(self._compiled, name)
-        # The next look-up finds it without coming here.
+        # Cached as an attribute, so that the next look-up does not get here.
         setattr(self, name, value)
         return value
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, at the first use: importing stays quick."""
+    """As `re.compile`, but on first use, to keep imports fast."""
     return cast(re.Pattern[str], _LazyPattern(pattern, flags))
 
 
 class AnyOf:
-    """Several patterns tried as one, compiled at the first use so that importing stays quick."""
+    """Alternation of several patterns, compiled on first use to keep imports fast."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._source = "|".join(f"(?:{pattern})" for pattern in patterns)
@@ -40,7 +40,7 @@ class AnyOf:
         return re.compile(self._source)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first place in a normalised text where one of the patterns matches, or None."""
+        """The first match of any pattern in a normalised text, or None."""
         return self._compiled.search(text)
 
 
@@ -50,7 +50,7 @@ def any_of(*patterns: str) -> AnyOf:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a table."""
+    """Split a table into words."""
     return frozenset(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Which way a statement points: denials, and words that deny what another one says."""
+"""Polarity of a statement: negations, and negative words with their positives."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -28,7 +28,7 @@ NEGATIVES_EN: Final[Mapping[str, str]] = {
     "lower": "raise",
     "optional": "require",
 }
-"""Each word that says just what 'not' and another would, with the other."""
+"""Each word that means 'not' plus another word, mapped to that word."""
 
 NEGATIVES_JA: Final[Mapping[str, str]] = {
     "不要": "必要",
@@ -37,11 +37,11 @@ NEGATIVES_JA: Final[Mapping[str, str]] = {
     "オフ": "オン",
     "拒否": "許可",
 }
-"""Each negative with its positive."""
+"""Each negative word, mapped to its positive."""
 
 
 def negated(text: str) -> bool:
-    """Whether the statement forbids or denies; two negations make an affirmation."""
+    """Whether the statement is negative; two negations cancel out."""
     folded = normalise(text)
     count = len(_EN_NEGATION.findall(folded)) + len(_JA_NEGATION.findall(folded))
     return count % 2 == 1

@@ -1,7 +1,7 @@
 """Prompts: a static Markdown instruction, and inputs as tagged data in the user content.
 
-A committed state is written as the same text for the same state; an artifact is quoted data that
-cannot break out of its block.
+Rendering a committed state is deterministic; an artifact is quoted data that cannot break out of
+its block.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
-"""What an input may be called."""
+"""Valid names of inputs."""
 
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
@@ -37,14 +37,14 @@ def write_input(name: str, value: object) -> str:
 
 
 def write_inputs(inputs: Mapping[str, object]) -> str:
-    """Several inputs, one block a line, in their order."""
+    """Several inputs in order, one block per line."""
     return "\n".join(write_input(name, value) for name, value in inputs.items())
 
 
 def escaped_json(value: object) -> str:
-    """Compact JSON that holds no `<`, `>` or `&`, and only what UTF-8 can encode."""
+    """Compact JSON without `<`, `>` and `&`, always encodable as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Lone surrogates become the escapes that JSON has for them.
+    # Lone surrogates become JSON escapes.
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.translate(_ESCAPES)
 
@@ -55,7 +55,7 @@ _INPUT = lazy_pattern(r"^- `([a-z_]+)`", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """An instruction and the names of the inputs it is given."""
+    """An instruction and the names of its inputs."""
 
     name: str
     text: str
@@ -67,7 +67,7 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def render(self, inputs: Mapping[str, object]) -> str:
-        """The inputs as tagged blocks; raises PromptError unless they are those declared."""
+        """The inputs as tagged blocks; raises PromptError unless they match the declaration."""
         if tuple(inputs) != self.inputs:
             raise PromptError(
                 f"prompt '{self.name}' declares inputs {list(self.inputs)}, got {list(inputs)}"
@@ -92,7 +92,7 @@ def load_prompt(path: Path) -> Prompt:
 
 
 _LABEL_TOKENS = 24
-"""Bound of the id and of the source in the opening line."""
+"""Maximum tokens of each label in the opening line."""
 
 _UNPRINTABLE = lazy_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
@@ -102,9 +102,9 @@ _MARGIN = "| "
 def quote_artifact(artifact: Artifact, *, max_tokens: int) -> str:
     """The artifact as a block: an opening line, its content behind a margin, a closing line.
 
-    Every line of content begins with '| ' and the block's own lines never do, so content can
-    neither close the block nor open another. Id, source, authority and date stand in the opening
-    line. `max_tokens` bounds the content with its margin; the frame adds at most 80 tokens.
+    Every line of content starts with '| ' and the block's own lines never do, so content can
+    neither close the block nor open another. The opening line has id, source, authority and
+    date. `max_tokens` bounds the content with its margin; the frame adds at most 80 tokens.
     """
     date = f"{artifact.created_at:%Y-%m-%d}"
     opening = (
@@ -116,13 +116,13 @@ def quote_artifact(artifact: Artifact, *, max_tokens: int) -> str:
 
 
 def _label(text: str) -> str:
-    """A value of the opening line: quoted, with no quote mark or bracket inside."""
+    """A value of the opening line, quoted, without quote marks or brackets inside."""
     plain = clip_tokens(neutralise(text), _LABEL_TOKENS)
     return '"' + plain.replace('"', "'").replace(">", "›").replace("<", "‹") + '"'
 
 
 def _behind_margin(artifact: Artifact, max_tokens: int) -> str:
-    # More than this many characters cannot be shown, unless most of them are blank.
+    # More characters would not fit, unless most of them are blank.
     text = artifact.content[: 16 * max_tokens + 4_096].replace("\r\n", "\n")
     text = _SURROGATE.sub("\ufffd", text.replace("\r", "\n"))
     lines = (_UNPRINTABLE.sub(" ", line).rstrip() for line in text.strip("\n").split("\n"))
@@ -130,12 +130,12 @@ def _behind_margin(artifact: Artifact, max_tokens: int) -> str:
 
 
 def _escape(line: str) -> str:
-    """A line in which our own tag cannot be spelled."""
+    """A line that cannot contain our own tag."""
     return re.sub(r"[<＜](?=\s*[/／]?\s*artifact)", "‹", line, flags=re.IGNORECASE)
 
 
 NO_ID = "c-0000"
-"""Stands for a constraint's id where only its length matters."""
+"""Placeholder id of a constraint where only its length matters."""
 
 _FREE_SECTIONS: tuple[tuple[str, str], ...] = (
     ("Entities", "focal_entities"),
@@ -146,11 +146,11 @@ _FREE_SECTIONS: tuple[tuple[str, str], ...] = (
     ("Next", "predictive_cue"),
     ("This turn", "episodic_trace"),
 )
-"""Heading and field of the sections below constraints and goal, slowest to change first."""
+"""Heading and field of the sections after constraints and goal, most stable first."""
 
 
 def render_ccs(state: CommittedState) -> str:
-    """The state as labelled sections; constraints carry their ids, empty sections are left out."""
+    """The state as labelled sections; constraints have ids, empty sections are omitted."""
     rules = [(pin.id, pin.text) for pin in state.pins]
     return _render(rules, state.ccs)
 

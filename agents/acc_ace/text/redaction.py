@@ -1,11 +1,11 @@
-"""Find secrets and personal data in text, and write the text without them.
+"""Find and redact secrets and personal data in text.
 
-Patterns of well-known shapes only (keys of large vendors, tokens, passwords beside their label,
-private keys, e-mail addresses, phone and card numbers). It is a net for what a lesson must not
-carry, not a classifier of all personal data: names and postal addresses pass.
+Well-known patterns only (keys of large vendors, tokens, labelled passwords, private keys, e-mail
+addresses, phone and card numbers). It screens lessons and does not classify all personal data:
+names and postal addresses pass.
 
-Japanese has no spaces, so what stands around a number or a key may be a letter. A word ends where
-ASCII does: `re.ASCII` makes it so for "\\b" and "\\w".
+Japanese has no spaces, so a number or a key may be next to a letter. With `re.ASCII`, "\\b" and
+"\\w" end a word where ASCII ends.
 """
 
 import re
@@ -15,11 +15,11 @@ from enum import StrEnum
 from acc_ace.text.patterns import lazy_pattern
 
 SCANNED_CHARACTERS = 100_000
-"""Text beyond this is not looked at; `redact` cuts it off, so nothing unseen is written."""
+"""Maximum characters scanned; `redact` cuts off the rest, so no unscanned text is written."""
 
 
 class FindingKind(StrEnum):
-    """Why a span must not be kept."""
+    """Why a span must not be stored."""
 
     SECRET = "secret"  # noqa: S105 (a reason code, not a password)
     PII = "pii"
@@ -27,7 +27,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A span of a text that must not be kept: `text[start:end]`."""
+    """A span of a text that must not be stored: `text[start:end]`."""
 
     kind: FindingKind
     label: str
@@ -87,7 +87,7 @@ _PATTERNS: tuple[_Pattern, ...] = (
         re.I,
     ),
     _pii("e-mail", rf"{_MAIL}{{1,64}}@{_HOST}{{1,63}}(?:\.{_HOST}{{1,63}}){{1,8}}"),
-    # A Japanese name before the '@', or behind it.
+    # A Japanese name before or after the '@'.
     _pii("e-mail", rf"[\w.+-]{{0,63}}{_JAPANESE}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}"),
     _pii(
         "e-mail",
@@ -107,7 +107,7 @@ _PATTERNS: tuple[_Pattern, ...] = (
 
 
 def find_sensitive(text: str) -> tuple[Finding, ...]:
-    """Secrets and personal data in a text, by position, not overlapping."""
+    """Secrets and personal data in a text, by position, without overlaps."""
     scanned = text[:SCANNED_CHARACTERS]
     found = [
         Finding(pattern.kind, pattern.label, match.start(), match.end())
@@ -119,7 +119,7 @@ def find_sensitive(text: str) -> tuple[Finding, ...]:
 
 
 def redact(text: str) -> str:
-    """The text with '[redacted: label]' in place of every secret and personal detail."""
+    """The text with every finding replaced by '[redacted: label]'."""
     parts: list[str] = []
     at = 0
     for finding in find_sensitive(text):
@@ -129,7 +129,7 @@ def redact(text: str) -> str:
 
 
 def _without_overlaps(findings: list[Finding]) -> tuple[Finding, ...]:
-    # The longest of those that start together hides the others.
+    # The longest finding hides others with the same start.
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
         if not kept or finding.start >= kept[-1].end:
@@ -141,7 +141,7 @@ def _without_overlaps(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def _luhn(text: str) -> bool:
-    """Whether the digits carry the check digit of payment cards."""
+    """Whether the digits pass the Luhn check of payment cards."""
     digits = [int(char) for char in text if char.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

@@ -1,10 +1,10 @@
-"""Turn a text into search terms, the same way for what is stored and for what is asked.
+"""Tokenise text into search terms, the same way for documents and queries.
 
-English is cut into words and stemmed (Porter 1980, step 1 and a few suffixes), Chinese, Japanese
-and Korean into character bigrams and single kanji. An identifier is one term as a whole and one
-for each part: `server:db-01` gives `serverdb01`, `server`, `db01`, `db` and `01`. A term holds
-letters and digits only, so that no text can act as query syntax. Words and bigrams that are in
-every text find nothing and are left out.
+English words are stemmed (Porter 1980, step 1 and a few suffixes); Chinese, Japanese and Korean
+are split into character bigrams and single kanji. An identifier is one term as a whole and one
+for each part: `server:db-01` gives `serverdb01`, `server`, `db01`, `db` and `01`. Terms contain
+only letters and digits, so that no text can act as query syntax. Queries omit stop words and
+very common bigrams.
 """
 
 import unicodedata
@@ -18,24 +18,24 @@ from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.stemmer import stem
 
 MAX_INDEX_TERMS = 20_000
-"""Terms kept of one text; what follows is stored but cannot be searched."""
+"""Maximum terms indexed of one text; the rest is stored but not searchable."""
 
 MAX_QUERY_TERMS = 48
-"""Terms of one query."""
+"""Maximum terms of one query."""
 
 MAX_QUERY_CHARS = 20_000
-"""Characters of a query that are looked at."""
+"""Maximum characters read of a query."""
 
 _MAX_TERM = 64
-"""Characters of one term; longer runs (base64, hashes) are cut."""
+"""Maximum characters of one term; longer runs (base64, hashes) are cut."""
 
 _KANJI = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff々〆"
 _HIRAGANA = "\u3041-\u309f"
 _CJK = f"{_KANJI}{_HIRAGANA}\u30a0-\u30fa\u30fc-\u30ff\uac00-\ud7af\u0e00-\u0e7f"
-"""Scripts written without spaces, or with endings glued on; Thai is cut likewise."""
+"""Scripts without spaces or with agglutinated endings, Thai included."""
 
 _MARK = "Mn"
-"""Accents, tones and vowel signs that stand over or under a letter."""
+"""Category of accents, tones and vowel signs above or below a letter."""
 
 _RUN = lazy_pattern(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’\-_./@:#\\]+[^\W_{_CJK}]+)*")
 _IS_CJK = lazy_pattern(rf"[{_CJK}]")
@@ -49,16 +49,16 @@ _ANY_JOINT = lazy_pattern(r"[\-_./@:#\\]+")
 
 
 def index_terms(text: str) -> str:
-    """The terms of a text that is stored, separated by spaces, at most MAX_INDEX_TERMS."""
+    """The terms of a stored text, separated by spaces, at most MAX_INDEX_TERMS."""
     terms = (term for run in _runs(_normal(text)) for term in _index_run(run))
     return " ".join(islice(terms, MAX_INDEX_TERMS))
 
 
 def query_terms(text: str, *, limit: int = MAX_QUERY_TERMS) -> dict[str, str]:
-    """The terms to look for, each with the word it came from, at most `limit`.
+    """The query terms, each with the word it came from, at most `limit`.
 
-    Stop words are left out. When a text has more terms, identifiers come first, single kanji
-    last; between them the terms it repeats most, then those it says first.
+    Stop words are omitted. If there are more terms, identifiers come first and single kanji
+    last; between them, more frequent ones first, then earlier ones.
     """
     words: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -78,7 +78,7 @@ def query_terms(text: str, *, limit: int = MAX_QUERY_TERMS) -> dict[str, str]:
 
 
 def _normal(text: str) -> str:
-    """Width and case folded; invisible and combining characters dropped."""
+    """Fold width and case; drop invisible and combining characters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded
@@ -87,7 +87,7 @@ def _normal(text: str) -> str:
 
 
 def _bare(character: str) -> str:
-    """A letter without its accents, tones and vowel signs; a sign among letters becomes a space."""
+    """A letter without accents, tones and vowel signs; CJK punctuation becomes a space."""
     if character.isascii():
         return character
     if _IS_CJK.match(character) and unicodedata.category(character) != _MARK:
@@ -118,10 +118,10 @@ def _query_run(run: str) -> Iterator[tuple[str, str]]:
 
 
 def _cjk_query(run: str) -> Iterator[str]:
-    """Bigrams that carry meaning, and every kanji, which other words of its family share."""
+    """Meaningful bigrams, and every kanji, which related words share."""
     spelled_out = _ALL_HIRAGANA.fullmatch(run) is not None
     for bigram in _bigrams(run):
-        # Beside kanji or katakana, hiragana are endings and particles.
+        # Next to kanji or katakana, hiragana are endings and particles.
         if (len(bigram) == 1 and bigram not in ASKING_KANJI) or not (
             bigram in STOP_BIGRAMS
             or not ASKING_KANJI.isdisjoint(bigram)
@@ -149,7 +149,7 @@ def _word_terms(run: str) -> Iterator[tuple[str, str]]:
         return
     strong = [part for part in _STRONG_JOINT.split(word) if part]
     parts = [part for part in _ANY_JOINT.split(word) if part]
-    # A class path is one identifier of thousands of parts.
+    # A class path may be one identifier of thousands of parts, so look-ups use a set.
     last = frozenset(parts)
     seen: set[str] = set()
     for piece in (word, *strong, *parts):
@@ -161,5 +161,5 @@ def _word_terms(run: str) -> Iterator[tuple[str, str]]:
 
 
 def _stem(word: str) -> str:
-    # Stems are remembered: not a whole file that is one word.
+    # Stems are cached, so a file that is one long word is cut first.
     return stem(word[: _MAX_TERM + 1])[:_MAX_TERM]

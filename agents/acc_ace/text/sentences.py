@@ -1,6 +1,6 @@
-"""Split text into sentences, and a sentence into the rules that can stand alone.
+"""Split text into sentences, and a sentence into independent rules.
 
-An analysis of a sentence or a text is remembered, so that a turn makes it once.
+Analyses of sentences and texts are cached, so that a turn makes each only once.
 """
 
 import re
@@ -12,14 +12,14 @@ from acc_ace.text.normalize import MAX_ANALYSED
 from acc_ace.text.patterns import lazy_pattern
 
 MAX_SENTENCE = 1_000
-"""Characters of one sentence; a longer one is cut, at a space where there is one."""
+"""Maximum characters of one sentence; a longer one is cut, if possible at a space."""
 
 _LINE = lazy_pattern(r"[^\r\n\u2028\u2029]+")
 _BULLET = lazy_pattern(r"\s*(?:[-*•・●○▪‣–]\s+|[・●○▪‣•]|(?:\(?\d{1,3}[.)]|[①-⑳])\s+|#{1,6}\s+)")
 _ENDER = lazy_pattern(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？｡]+[」』”)）]*|[!?]+(?=[\u3040-\u9fff])")
 _OPENERS = {"「": "」", "『": "』", "“": "”", '"': '"'}
 _QUOTE_REACH = 400
-"""A quotation longer than this is taken for an unclosed mark."""
+"""Maximum length of a quotation; beyond it, the mark counts as unclosed."""
 
 _ABBREVIATION = lazy_pattern(
     r"(?:^|[\s(])(?:(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|no|fig|eq|sec|ch|vol|approx|inc|ltd"
@@ -35,9 +35,9 @@ _ALWAYS_INSIDE = lazy_pattern(
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order, each a verbatim, stripped, non-empty substring.
 
-    Ends at EN and JA enders, at line breaks and at list items, whose markers are left out.
-    Keeps abbreviations, initials, URLs, host names and decimals whole, and never ends inside a
-    closed quotation. Analyses the first MAX_ANALYSED characters; time is linear in that.
+    Splits at English and Japanese end marks, line breaks and list items, without the markers.
+    Does not split abbreviations, initials, URLs, host names, decimals or closed quotations.
+    Analyses the first MAX_ANALYSED characters, in linear time.
     """
     found: list[str] = []
     for line in _LINE.finditer(text[:MAX_ANALYSED]):
@@ -57,7 +57,7 @@ def _sentences_of_line(line: str) -> Iterator[str]:
 
 
 def _is_inside(ender: re.Match[str], line: str, start: int) -> bool:
-    """Whether this ender does not end the sentence."""
+    """Whether this end mark is inside the sentence."""
     if ender.group().startswith("."):
         before = line[max(start, ender.start() - 12) : ender.start()]
         if _ALWAYS_INSIDE.search(before) and _ABBREVIATION.search(before):
@@ -69,7 +69,7 @@ def _is_inside(ender: re.Match[str], line: str, start: int) -> bool:
 
 
 def _within(at: int, line: str) -> bool:
-    """Whether a position lies inside a closed quotation that goes on after it."""
+    """Whether a position is inside a closed quotation that continues after it."""
     left = line[max(0, at - _QUOTE_REACH) : at]
     right = line[at + 1 : at + _QUOTE_REACH]
     for opener, closer in _OPENERS.items():
@@ -83,7 +83,7 @@ def _within(at: int, line: str) -> bool:
 
 
 def _closes_here(right: str, closer: str) -> bool:
-    """The quotation ends with this ender and nothing follows it: 'He said "no."'."""
+    """Whether the quotation ends here with nothing after it: 'He said "no."'."""
     return (
         right.lstrip(".!?。！？").startswith(closer)
         and not right.lstrip(".!?。！？").removeprefix(closer).strip()
@@ -91,7 +91,7 @@ def _closes_here(right: str, closer: str) -> bool:
 
 
 def _bounded(sentence: str) -> Iterator[str]:
-    """The sentence stripped, or pieces of it within MAX_SENTENCE; nothing when blank."""
+    """The stripped sentence, in pieces within MAX_SENTENCE; nothing when blank."""
     rest = sentence.strip()
     while len(rest) > MAX_SENTENCE:
         cut = rest.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
@@ -130,10 +130,10 @@ _JA_LEADING_CONDITION = lazy_pattern(
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """The parts of a sentence that can be kept or released alone, each a verbatim substring.
+    """The parts of a sentence that are independent rules, each a verbatim substring.
 
     "Don't restart in business hours, and never delete backups" gives two parts. A part never
-    loses its condition: where one condition may hold for several parts, the sentence stays whole.
+    loses its condition: if a condition may apply to several parts, the sentence stays whole.
     """
     pieces: list[str] = []
     start = 0
@@ -156,7 +156,7 @@ def _joints(sentence: str) -> list[re.Match[str]]:
 
 
 def _shares_condition(sentence: str, joints: list[re.Match[str]]) -> bool:
-    """'don't A and don't B during C': C may hold for A too."""
+    """'don't A and don't B during C': C may apply to A too."""
     last = joints[-1]
     alone = last.group("comma") is None and not last.group().lstrip().startswith(";")
     tail = sentence[last.end() :]
@@ -170,17 +170,17 @@ def _shares_condition(sentence: str, joints: list[re.Match[str]]) -> bool:
 
 SENTENCES_KEPT = 4_096
 TEXTS_KEPT = 16
-"""Texts longer than a sentence; one may hold 100,000 characters."""
+"""Cached texts longer than a sentence; one may have 100,000 characters."""
 
 _More = TypeVarTuple("_More")
 _Found = TypeVar("_Found")
 
 
 def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_More], _Found]:
-    """A pure analysis that keeps what it found in the newest texts.
+    """Add an LRU cache to a pure analysis of a text.
 
-    Sentences are kept apart from whole texts, so that those of one text do not displace it. The
-    other arguments must be hashable, and what is found must not be changed.
+    Sentences and whole texts have separate caches, so that sentences do not evict their text.
+    The other arguments must be hashable, and results must not be mutated.
     """
     short = lru_cache(maxsize=SENTENCES_KEPT)(analyse)
     long = lru_cache(maxsize=TEXTS_KEPT)(analyse)

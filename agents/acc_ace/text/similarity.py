@@ -1,4 +1,4 @@
-"""Compare two texts: their content words, and whether they are nearly the same text."""
+"""Compare texts: content words and near duplicates."""
 
 import re
 import unicodedata
@@ -11,38 +11,38 @@ from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
 
 _COMPARED_CHARS = 8_000
-"""Characters of a text that a comparison looks at."""
+"""Maximum characters compared of a text."""
 
 _NOT_WORD = lazy_pattern(r"[\W_]+")
 _NUMBER = lazy_pattern(r"\d+")
 _SAME_TEXT = 0.9
-"""Shared part of character trigrams, and of length, from which two texts count as one."""
+"""Minimum ratio of common character trigrams, and of lengths, of near duplicates."""
 
 _END_MARKS = 4
-"""Characters that two copies of a text may differ in besides."""
+"""Additional tolerance in length, in characters."""
 
 
 def normalised(text: str) -> str:
-    """The text for comparison: compatibility forms folded, case and punctuation gone."""
+    """The text for comparison: NFKC, case-folded, without punctuation."""
     folded = unicodedata.normalize("NFKC", text[:_COMPARED_CHARS]).casefold()
     return _NOT_WORD.sub(" ", folded).strip()
 
 
 def same_wording(text: str) -> str:
-    """A key that two texts share when they differ in case, width and end mark only.
+    """A key that is equal for texts that differ only in case, width and end mark.
 
-    Signs inside count: 'cap is $500' and 'cap is €500' are different rules.
+    Inner symbols count: 'cap is $500' and 'cap is €500' are different rules.
     """
     return unicodedata.normalize("NFKC", one_line(text)).casefold().strip(" .!。．！")
 
 
 def has_words(text: str) -> bool:
-    """Whether a text holds anything but marks and white space."""
+    """Whether a text has anything but punctuation and white space."""
     return any(char.isalnum() for char in text)
 
 
 class Fingerprint(NamedTuple):
-    """What of a text a comparison needs, taken once."""
+    """The precomputed data of a text for comparison."""
 
     text: str
     length: int
@@ -52,7 +52,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(text: str) -> Fingerprint:
-    """The fingerprint of a text; looks at its first 8,000 characters and its length."""
+    """The fingerprint of a text, from its first 8,000 characters and its length."""
     plain = normalised(text)
     return Fingerprint(
         text=plain,
@@ -64,10 +64,9 @@ def fingerprint(text: str) -> Fingerprint:
 
 
 def near_duplicate(first: Fingerprint, second: Fingerprint) -> bool:
-    """Whether two texts say the same in almost the same words.
+    """Whether two texts are near duplicates.
 
-    Texts with different numbers or opposite polarity are never duplicates, however alike, nor
-    are texts of clearly different length.
+    Texts with different numbers, opposite polarity or clearly different length never are.
     """
     shorter, longer = sorted((first.length, second.length))
     if shorter < _SAME_TEXT * longer - _END_MARKS:
@@ -88,16 +87,16 @@ _LATIN = lazy_pattern(r"[a-z0-9]+(?:[-_.:/@'][a-z0-9]+)*", re.ASCII)
 _HAN_RUN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff々〆ヶ]+")
 _KATAKANA_RUN = lazy_pattern("[\u30a1-\u30faー]{2,}")
 _PERMISSION = "may"
-"""No topic of a rule; what is searched may well be a month."""
+"""Not the topic of a rule; in a search it may be the month."""
 
 _TOPICS = {"unfrozen": "freeze", "unfreeze": "freeze"}
-"""Words that end what another one began: they have its topic."""
+"""Words that reverse another one and share its topic."""
 
 
 def content_words(text: str) -> frozenset[str]:
     """The words that carry the topic.
 
-    English: lowercased, lightly stemmed, stop words out; identifiers such as 'db-01' stay whole.
+    English: lowercased, lightly stemmed, no stop words; identifiers such as 'db-01' stay whole.
     Japanese: kanji runs, the bigrams of longer runs, and katakana words.
     """
     folded = normalise(text)

@@ -1,8 +1,8 @@
-"""Cut English words to a common stem, so that 'restarted' finds 'restarts'.
+"""Stem English words, so that 'restarted' matches 'restarts'.
 
 Step 1 of M. F. Porter, "An algorithm for suffix stripping" (1980), a few long suffixes, and
 irregular verbs. Snowball's English stemmer cuts more and finds less: see docs/benchmarks.md.
-The stem is for matching only and is never shown.
+Stems are for matching only and never shown.
 """
 
 from functools import lru_cache
@@ -14,7 +14,7 @@ _VOWEL = lazy_pattern(r"[aeiouy]")
 _DOUBLE = lazy_pattern(r"(?<=..)([^aeioulsz])\1$")
 _NUMBER = lazy_pattern(r"(\d+)s")
 _LONG_SUFFIXES = {"ment": 4, "ness": 4, "ion": 5, "ly": 4}
-"""Each suffix with the letters that must be left: 'deletion' is cut, 'station' is not."""
+"""Each suffix with the minimum length of the rest: 'deletion' is cut, 'station' is not."""
 _NO_PLURALS = frozenset({"https", "ftps", "ldaps", "imaps", "smtps"})
 _IRREGULAR_VERBS = """
 begin began begun
@@ -90,12 +90,12 @@ _IRREGULAR = {
     for forms in (line.split() for line in _IRREGULAR_VERBS.strip().splitlines())
     for form in forms[1:]
 }
-"""Forms that no suffix tells, with the verb they belong to."""
+"""Irregular verb forms, mapped to their verb."""
 
 
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
-    """The stem of a lower-case English word, or of '503s'; any other text as it is."""
+    """The stem of a lower-case English word, or of '503s'; any other text unchanged."""
     number = _NUMBER.fullmatch(word)
     if number:
         return number[1]

@@ -1,8 +1,7 @@
-"""Estimate tokens without a tokenizer, the same way everywhere.
+"""Estimate tokens deterministically, without a tokenizer.
 
-The estimate counts one token for each CJK character, one for each four letters or digits in a
-row, and one for each mark. It errs on the high side for the tokenizers of current models, so a
-budget kept here is kept there.
+One token per CJK character, per four consecutive letters or digits, and per punctuation mark.
+The estimate is on the high side for current models, so a budget met here is met there.
 """
 
 from itertools import islice
@@ -10,7 +9,7 @@ from itertools import islice
 from acc_ace.text.patterns import lazy_pattern
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-"""Characters that are a token each, as ranges of a regular expression."""
+"""Characters that count as one token each, as regular expression ranges."""
 
 _PIECE = lazy_pattern(rf"[{CJK}]|[^\W_{CJK}]{{1,4}}|[^\w\s]|_")
 """One piece is one token: a CJK character, up to four other word characters, or a mark."""
@@ -24,25 +23,25 @@ def estimate_tokens(text: str) -> int:
 
 
 def token_end(text: str, budget: int, *, start: int, stop: int) -> int:
-    """Where the first token that no longer fits a budget begins in `text[start:stop]`.
+    """The position of the first token beyond a budget in `text[start:stop]`.
 
-    `stop` when all of them fit.
+    `stop` if all of them fit.
     """
     beyond = next(islice(_PIECE.finditer(text, start, stop), budget, None), None)
     return stop if beyond is None else beyond.start()
 
 
 def clip_tokens(text: str, budget: int) -> str:
-    """The longest prefix within `budget` tokens; one that was cut ends in '…'.
+    """The longest prefix within `budget` tokens, with '…' if it was cut.
 
-    Takes time in proportion to the budget, whatever the length of the text.
+    The time is linear in the budget, independent of the length of the text.
     """
     if budget <= 0:
         return ""
     ends: list[int] = []
     for match in _PIECE.finditer(text):
         if len(ends) == budget:
-            # The mark itself is a token, so it takes the place of the last piece.
+            # The mark itself is a token, so it replaces the last piece.
             kept = ends[-2] if budget > 1 else 0
             return text[:kept].rstrip() + CUT_MARK
         ends.append(match.end())
@@ -50,5 +49,5 @@ def clip_tokens(text: str, budget: int) -> str:
 
 
 def _slack(budget: int) -> int:
-    """Characters that a text within budget may have before its blank tail is dropped."""
+    """Maximum characters of a text within budget before its blank tail is dropped."""
     return 8 * budget + 64

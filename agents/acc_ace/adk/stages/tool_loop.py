@@ -24,7 +24,7 @@ from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
-from acc_ace.gates.contradiction import screened_input, with_rule_beside
+from acc_ace.gates.contradiction import flag_contradiction, screened_input
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import ConstraintPin
@@ -272,7 +272,7 @@ def shown_response(
     """
     bounded = clip_tokens(text, max_tokens)
     cut = {} if bounded == text else {"truncated": True}
-    beside = with_rule_beside(bounded, rules) if _is_prose(text) else bounded
+    beside = flag_contradiction(bounded, rules) if _is_prose(text) else bounded
     return {"result": beside, **cut} if cut or beside != bounded else None
 
 

@@ -1,4 +1,4 @@
-"""Settings, and the files and addresses that they name."""
+"""Check settings, and the files and addresses they refer to."""
 
 import errno
 import ipaddress
@@ -11,17 +11,17 @@ from importlib.util import find_spec
 from pydantic import BaseModel
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
-from acc_ace.cli.checks.storage import why_unseen
+from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 
 _PREFIX = "ACC_ACE_"
 _NEAR = 0.7
-"""How alike a name and a guess are, from 0 to 1, without the prefix that all share."""
+"""Minimum similarity, 0 to 1, of a suggested name, without the common prefix."""
 
 
 def check_names(names: Iterable[str]) -> Iterator[Finding]:
-    """Names with our prefix that no setting has: they would be left out without a word."""
+    """Report unknown names with our prefix: they would be ignored silently."""
     known = setting_names()
     leaves = [name for name in known if not any(each.startswith(f"{name}__") for each in known)]
     for name in names:
@@ -32,16 +32,16 @@ def check_names(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def setting_names() -> tuple[str, ...]:
-    """Every name that may be set, 'ACC_ACE_GENERATOR__MODEL' for a nested one."""
+    """Every setting's name; nested ones look like 'ACC_ACE_GENERATOR__MODEL'."""
     return tuple(f"{_PREFIX}{name.upper()}" for name in _names(Settings))
 
 
 def check_agent_dir(settings: Settings) -> Finding:
-    """Whether the ADK apps are where the settings say."""
+    """Whether the configured folder contains the ADK app."""
     if settings.agent_dir is None:
         return ok("agent_dir", "none: an installed package serves its own app")
     app = settings.agent_dir / "acc_ace" / "agent.py"
-    if why_unseen(app) is None and app.is_file():
+    if why_inaccessible(app) is None and app.is_file():
         return ok("agent_dir", str(settings.agent_dir))
     return problem(
         "agent_dir",
@@ -51,11 +51,11 @@ def check_agent_dir(settings: Settings) -> Finding:
 
 
 def check_files_dir(settings: Settings) -> Finding:
-    """Whether the folder of the read_file tool is a folder."""
+    """Whether the folder of the read_file tool exists and can be accessed."""
     folder = settings.files_dir
     if folder is None:
         return ok("files_dir", "unset: the read_file tool is disabled")
-    if (unseen := why_unseen(folder)) is not None:
+    if (unseen := why_inaccessible(folder)) is not None:
         detail = f"{folder} cannot be accessed: {unseen}"
         return problem("files_dir", detail, "grant this user access, or change ACC_ACE_FILES_DIR")
     if folder.is_dir():
@@ -66,7 +66,7 @@ def check_files_dir(settings: Settings) -> Finding:
 
 
 def check_tools(settings: Settings) -> Iterator[Finding]:
-    """Whether the user's own tools can be loaded, as the start loads them; they are not called."""
+    """Whether the user's own tools can be loaded; they are not called."""
     for name in settings.tools:
         module, separator, function = name.partition(":")
         if not separator or not module or not function:
@@ -84,7 +84,7 @@ def check_tools(settings: Settings) -> Iterator[Finding]:
 
 
 def check_mcp(settings: Settings) -> Finding:
-    """Whether the file of MCP servers can be read, and MCP is installed."""
+    """Whether the MCP servers file is valid and MCP is installed."""
     path = settings.mcp_servers
     if path is None:
         return ok("mcp", "no servers are configured")
@@ -104,7 +104,7 @@ def check_mcp(settings: Settings) -> Finding:
 
 
 def check_address(settings: Settings) -> Iterator[Finding]:
-    """Whether the server may bind its address, and the port is free."""
+    """Whether the server may bind its address and the port is free."""
     host, port = settings.host, settings.port
     if not _loopback(host) and not settings.auth_tokens:
         if settings.allow_remote_without_tokens:
@@ -176,6 +176,6 @@ def _bind(host: str, port: int) -> None:
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
     with socket.socket(family, kind, protocol) as probe:
-        # As servers do: a port whose last connections are winding down counts as free.
+        # As servers do: a port with connections in TIME_WAIT counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)

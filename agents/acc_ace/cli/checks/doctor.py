@@ -1,4 +1,4 @@
-"""`acc-ace doctor`: run every check and say how to fix what was found."""
+"""`acc-ace doctor`: run every check and suggest a fix for each finding."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -40,7 +40,7 @@ _STYLE = {Status.OK: "green", Status.NOTE: "yellow", Status.PROBLEM: "red"}
 
 
 def run_doctor(*, as_json: bool, online: bool) -> ExitCode:
-    """Print what was found; 0 when there is no problem (notes are none), else 1."""
+    """Print the findings; exit code 1 if any is a problem (notes are not), else 0."""
     findings = tuple(examine(online=online))
     problems = sum(finding.status is Status.PROBLEM for finding in findings)
     if as_json:
@@ -51,7 +51,7 @@ def run_doctor(*, as_json: bool, online: bool) -> ExitCode:
 
 
 def examine(*, online: bool) -> Iterator[Finding]:
-    """All findings, in the order in which they are best mended."""
+    """All findings, in the order in which to fix them."""
     yield check_python()
     yield check_adk()
     yield check_sqlite()

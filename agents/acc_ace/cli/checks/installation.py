@@ -1,4 +1,4 @@
-"""What a check found; and Python, ADK and SQLite as they are installed."""
+"""The result of a check; and the checks of Python, ADK and SQLite."""
 
 import sqlite3
 import sys
@@ -9,17 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 class Status(StrEnum):
-    """How a check ended."""
+    """The status of a check."""
 
     OK = "ok"
     NOTE = "note"
-    """Works, and the user may want to know."""
+    """Works, but worth knowing."""
     PROBLEM = "problem"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A check's word on one thing; `fix` is empty when there is nothing to mend."""
+    """The result of a check; `fix` is empty when there is nothing to fix."""
 
     check: str
     status: Status
@@ -28,25 +28,25 @@ class Finding:
 
 
 def ok(check: str, detail: str) -> Finding:
-    """All is well."""
+    """A finding without a problem."""
     return Finding(check, Status.OK, detail)
 
 
 def note(check: str, detail: str, fix: str = "") -> Finding:
-    """Works, with something to know."""
+    """A finding that works but is worth knowing."""
     return Finding(check, Status.NOTE, detail, fix)
 
 
 def problem(check: str, detail: str, fix: str) -> Finding:
-    """Does not work; `fix` says what to do."""
+    """A finding that does not work; `fix` says what to do."""
     return Finding(check, Status.PROBLEM, detail, fix)
 
 
 PYTHON = (3, 11)
-"""The oldest Python that works."""
+"""The minimum Python version."""
 
 ADK_SERIES = "2.13."
-"""ADK releases that this version was tested with; a test compares it with pyproject.toml."""
+"""The tested ADK series; a test compares it with pyproject.toml."""
 
 
 def check_python(running: tuple[int, int] = (sys.version_info[0], sys.version_info[1])) -> Finding:
@@ -58,7 +58,7 @@ def check_python(running: tuple[int, int] = (sys.version_info[0], sys.version_in
 
 
 def check_adk(installed: str | None = None) -> Finding:
-    """Whether the installed ADK is of the series that was tested."""
+    """Whether the installed ADK is of the tested series."""
     try:
         found = installed or version("google-adk")
     except PackageNotFoundError:

@@ -1,10 +1,10 @@
-"""Models and keys. A key is present or absent; it is never printed."""
+"""Check models and keys. Keys are only reported as present or absent, never printed."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
-from acc_ace.cli.checks.storage import why_unseen
+from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
 from acc_ace.errors import ConfigError
 from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
@@ -14,11 +14,11 @@ from acc_ace.text.redaction import redact
 
 _LLAMA_CPP = "llama-cpp/"
 _ANSWER_S = 10.0
-"""Seconds that a reachable Gemini has to answer."""
+"""Timeout of the test request to Gemini, in seconds."""
 
 
 def check_keys(settings: Settings) -> Iterator[Finding]:
-    """Which credentials are set."""
+    """Report which credentials are set."""
     google = google_credentials()
     if google is None:
         yield note(
@@ -33,7 +33,7 @@ def check_keys(settings: Settings) -> Iterator[Finding]:
 
 
 def check_models(settings: Settings) -> Iterator[Finding]:
-    """Whether each agent's model, and its fallback, is known and can be used."""
+    """Whether each agent's model and fallback are known and usable."""
     for role in ROLES:
         yield _check_model(role, settings)
         fallback = settings.agent(role).fallback
@@ -42,7 +42,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedder(settings: Settings) -> Finding:
-    """Whether the embedder is known and can be used; nothing is loaded or reached."""
+    """Whether the embedder is known and usable; nothing is loaded or contacted."""
     name = settings.embedder.model
     if not name:
         return ok("embedder", "none: recall is lexical only")
@@ -60,7 +60,7 @@ def check_embedder(settings: Settings) -> Finding:
 
 
 def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
-    """Ask Gemini about each of its models in use; needs the network."""
+    """Send a test request to each Gemini model in use; needs the network."""
     names = dict.fromkeys(settings.model_name(role) for role in ROLES)
     gemini = [name for name in names if _kind(name) == "gemini"]
     if not gemini:
@@ -88,7 +88,7 @@ def _check_name(check: str, setting: str, name: str) -> Finding:
             f"set GOOGLE_API_KEY, or {setting}={EMBEDDED_MODEL}",
         )
     weights = Path(name.removeprefix(_LLAMA_CPP))
-    if kind == "llama-cpp" and (unseen := why_unseen(weights)) is not None:
+    if kind == "llama-cpp" and (unseen := why_inaccessible(weights)) is not None:
         return problem(check, f"{weights} cannot be accessed: {unseen}", f"fix {setting}")
     if kind == "llama-cpp" and not weights.is_file():
         return problem(check, f"{weights} does not exist", f"put the file there, or fix {setting}")
@@ -99,14 +99,14 @@ def _kind(name: str) -> Kind | None:
     try:
         return kind_of(name)
     except ConfigError:
-        return None  # check_models tells it.
+        return None  # Reported by check_models.
 
 
 def _ask(name: str) -> Finding:
     try:
         reach_gemini(name, timeout_s=_ANSWER_S)
     except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
-        # The kind of error only: some messages repeat the request, which holds the key.
+        # Only the error's type: some messages repeat the request, which contains the key.
         reported = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()
         return problem(
             "gemini",

@@ -1,4 +1,4 @@
-"""How full the playbooks are, and what left them for it. Nothing is changed."""
+"""Check how full the playbooks are, and what was archived to make room. Read-only."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ _FIX = (
 
 
 def check_playbooks(settings: Settings) -> Iterator[Finding]:
-    """Whether lessons had to leave a full playbook. A database that fails has its own finding."""
+    """Whether bullets were archived to make room. Database errors have their own finding."""
     try:
         bullets, archived = _read(settings)
     except (sqlite3.Error, StoreError, ConfigError):
@@ -46,15 +46,15 @@ def check_playbooks(settings: Settings) -> Iterator[Finding]:
     for playbook, app, user, count in bullets:
         of = f"{app}, user {user}" if user else app
         shown = f"{of}: {count} of at most {most} lessons"
-        gone = left[playbook]
-        if gone:
-            yield note("playbook", f"{shown}; it was full: {gone} left to make room", _FIX)
+        made_room = left[playbook]
+        if made_room:
+            yield note("playbook", f"{shown}; it was full: {made_room} left to make room", _FIX)
         else:
             yield ok("playbook", shown)
 
 
 def _read(settings: Settings) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The playbooks with their bullets, and what was archived of them."""
+    """Rows of playbooks with bullet counts, and rows of archived bullets."""
     if settings.store == "postgres":
         return asyncio.run(_read_postgres(settings))
     path = settings.data_dir.absolute() / DATABASE_FILE

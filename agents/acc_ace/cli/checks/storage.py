@@ -1,4 +1,4 @@
-"""The data directory, the disk and the databases. Nothing is changed, and nothing is left."""
+"""Check the data directory, the disk and the databases. Leaves no files behind."""
 
 import asyncio
 import os
@@ -17,14 +17,14 @@ from acc_ace.storage.sql_database import check_version
 from acc_ace.storage.sqlite.database import DATABASE_FILE, store_error
 
 ENOUGH_BYTES = 200 * 1024 * 1024
-"""Free disk space below which doctor complains."""
+"""Minimum free disk space, in bytes."""
 
 _WAIT_S = 2.0
-"""Time to wait for a database that another process has locked."""
+"""Seconds to wait for a database locked by another process."""
 
 
 def check_data_dir(settings: Settings) -> Finding:
-    """Whether the data directory can be written, or created."""
+    """Whether the data directory is writable or can be created."""
     if settings.store == "memory":
         return note(
             "data_dir",
@@ -37,7 +37,7 @@ def check_data_dir(settings: Settings) -> Finding:
 
 
 def _check_folder(path: Path) -> Finding:
-    if (unseen := why_unseen(path)) is not None:
+    if (unseen := why_inaccessible(path)) is not None:
         detail = f"{path} cannot be accessed: {unseen}"
         return problem("data_dir", detail, "grant this user access, or change ACC_ACE_DATA_DIR")
     nearest = _nearest(path)
@@ -55,7 +55,7 @@ def _check_folder(path: Path) -> Finding:
 
 
 def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
-    """Whether there is space left where data goes."""
+    """Whether the disk of the data directory has enough free space."""
     free = shutil.disk_usage(_nearest(settings.data_dir.absolute())).free
     shown = f"{free / 1024**2:,.0f} MiB free"
     if free >= enough:
@@ -68,13 +68,13 @@ def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
 
 
 def check_databases(settings: Settings) -> Iterator[Finding]:
-    """Whether the databases open and are whole."""
+    """Whether the databases open and are intact."""
     if settings.store == "memory":
         return
     if settings.store == "postgres":
         yield _check_postgres(settings)
         return
-    seen = why_unseen(settings.data_dir) is None and settings.data_dir.is_dir()
+    seen = why_inaccessible(settings.data_dir) is None and settings.data_dir.is_dir()
     paths = sorted(settings.data_dir.glob("*.db")) if seen else []
     if not paths:
         yield ok("database", "not created yet")
@@ -83,7 +83,7 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_postgres(settings: Settings) -> Finding:
-    """Whether the server answers and its schema is ours; an empty database gets the schema."""
+    """Whether the server answers with our schema; an empty database gets the schema."""
     # The driver is an optional extra.
     try:
         from acc_ace.storage.create_postgres import open_database  # noqa: PLC0415
@@ -121,7 +121,7 @@ def _check_database(path: Path) -> Finding:
 
 
 def _complaint(error: StoreError) -> Finding:
-    """The store's own words: what is wrong, a semicolon, how to mend it."""
+    """Split a store error, 'problem; fix', into a finding."""
     detail, _, fix = str(error).partition("; ")
     return problem("database", detail, fix or _RESTORE)
 
@@ -129,8 +129,8 @@ def _complaint(error: StoreError) -> Finding:
 _RESTORE = "restore it from a backup, or move it away to start with an empty memory"
 
 
-def why_unseen(path: Path) -> str | None:
-    """Why it cannot be known whether the path exists; None when it can."""
+def why_inaccessible(path: Path) -> str | None:
+    """Why the path's existence cannot be checked; None if it can."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -141,13 +141,13 @@ def why_unseen(path: Path) -> str | None:
 
 
 def _nearest(path: Path) -> Path:
-    """The path itself, or the nearest parent that exists."""
+    """The path itself, or its nearest existing parent."""
     each = (path, *path.parents)
-    return next((one for one in each if why_unseen(one) is None and one.exists()), path)
+    return next((one for one in each if why_inaccessible(one) is None and one.exists()), path)
 
 
 def _why_not_made(folder: Path) -> str | None:
-    """Why nothing can be made in the folder; /proc says of itself that it is writable."""
+    """Why nothing can be created in the folder. Tries it: /proc looks writable but is not."""
     try:
         Path(tempfile.mkdtemp(prefix=".acc-ace-doctor-", dir=folder)).rmdir()
     except OSError as error:

@@ -1,1 +1,1 @@
-"""`acc-ace playbook …`: read the playbook, change it by hand, decide what was held."""
+"""`acc-ace playbook …`: read and edit the playbook, and review pending changes."""

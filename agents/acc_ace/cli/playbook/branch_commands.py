@@ -6,7 +6,7 @@ import typer
 
 from acc_ace.cli.output import json_line, print_items, stdout_console
 from acc_ace.cli.playbook.playbook_tables import branches_view
-from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, govern
+from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook
 from acc_ace.errors import InputError
 from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.playbook import StoredPlaybook
@@ -21,7 +21,9 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]
 @branches.command("list")
 def list_branches(*, user: User = None, as_json: Json = False) -> None:
     """List the branches."""
-    found = govern(PlaybookTarget(user), lambda governor: governor.store.branches(governor.scope))
+    found = with_playbook(
+        PlaybookTarget(user), lambda service: service.store.branches(service.scope)
+    )
     print_items(found, branches_view, as_json=as_json)
 
 
@@ -36,10 +38,12 @@ def create(
 ) -> None:
     """Create a branch."""
 
-    async def work(governor: PlaybookService) -> StoredPlaybook:
-        return await governor.store.fork(governor.scope, name, by=governor.author, version=version)
+    async def work(service: PlaybookService) -> StoredPlaybook:
+        return await service.store.fork(service.scope, name, by=service.author, version=version)
 
-    _report(govern(PlaybookTarget(user, branch), work), f"branch {name} begins", as_json=as_json)
+    _report(
+        with_playbook(PlaybookTarget(user, branch), work), f"branch {name} created", as_json=as_json
+    )
 
 
 @branches.command()
@@ -54,12 +58,10 @@ def promote(
 ) -> None:
     """Replace the main playbook's bullets with a branch's."""
 
-    async def work(governor: PlaybookService) -> StoredPlaybook:
-        return await governor.store.promote(
-            governor.scope, by=governor.author, expected_version=onto
-        )
+    async def work(service: PlaybookService) -> StoredPlaybook:
+        return await service.store.promote(service.scope, by=service.author, expected_version=onto)
 
-    done = govern(_named(user, name), work)
+    done = with_playbook(_named(user, name), work)
     _report(done, f"branch {name} is now the main playbook", as_json=as_json)
 
 
@@ -67,11 +69,11 @@ def promote(
 def drop(name: _Name, *, user: User = None, as_json: Json = False) -> None:
     """Delete a branch and its log."""
 
-    async def work(governor: PlaybookService) -> None:
-        await governor.store.load(governor.scope)
-        await governor.store.drop(governor.scope)
+    async def work(service: PlaybookService) -> None:
+        await service.store.load(service.scope)
+        await service.store.drop(service.scope)
 
-    govern(_named(user, name), work)
+    with_playbook(_named(user, name), work)
     if as_json:
         print(json_line({"dropped": name}))
     else:

@@ -9,14 +9,14 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
-from acc_ace.cli.playbook.playbook_tables import governed_view, steps_view
+from acc_ace.cli.playbook.playbook_tables import edit_view, steps_view
 from acc_ace.cli.playbook.playbook_target import (
     Branch,
     BulletId,
     Json,
     PlaybookTarget,
     User,
-    govern,
+    with_playbook,
 )
 from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError
@@ -44,21 +44,21 @@ def apply(
 ) -> None:
     """Apply delta batches from a file. Each passes the Curator's checks."""
 
-    async def work(governor: PlaybookService) -> bool:
-        well = True
+    async def work(service: PlaybookService) -> bool:
+        succeeded = True
         with _opened(source) as file:
             for number, line in _lines(file):
                 try:
-                    done = (await governor.apply(read_batch(line))).to_line()
+                    done = (await service.apply(read_batch(line))).to_line()
                 except AccAceError as error:
-                    # The next lines are applied all the same.
-                    well = False
+                    # The following lines are still applied.
+                    succeeded = False
                     done = _failed(number, error)
                 print(json_line(done), flush=True)
-        return well
+        return succeeded
 
-    well = govern(PlaybookTarget(user, branch), work)
-    raise typer.Exit(ExitCode.OK if well else ExitCode.BAD_INPUT)
+    succeeded = with_playbook(PlaybookTarget(user, branch), work)
+    raise typer.Exit(ExitCode.OK if succeeded else ExitCode.BAD_INPUT)
 
 
 @app.command()
@@ -66,7 +66,9 @@ def pin(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Protect a bullet from automatic changes."""
-    done = govern(PlaybookTarget(user, branch), lambda governor: governor.pin(bullet, pinned=True))
+    done = with_playbook(
+        PlaybookTarget(user, branch), lambda service: service.pin(bullet, pinned=True)
+    )
     report(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
 
 
@@ -75,7 +77,9 @@ def unpin(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Allow automatic changes to a bullet again."""
-    done = govern(PlaybookTarget(user, branch), lambda governor: governor.pin(bullet, pinned=False))
+    done = with_playbook(
+        PlaybookTarget(user, branch), lambda service: service.pin(bullet, pinned=False)
+    )
     report(done, as_json=as_json, said=f"{bullet} is not pinned")
 
 
@@ -92,9 +96,9 @@ def edit(
     """Reword a bullet or move it to another section."""
     if content is None and section is None:
         raise InputError("give --content TEXT, --section NAME, or both")
-    done = govern(
+    done = with_playbook(
         PlaybookTarget(user, branch),
-        lambda governor: governor.edit(bullet, content=content, section=section),
+        lambda service: service.edit(bullet, content=content, section=section),
     )
     after = done.stored.playbook.get(bullet)
     said = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
@@ -106,7 +110,7 @@ def restore(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Restore an archived, removed or merged bullet."""
-    done = govern(PlaybookTarget(user, branch), lambda governor: governor.restore(bullet))
+    done = with_playbook(PlaybookTarget(user, branch), lambda service: service.restore(bullet))
     report(done, as_json=as_json, said=f"{bullet} was restored")
 
 
@@ -119,7 +123,7 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Restore the content of an earlier version, as a new version."""
-    done = govern(PlaybookTarget(user, branch), lambda governor: governor.rollback(version))
+    done = with_playbook(PlaybookTarget(user, branch), lambda service: service.rollback(version))
     report(done, as_json=as_json, said=f"restored the content of version {version}")
 
 
@@ -136,11 +140,13 @@ def refine(
     """Merge duplicates, archive stale and harmful bullets, and enforce budgets."""
     settings = load_settings()
 
-    async def work(governor: PlaybookService) -> Refinement:
-        refinery = PlaybookRefiner(governor.store, interval=0, stale_days=settings.stale_days)
-        return await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
+    async def work(service: PlaybookService) -> Refinement:
+        refinery = PlaybookRefiner(service.store, interval=0, stale_days=settings.stale_days)
+        return await refinery.refine(service.scope, service.context(), dry_run=dry_run)
 
-    _report_refined(govern(PlaybookTarget(user, branch), work), dry_run=dry_run, as_json=as_json)
+    _report_refined(
+        with_playbook(PlaybookTarget(user, branch), work), dry_run=dry_run, as_json=as_json
+    )
 
 
 @app.command("import")
@@ -161,7 +167,9 @@ def import_file(
     """Import lessons from a file; each passes the Curator's checks."""
     incoming = read(_text(source), _form(form))
     report(
-        govern(PlaybookTarget(user, branch), lambda governor: governor.import_bullets(incoming)),
+        with_playbook(
+            PlaybookTarget(user, branch), lambda service: service.import_bullets(incoming)
+        ),
         as_json=as_json,
     )
 
@@ -193,11 +201,11 @@ def _report_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
 
 
 def report(done: PlaybookEdit, *, as_json: bool, said: str = "") -> None:
-    """Print how a change ended; `said` is what it did, in words."""
+    """Print the result of a change; `said` describes it in words."""
     if as_json:
         print(json_line(done.to_line()))
     else:
-        stdout_console().print(governed_view(done, said=said))
+        stdout_console().print(edit_view(done, said=said))
 
 
 def _form(name: str | None) -> Form | None:
@@ -213,7 +221,7 @@ def _failed(number: int, error: AccAceError) -> dict[str, Any]:
 
 
 def _opened(source: str) -> AbstractContextManager[TextIO]:
-    """The lines of a file, or of stdin. Raises InputError when it cannot be opened."""
+    """Open a file, or stdin. Raises InputError when it cannot be opened."""
     if source == STDIN:
         return nullcontext(sys.stdin)
     try:
@@ -223,7 +231,7 @@ def _opened(source: str) -> AbstractContextManager[TextIO]:
 
 
 def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines that say something; one that is too long comes cut."""
+    """(number, line) of the non-blank lines; one that is too long is truncated."""
     number = 0
     while line := file.readline(MOST_LINE):
         number += 1
@@ -235,7 +243,7 @@ def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _text(source: str) -> str:
-    """A whole file. Raises InputError when it cannot be read, is too large or is no UTF-8."""
+    """Read a file. Raises InputError when it is unreadable, too large or not UTF-8."""
     try:
         if source == STDIN:
             return sys.stdin.read(MOST_CHARACTERS + 1)

@@ -1,4 +1,4 @@
-"""How playbooks, records, versions and diffs look on a terminal. Stored text is data."""
+"""Terminal views of playbooks, records, versions and diffs. Stored text is never markup."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ _DIGEST = 12
 
 
 def diff_view(lines: Sequence[str], first: int, second: int) -> RenderableType:
-    """A diff in its colours; they show on a terminal only."""
+    """A diff, coloured on a terminal."""
     title = Text(f"playbook version {first} → {second}", "dim")
     if not lines:
         return Group(title, Text("no differences"))
@@ -31,7 +31,7 @@ def diff_view(lines: Sequence[str], first: int, second: int) -> RenderableType:
 
 
 def hits_view(hits: Sequence[Hit]) -> RenderableType:
-    """The bullets that a search found."""
+    """The results of a search."""
     if not hits:
         return Text("no matching bullets")
     table = _table("score", "bullet", "")
@@ -58,12 +58,12 @@ def versions_view(versions: Sequence[PlaybookVersion]) -> RenderableType:
 
 
 def branches_view(branches: Sequence[Branch]) -> RenderableType:
-    """The branches besides the main one."""
+    """The branches other than main."""
     if not branches:
         return Text("no branches; create one with 'playbook branch create NAME'")
     table = _table("branch", "version", "bullets", "forked from")
     for branch in branches:
-        parent = "gone" if branch.parent is None else branch.parent or MAIN
+        parent = "deleted" if branch.parent is None else branch.parent or MAIN
         table.add_row(
             printable(branch.scope.branch),
             str(branch.version),
@@ -74,7 +74,7 @@ def branches_view(branches: Sequence[Branch]) -> RenderableType:
 
 
 def story_view(story: BulletHistory) -> RenderableType:
-    """Where a bullet comes from and what became of it, oldest first."""
+    """A bullet's origin and history, oldest first."""
     parts: list[RenderableType] = []
     if story.live is None:
         parts.append(Text(f"{story.bullet_id} is no longer in the playbook", "dim"))
@@ -92,8 +92,8 @@ def story_view(story: BulletHistory) -> RenderableType:
 
 
 def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
-    """Rows of the delta log, in the order given."""
-    table = _table("#", "version", "when", "what", "bullet", "ended", "")
+    """Rows of the delta log, in the given order."""
+    table = _table("#", "version", "when", "what", "bullet", "status", "")
     for record in records:
         table.add_row(
             str(record.seq),
@@ -108,7 +108,7 @@ def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
 
 
 def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> RenderableType:
-    """A held operation, whole enough to decide on; `against` are the bullets that it may
+    """A held operation with the data to decide on it; `against` are bullets that it may
     contradict or repeat.
     """
     title = f"#{record.seq}  {record.kind.value} {record.bullet_id or ''}".rstrip()
@@ -123,24 +123,24 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
         parts.append(Lines((f"+ {operation.content}", "green")))
     parts += [Lines(line) for line in _why(record)]
     if operation is not None and operation.source_ids:
-        parts.append(Text(f"takes in: {', '.join(operation.source_ids)}"))
+        parts.append(Text(f"merges: {', '.join(operation.source_ids)}"))
     parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
     return Group(*parts)
 
 
-def governed_view(done: PlaybookEdit, *, said: str = "") -> RenderableType:
-    """What was done, how each operation ended, and the version now."""
+def edit_view(done: PlaybookEdit, *, said: str = "") -> RenderableType:
+    """The change, the result of each operation, and the current version."""
     rows: list[RenderableType] = [Lines((said, ""))] if said else []
     rows += [_result(result) for result in done.results]
     rows += [
-        Lines((f"left to make room: [{gone.bullet_id}] {gone.content}", "yellow"))
-        for gone in done.left
+        Lines((f"left to make room: [{bullet.bullet_id}] {bullet.content}", "yellow"))
+        for bullet in done.left
     ]
     return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
 
 
 def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
-    """What refining did, or would do."""
+    """The steps of a refinement."""
     parts: list[RenderableType] = []
     for step in steps:
         if step.source_ids:
@@ -190,7 +190,7 @@ def _origin(bullet: Bullet) -> Text:
 
 
 def _why(record: DeltaRecord) -> list[tuple[str, str]]:
-    """What the proposal said for itself, as lines."""
+    """The rationale of a proposal, as lines."""
     priority = "" if record.priority == "normal" else f"{record.priority} priority"
     said = ": ".join(filter(None, (priority, record.rationale)))
     return [(f"because {said}", "dim")] if said else []
@@ -211,7 +211,7 @@ def _change(record: DeltaRecord) -> str:
 
 
 def _difference(before: Bullet, after: Bullet) -> str:
-    """What differs between two forms of a bullet that say the same; its words if nothing does."""
+    """Changes of counters and section of a bullet with the same text; its text if none."""
     changes = [
         f"{name} {getattr(before, name)} → {getattr(after, name)}"
         for name in ("helpful", "harmful", "neutral")

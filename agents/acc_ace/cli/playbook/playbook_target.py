@@ -1,4 +1,4 @@
-"""The playbook that a command works on, and the options that name it."""
+"""The target playbook of a command, and the options that select it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ BulletId = Annotated[str, typer.Argument(metavar="BULLET", help="Bullet id, e.g.
 
 
 class PlaybookTarget(NamedTuple):
-    """A user's own playbook or, without a user, the one that chats use; and its branch."""
+    """A user's own playbook or, without a user, the one that chats use; and a branch."""
 
     user: str | None = None
     branch: str | None = None
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
-    """The scope of a place. Raises InputError for names that are none."""
+    """The scope of a target. Raises InputError for invalid names."""
     user = place.user
     if user is None and settings.playbook_scope == "user":
         user = DEFAULT_USER
@@ -46,10 +46,10 @@ def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
     return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
 
 
-def govern(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]]) -> T:
-    """Do something with a playbook. Only the stores are opened, so it is quick.
+def with_playbook(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]]) -> T:
+    """Run `work` on a playbook; opens only the stores, so it is fast.
 
-    Raises ConfigError, InputError for names that are none, StoreError and what `work` raises.
+    Raises ConfigError, InputError for invalid names, StoreError and the errors of `work`.
     """
     settings = load_settings()
     scope = scope_of(place, settings)
@@ -57,7 +57,7 @@ def govern(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]
 
     async def run() -> T:
         stores = create_stores(settings, clock)
-        governor = PlaybookService(
+        service = PlaybookService(
             stores.playbooks,
             scope,
             person=scope.user or DEFAULT_USER,
@@ -65,7 +65,7 @@ def govern(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]
             clock=clock,
         )
         try:
-            return await work(governor)
+            return await work(service)
         finally:
             await stores.close()
 

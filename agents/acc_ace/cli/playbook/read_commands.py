@@ -1,4 +1,4 @@
-"""Commands that only read a playbook: show, search, diff, history, why, stats, export."""
+"""Read-only playbook commands: show, search, diff, history, why, stats, export."""
 
 import sys
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from acc_ace.cli.playbook.playbook_target import (
     Json,
     PlaybookTarget,
     User,
-    govern,
+    with_playbook,
 )
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
@@ -55,9 +55,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the playbook."""
-    stored = govern(
+    stored = with_playbook(
         PlaybookTarget(user, branch),
-        lambda governor: governor.store.load(governor.scope, version=version),
+        lambda service: service.store.load(service.scope, version=version),
     )
     if as_json:
         print(json_line(stored.model_dump(mode="json")))
@@ -75,7 +75,9 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search the bullets."""
-    hits = govern(PlaybookTarget(user, branch), lambda governor: governor.search(text, limit=limit))
+    hits = with_playbook(
+        PlaybookTarget(user, branch), lambda service: service.search(text, limit=limit)
+    )
     print_items(hits, hits_view, as_json=as_json)
 
 
@@ -93,15 +95,15 @@ def diff(
 ) -> None:
     """Show what changed between two versions."""
 
-    async def work(governor: PlaybookService) -> tuple[int, list[str], str]:
+    async def work(service: PlaybookService) -> tuple[int, list[str], str]:
         last = second
         if last is None:
-            last = (await governor.store.load(governor.scope)).version
-        found = await governor.diff(first, last)
+            last = (await service.store.load(service.scope)).version
+        found = await service.diff(first, last)
         document = {"from": first, "to": last, **found.model_dump(mode="json")}
         return last, found.lines(), json_line(document)
 
-    last, lines, line = govern(PlaybookTarget(user, branch), work)
+    last, lines, line = with_playbook(PlaybookTarget(user, branch), work)
     if as_json:
         print(line)
     else:
@@ -123,10 +125,14 @@ def history(
     """List the versions, newest first."""
     place = PlaybookTarget(user, branch)
     if operations:
-        records = govern(place, lambda governor: governor.store.deltas(governor.scope, limit=limit))
+        records = with_playbook(
+            place, lambda service: service.store.deltas(service.scope, limit=limit)
+        )
         print_items(records, records_view, as_json=as_json)
     else:
-        found = govern(place, lambda governor: governor.store.versions(governor.scope, limit=limit))
+        found = with_playbook(
+            place, lambda service: service.store.versions(service.scope, limit=limit)
+        )
         print_items(found, versions_view, as_json=as_json)
 
 
@@ -135,7 +141,7 @@ def why(
     bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
     """Show a bullet's origin and history."""
-    story = govern(PlaybookTarget(user, branch), lambda governor: governor.story(bullet))
+    story = with_playbook(PlaybookTarget(user, branch), lambda service: service.story(bullet))
     if not as_json:
         stdout_console().print(story_view(story))
         return
@@ -156,12 +162,12 @@ def why(
 def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) -> None:
     """Show counts of bullets, tags and pending changes."""
 
-    async def work(governor: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
-        stored = await governor.store.load(governor.scope)
-        held = await governor.held(limit=PAGE)
-        return stored, len(held), await governor.store.archived(governor.scope, limit=PAGE)
+    async def work(service: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
+        stored = await service.store.load(service.scope)
+        held = await service.held(limit=PAGE)
+        return stored, len(held), await service.store.archived(service.scope, limit=PAGE)
 
-    stored, held, records = govern(PlaybookTarget(user, branch), work)
+    stored, held, records = with_playbook(PlaybookTarget(user, branch), work)
     playbook, limits, archived = stored.playbook, load_settings().limits, len(records)
     left = len(departures(records))
     found = {
@@ -204,8 +210,8 @@ def export(
     """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
     if form not in WRITABLE:
         raise InputError(f"--format is one of {', '.join(WRITABLE)}, not {form[:40]!r}")
-    stored = govern(
-        PlaybookTarget(user, branch), lambda governor: governor.store.load(governor.scope)
+    stored = with_playbook(
+        PlaybookTarget(user, branch), lambda service: service.store.load(service.scope)
     )
     text = write(stored.playbook, Form(form))
     if out is None:

@@ -1,4 +1,4 @@
-"""`acc-ace playbook review`: decide what was held, one after the other."""
+"""`acc-ace playbook review`: apply or dismiss held operations one by one."""
 
 import asyncio
 import sys
@@ -11,8 +11,8 @@ from rich.text import Text
 
 from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import report
-from acc_ace.cli.playbook.playbook_tables import governed_view, held_view
-from acc_ace.cli.playbook.playbook_target import Branch, Json, PlaybookTarget, User, govern
+from acc_ace.cli.playbook.playbook_tables import edit_view, held_view
+from acc_ace.cli.playbook.playbook_target import Branch, Json, PlaybookTarget, User, with_playbook
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.playbook.lesson_index import contradicted
 from acc_ace.playbook.playbook_service import PAGE, PlaybookService
@@ -43,15 +43,15 @@ def review(
     """Review pending changes interactively."""
     place = PlaybookTarget(user, branch)
     if apply_one is not None:
-        done = govern(place, lambda governor: governor.approve(apply_one))
+        done = with_playbook(place, lambda service: service.approve(apply_one))
         report(done, as_json=as_json)
     elif dismiss_one is not None:
-        done = govern(place, lambda governor: governor.dismiss(dismiss_one))
+        done = with_playbook(place, lambda service: service.dismiss(dismiss_one))
         report(done, as_json=as_json, said=f"#{dismiss_one} was dismissed")
     elif list_only or as_json:
         _list_held(place, as_json=as_json)
     elif sys.stdin.isatty():
-        govern(place, _walk)
+        with_playbook(place, _walk)
     else:
         raise InputError(
             "a review needs a terminal; without one, use --list, --apply NUMBER or --dismiss NUMBER"
@@ -59,37 +59,37 @@ def review(
 
 
 def _list_held(place: PlaybookTarget, *, as_json: bool) -> None:
-    async def work(governor: PlaybookService) -> tuple[Sequence[DeltaRecord], Playbook]:
-        return await governor.held(), (await governor.store.load(governor.scope)).playbook
+    async def work(service: PlaybookService) -> tuple[Sequence[DeltaRecord], Playbook]:
+        return await service.held(), (await service.store.load(service.scope)).playbook
 
     def view(records: Sequence[DeltaRecord]) -> RenderableType:
         against = contradicted(playbook, records)
         shown = (held_view(record, against.get(record.seq, ())) for record in records)
         return Group(*(part for held in shown for part in (held, Text())), _counted(records))
 
-    records, playbook = govern(place, work)
+    records, playbook = with_playbook(place, work)
     print_items(records, view, as_json=as_json)
 
 
-async def _walk(governor: PlaybookService) -> None:
+async def _walk(service: PlaybookService) -> None:
     console = stdout_console()
-    records = list(reversed(await governor.held(limit=PAGE)))
+    records = list(reversed(await service.held(limit=PAGE)))
     if not records:
         console.print("nothing is pending review")
         return
     for at, record in enumerate(records, start=1):
         console.print(f"{at} of {len(records)}", style="dim")
-        playbook = (await governor.store.load(governor.scope)).playbook
+        playbook = (await service.store.load(service.scope)).playbook
         against = contradicted(playbook, (record,)).get(record.seq, ())
         console.print(held_view(record, against))
-        if not await _decided(governor, record, console):
+        if not await _decided(service, record, console):
             return
         console.print()
-    console.print(_counted(await governor.held(limit=PAGE)))
+    console.print(_counted(await service.held(limit=PAGE)))
 
 
-async def _decided(governor: PlaybookService, record: DeltaRecord, console: Console) -> bool:
-    """Ask until there is an answer; False to stop."""
+async def _decided(service: PlaybookService, record: DeltaRecord, console: Console) -> bool:
+    """Ask until the operation is decided or skipped; False to quit."""
     while True:
         try:
             key = (await asyncio.to_thread(input, _KEYS)).strip().lower()[:1]
@@ -101,10 +101,10 @@ async def _decided(governor: PlaybookService, record: DeltaRecord, console: Cons
             return True
         if key not in {"a", "d"}:
             continue
-        decide = governor.approve if key == "a" else governor.dismiss
+        decide = service.approve if key == "a" else service.dismiss
         said = f"#{record.seq} was dismissed" if key == "d" else ""
         try:
-            console.print(governed_view(await decide(record.seq), said=said))
+            console.print(edit_view(await decide(record.seq), said=said))
         except (InputError, NotFoundError, ConflictError) as error:
             console.print(str(error), style="yellow")
             if isinstance(error, InputError):

@@ -1,1 +1,1 @@
-"""What the prompt offers beside talking: rules, and text of others that goes with a message."""
+"""Rules and attachments at the prompt."""

@@ -1,4 +1,4 @@
-"""Text of others that goes with the next message: pasted at the prompt, or read from a file."""
+"""Attachments of the next message: pasted at the prompt, or read from a file."""
 
 from pathlib import Path
 from typing import Final
@@ -7,13 +7,13 @@ from acc_ace.errors import InputError
 from acc_ace.schemas.interaction import Attachment
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Largest file that is read."""
+"""Maximum file size."""
 
 PASTE_ENDS: Final = "."
 
 
 class AttachmentDesk:
-    """What waits to be sent, and the paste that is going on."""
+    """Attachments waiting for the next message, and the open paste."""
 
     def __init__(self) -> None:
         self._waiting: list[Attachment] = []
@@ -25,13 +25,13 @@ class AttachmentDesk:
         return self._pasted is not None
 
     def begin_paste(self) -> None:
-        """Take the lines that follow."""
+        """Start a paste with the next line."""
         self._pasted = []
 
     def paste(self, line: str) -> str | None:
-        """Take a line of the paste; what to say when it was the last."""
+        """Add a line to the paste; after the last one, returns a message for the user."""
         if self._pasted is None:
-            raise InputError("no paste is going on; start one with /paste")
+            raise InputError("no paste is open; start one with /paste")
         if line.strip() != PASTE_ENDS:
             self._pasted.append(line)
             return None
@@ -42,28 +42,28 @@ class AttachmentDesk:
         return self.listed()
 
     def drop_paste(self) -> None:
-        """End the paste without keeping it."""
+        """Discard the paste."""
         self._pasted = None
 
     def attach_file(self, name: str) -> str:
-        """Read a file; what to say. Raises InputError when it cannot be attached."""
+        """Attach a file; returns a message for the user. Raises InputError."""
         self._waiting.append(Attachment(text=_read(Path(name).expanduser()), source=name))
         return self.listed()
 
     def listed(self) -> str:
-        """What goes with the next message."""
+        """A message that lists the attachments."""
         if not self._waiting:
             return "nothing is attached; /attach FILE or /paste"
         shown = ", ".join(f"{a.source} ({len(a.text):,} characters)" for a in self._waiting)
         return f"attached to the next message: {shown}; /detach drops it"
 
     def take(self) -> list[Attachment]:
-        """All that waits; nothing waits after it."""
+        """Remove and return all attachments."""
         taken, self._waiting = self._waiting, []
         return taken
 
     def put_back(self, taken: list[Attachment]) -> None:
-        """Let it wait again, for a message that was not answered."""
+        """Put attachments back after a failed turn."""
         self._waiting = [*taken, *self._waiting]
 
 

@@ -1,4 +1,4 @@
-"""`/rules`, `/rule` and `/forget`: see and correct the rules of a session at the prompt."""
+"""`/rules`, `/rule` and `/forget`: show and change the rules of a session."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from acc_ace.text.normalize import language_of
 
 
 def rules_view(state: CommittedState) -> RenderableType:
-    """Each rule with the words that set it, its turn, authority and scope; then open questions."""
+    """Each rule with its quote, turn, authority and scope; then open questions."""
     number = len(state.pins)
     title = Text(f"{number} rule{'' if number == 1 else 's'} after turn {state.turn}", "dim")
     if not state.pins and not state.questions:
@@ -29,7 +29,7 @@ def read_rule(words: str) -> Pin:
     command = parse_command(f"/rule {words}")
     if not isinstance(command, Pin):
         raise InputError(
-            "write the rule behind it: '/rule TEXT' for this session, '/rule always TEXT' for "
+            "give the rule's text: '/rule TEXT' for this session, '/rule always TEXT' for "
             "every session of this user; at most 4,000 characters"
         )
     return command
@@ -44,14 +44,14 @@ def read_ids(words: str) -> Sequence[str]:
 
 
 def added_line(pin: ConstraintPin) -> str:
-    """What `/rule` answers."""
+    """The reply to `/rule`."""
     where = " (in every session)" if pin.scope is RuleScope.USER else ""
     return f"+ {pin.id} {pin.text}{where}"
 
 
 def lifted_line(pin: ConstraintPin) -> str:
-    """What `/forget` answers."""
-    return f"- {pin.id} lifted: {pin.text} (/undo brings it back)"
+    """The reply to `/forget`."""
+    return f"- {pin.id} lifted: {pin.text} (/undo restores it)"
 
 
 def _rule(pin: ConstraintPin) -> Iterator[tuple[str, str]]:

@@ -1,1 +1,1 @@
-"""How often recall finds the evidence, beside ADK's own memory services."""
+"""The recall benchmark: evidence found, compared with ADK's memory services."""

@@ -1,4 +1,4 @@
-"""Who is measured: our store, and ADK's own memory services on the same texts."""
+"""The systems under test: our store, and ADK's memory services on the same texts."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,14 +27,14 @@ FUSED = "acc-ace-fused"
 
 _APP = "bench"
 _ASKING = "bench:asking"
-"""A session in which nothing was said, so that no previous turn takes a place."""
+"""An empty session, so that recall adds no previous turn."""
 
 _NO_LIMIT = 1_000_000
 _INDEX_MB = 128
 
 
 class Contender(Protocol):
-    """Stores passages and finds the ids of those that fit a question, best first."""
+    """Stores passages and finds the ids of those that match a question, best first."""
 
     name: str
 
@@ -48,14 +48,14 @@ class Contender(Protocol):
 
 
 class OurStore:
-    """The SQLite artifact store, each corpus a tenant of its own."""
+    """The SQLite artifact store, with one tenant per corpus."""
 
     def __init__(self, store: SqlArtifactStore[SqliteArtifactRows], name: str = OURS) -> None:
         self.name = name
         self._store = store
 
     async def learn(self, corpus: Corpus) -> None:
-        """Store all passages of a corpus, and embed them where there is an embedder."""
+        """Store all passages of a corpus, and embed them if there is an embedder."""
         await self._store.add([_artifact(corpus, passage) for passage in corpus.passages])
         await self._store.fill()
 
@@ -73,7 +73,7 @@ class OurStore:
 
 
 class AdkMemory:
-    """A memory service of ADK; each dialogue session one of its sessions."""
+    """An ADK memory service, with one ADK session per dialogue session."""
 
     def __init__(self, name: str, service: BaseMemoryService) -> None:
         self.name = name
@@ -96,7 +96,7 @@ class AdkMemory:
             "".join(part.text or "" for part in memory.content.parts or [])
             for memory in found.memories[:limit]
         ]
-        # Not every service returns ids; texts that occur twice count for whoever said it first.
+        # Not every service returns ids; a repeated text counts as its first passage.
         ids = {passage.text: passage.passage_id for passage in reversed(corpus.passages)}
         return [ids[text] for text in texts]
 
@@ -105,7 +105,7 @@ class AdkMemory:
 async def contenders(
     folder: Path, weights: RecallWeights, embedder: Embedder | None = None
 ) -> AsyncIterator[Sequence[Contender]]:
-    """All contenders, with their files in `folder`; ours a second time with an embedder."""
+    """All contenders, with their files in `folder`; ours also with the embedder, if any."""
     async with AsyncExitStack() as opened:
         adk_sqlite = SqliteMemoryService(folder / "adk.db")
         opened.push_async_callback(adk_sqlite.close)

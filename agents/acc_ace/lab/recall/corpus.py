@@ -1,7 +1,7 @@
-"""What recall is measured on: passages, and questions whose evidence is known.
+"""The benchmark's data: passages, and questions with known evidence.
 
-Read from LoCoMo (Maharana et al., ACL 2024) or JSQuAD (Kurihara et al., LREC 2022), whichever a
-file is.
+Read from LoCoMo (Maharana et al., ACL 2024) or JSQuAD (Kurihara et al., LREC 2022); the format
+is detected.
 """
 
 import json
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from acc_ace.errors import InputError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the first passage was made, if the data do not say; each later one a minute later."""
+"""Time of the first passage if the data have none; each later one is a minute later."""
 
 
 class Passage(NamedTuple):
-    """A text that can be found. `session` and `turn` say where in a dialogue it stands."""
+    """A text to find. `session` and `turn` are its position in a dialogue."""
 
     passage_id: str
     text: str
@@ -27,11 +27,11 @@ class Passage(NamedTuple):
     turn: int | None = None
     speaker: str = ""
     at: datetime | None = None
-    """When it was said, if the data say so."""
+    """Its time in the data, if any."""
 
     @property
     def created_at(self) -> datetime:
-        """When it was said; without a date, all that matters is the order."""
+        """The time in the data, or one that preserves the order."""
         return self.at or START + timedelta(minutes=self.position)
 
 
@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """One store's worth of passages, and the questions about them."""
+    """The passages of one store, and the questions about them."""
 
     name: str
     passages: list[Passage]
@@ -52,19 +52,19 @@ class Corpus(NamedTuple):
 
     @property
     def asked_at(self) -> datetime:
-        """When the questions are asked: after all that was said."""
+        """Time of the questions: after the last passage."""
         return max(passage.created_at for passage in self.passages) + timedelta(minutes=1)
 
 
 def text_in(item: Mapping[str, Any], name: str) -> str:
     """The text of a field.
 
-    Raises KeyError when there is none, TypeError for something else, ValueError for a text that
-    no store can keep: half of a surrogate pair is no character.
+    Raises KeyError if it is missing, TypeError if it is not a string, ValueError if it has a
+    lone surrogate, which no store accepts.
     """
     value = item[name]
     if not isinstance(value, str):
-        raise TypeError(f"{name!r} is no text but {type(value).__name__}")
+        raise TypeError(f"{name!r} is not a string but {type(value).__name__}")
     value.encode()
     return value
 
@@ -115,7 +115,7 @@ def read_dialogue(dialogue: Mapping[str, Any]) -> Corpus:
 
 
 def _distinct(ids: Iterable[str]) -> set[str]:
-    """The ids; a second turn of one id would take the place of the first."""
+    """The ids. Raises ValueError for a duplicate, which would replace the first turn."""
     known: set[str] = set()
     for dia_id in ids:
         if dia_id in known:
@@ -147,7 +147,7 @@ def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
 
 
 def _began(conversation: Mapping[str, Any], number: int) -> datetime | None:
-    """When a session began: '1:56 pm on 8 May, 2023', taken as UTC; None for anything else."""
+    """Start of a session: '1:56 pm on 8 May, 2023', read as UTC; None for anything else."""
     said = str(conversation.get(f"session_{number}_date_time"))
     try:
         return datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
@@ -156,7 +156,7 @@ def _began(conversation: Mapping[str, Any], number: int) -> datetime | None:
 
 
 def _said_at(began: datetime | None, turn: int) -> datetime | None:
-    """When a turn was said: the data give the time of the session alone."""
+    """Estimated time of a turn: the data only have the time of the session."""
     return None if began is None else began + timedelta(minutes=turn)
 
 
@@ -173,10 +173,10 @@ def _question(item: Mapping[str, Any], known: set[str]) -> Question:
 
 
 def read_corpora(path: Path, *, limit: int | None = None) -> list[Corpus]:
-    """The corpora of a file, with at most `limit` questions each, and a name of its own each.
+    """The corpora of a file, each with a unique name and at most `limit` questions.
 
-    Raises InputError, naming the file, when it cannot be read, is of no known format or asks
-    nothing.
+    Raises InputError, naming the file, when it cannot be read, has an unknown format or no
+    questions.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -199,9 +199,9 @@ def read_corpora(path: Path, *, limit: int | None = None) -> list[Corpus]:
             f"({type(error).__name__}: {error})"
         ) from error
     if not any(corpus.questions for corpus in corpora):
-        raise InputError(f"{path} holds no question with known evidence; there is nothing to ask")
+        raise InputError(f"{path} has no question with known evidence")
     return [
-        # A name is a user of the stores: two dialogues of one name would be one.
+        # The name is the user id in the stores, so it must be unique.
         corpus._replace(name=f"{number} {corpus.name}", questions=corpus.questions[:limit])
         for number, corpus in enumerate(corpora, start=1)
     ]

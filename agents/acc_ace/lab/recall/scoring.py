@@ -1,4 +1,4 @@
-"""The recall bench: how much of the evidence is among the first k, printed as a table."""
+"""The recall benchmark: evidence recall at k, as a table."""
 
 import math
 import tempfile
@@ -16,11 +16,11 @@ from acc_ace.schemas.limits import RecallWeights
 
 DEPTHS = (5, 10, 20)
 ALL = "all"
-"""Every question but the adversarial ones, which stand apart."""
+"""All questions except the adversarial ones, which are listed separately."""
 
 
 class Row(BaseModel):
-    """The mean share of the evidence found, at each depth, for one category of questions."""
+    """Mean share of the evidence found, by depth, for one category of questions."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,7 +31,7 @@ class Row(BaseModel):
 
 
 class Timing(BaseModel):
-    """What one contender took: milliseconds per query, and seconds to store everything."""
+    """One contender's milliseconds per query, and seconds to store everything."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -85,7 +85,7 @@ def evidence_share(question: Question, found: Sequence[str]) -> dict[int, float]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of the values do not exceed; 0 for none."""
+    """The percentile at `share`, 0 to 1; 0 for no values."""
     ordered = sorted(values)
     return round(ordered[math.ceil(share * len(ordered)) - 1], 2) if ordered else 0.0
 
@@ -117,10 +117,10 @@ async def bench_recall(
     weights: RecallWeights | None = None,
     embedder: Embedder | None = None,
 ) -> list[Score]:
-    """Score every contender on a data file, ours first, with at most `limit` questions a corpus.
+    """Score every contender on a data file, ours first, with at most `limit` questions per corpus.
 
-    With an embedder our store is measured twice, by words alone and fused. Raises InputError when
-    the file cannot be read, EmbedderError when the embedder fails.
+    With an embedder our store is measured twice: lexical, and hybrid. Raises InputError when the
+    file cannot be read, EmbedderError when the embedder fails.
     """
     corpora = read_corpora(data, limit=limit)
     with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
@@ -129,7 +129,7 @@ async def bench_recall(
 
 
 def table(scores: Sequence[Score]) -> str:
-    """The scores of all contenders, one line for each category and contender."""
+    """The scores as a text table, one line per category and contender."""
     lines = [_line("category", "contender", "n", *(f"recall@{depth}" for depth in DEPTHS))]
     for category in dict.fromkeys(row.category for score in scores for row in score.rows):
         for score in scores:

@@ -1,4 +1,4 @@
-"""What curation knows, how an operation ended, and its rows in the delta log."""
+"""The context of curation, its verdicts, and its rows in the delta log."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook
 
 @dataclass(frozen=True)
 class Curated:
-    """A playbook after curation, how each operation ended, and the rows for the delta log."""
+    """A playbook after curation, the result of each operation, and the delta records."""
 
     playbook: Playbook
     results: list[DeltaResult]
@@ -29,7 +29,7 @@ class Curated:
 
 @dataclass(frozen=True)
 class CurationContext:
-    """Where a batch comes from, and the bounds it must keep."""
+    """Provenance of a batch, and the limits that apply to it."""
 
     limits: Limits
     at: datetime
@@ -39,29 +39,29 @@ class CurationContext:
     grounded: bool
     """False when the lesson rests only on text of tools or documents."""
     foreign: tuple[str, ...] = ()
-    """What tools, documents and pasted text said; a lesson that says it again is rejected."""
+    """Text of tools, documents and pasted quotes; a lesson that repeats it is rejected."""
     untrusted: tuple[str, ...] = ()
-    """Errors of tools, and words that may be the user's own; a lesson that repeats them is held."""
+    """Errors of tools, and text of doubtful authorship; a lesson that repeats it is held."""
     vouched: tuple[str, ...] = ()
-    """What the user said; words that stand in it are the user's, whoever repeats them."""
+    """Text of the user; words found in it count as the user's even if others repeat them."""
     rule_objection: Callable[[str], str | None] | None = None
-    """The reason why a lesson goes against the user's rules in force, or None."""
+    """Returns why a lesson violates the user's rules in force, or None."""
     quote_digest: str = ""
-    """SHA-256, in hex, of the words that the lesson rests on."""
+    """SHA-256, in hex, of the source text of the lesson."""
     shared: bool = False
-    """Whether other users' prompts are made of the playbook, so that the sharing gate applies."""
+    """Whether the playbook is shared with other users, so that the sharing gate applies."""
     entities: tuple[str, ...] = ()
     """Typed names of the user's state ('person:Aiko'), which must not be shared."""
     by_person: bool = False
-    """A person has decided: pins, contradictions and weak provenance hold nothing then."""
+    """A person has decided: pins, contradictions and weak provenance do not hold changes."""
     resolves: int | None = None
-    """`seq` of the held record that the batch decides, if it does."""
+    """`seq` of the held record that the batch decides, if any."""
     refine: "Refiner | None" = None
-    """Makes room in a playbook that is full; None holds what has no room."""
+    """Makes room in a full playbook; without it, bullets over budget are held."""
 
     @property
     def origin(self) -> Origin | None:
-        """Where a bullet of this batch comes from; None where no user taught it."""
+        """The origin of this batch's bullets; None if no user taught them."""
         if not self.user:
             return None
         return Origin(
@@ -73,7 +73,7 @@ class CurationContext:
 
 
 Refiner = Callable[[Playbook, CurationContext], Curated]
-"""Merges and archives bullets; its records lead from the playbook to the refined one."""
+"""Merges and archives bullets; its records replay to the refined playbook."""
 
 
 @dataclass(frozen=True)
@@ -85,28 +85,28 @@ class Verdict:
 
 
 OK = Verdict(DeltaStatus.APPLIED, "ok")
-"""Nothing speaks against it."""
+"""Applied without reservation."""
 
 
 def applied(reason: str) -> Verdict:
-    """The operation took effect, in the way that the reason tells."""
+    """The operation was applied; the reason says how."""
     return Verdict(DeltaStatus.APPLIED, reason)
 
 
 def rejected(reason: str) -> Verdict:
-    """The operation is not possible, or must not be."""
+    """The operation is invalid or not allowed."""
     return Verdict(DeltaStatus.REJECTED, reason)
 
 
 def held(reason: str) -> Verdict:
-    """The operation is kept in the log for a person to decide."""
+    """The operation is logged, pending review."""
     return Verdict(DeltaStatus.HELD, reason)
 
 
 def result_of(
     kind: DeltaType | Literal["UNREADABLE"], bullet_id: str | None, verdict: Verdict
 ) -> DeltaResult:
-    """How an operation or a tag ended."""
+    """The result of an operation or a tag."""
     return DeltaResult(type=kind, bullet_id=bullet_id, status=verdict.status, reason=verdict.reason)
 
 
@@ -122,7 +122,7 @@ def record_of(
     proposed: str | None = None,
     operation: DeltaOperation | None = None,
 ) -> DeltaRecord:
-    """The row for the delta log, with where it came from."""
+    """The delta record with its provenance."""
     return DeltaRecord(
         kind=kind,
         bullet_id=bullet_id,
@@ -141,10 +141,10 @@ def record_of(
     )
 
 
-def named_to_leave(
+def ids_to_remove(
     bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
 ) -> frozenset[str]:
-    """The ids of known bullets that a batch would remove or merge away."""
+    """Ids of known bullets that a batch would remove or merge away."""
     named: set[str] = set()
     for operation in operations:
         if operation.type is DeltaType.REMOVE:

@@ -1,4 +1,4 @@
-"""The books of a batch under curation: the draft, what its bullets say, results and log rows."""
+"""Apply validated operations to a draft; collect results and delta records."""
 
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +29,7 @@ from acc_ace.text.tokens import clip_tokens
 
 
 class DeltaApplier:
-    """Changes a draft and writes down every change. Each `note_…` ends one operation."""
+    """Unit of work of one batch: changes a draft and logs every operation."""
 
     def __init__(self, playbook: Playbook, context: CurationContext) -> None:
         self._playbook = playbook
@@ -42,25 +42,25 @@ class DeltaApplier:
 
     @property
     def lessons(self) -> LessonIndex:
-        """What the bullets say now; read when it is first asked for."""
+        """The index of the draft's lessons; built on first use."""
         if self._lessons is None:
             self._lessons = LessonIndex(self._draft.bullets)
         return self._lessons
 
     def curated(self) -> Curated:
-        """Everything so far."""
+        """The draft, results and records so far."""
         return Curated(self._playbook.with_draft(self._draft), self._results, self._records)
 
     def bullet(self, bullet_id: str | None) -> Bullet | None:
-        """The bullet of an id as a model may write it, or None."""
+        """The bullet with an id, in any spelling of a model's, or None."""
         return self._draft.get(bullet_id or "")
 
     def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
-        """The bullets that a merge would take in; raises PlaybookError as the draft does."""
+        """The source bullets of a merge; raises PlaybookError as the draft does."""
         return self._draft.sources(survivor, source_ids)
 
     def add(self, operation: DeltaOperation, text: str, section: str, verdict: Verdict) -> None:
-        """Add a bullet. The counter names it: a model must not choose ids."""
+        """Add a bullet; its id comes from the counter, not from the model."""
         bullet = self._draft.add(
             section, text, bullet_id=None, at=self._context.at, origin=self._origin
         )
@@ -96,7 +96,7 @@ class DeltaApplier:
         text: str | None = None,
         section: str = "",
     ) -> None:
-        """Take bullets into one; each gets its row, so that old ids lead to the survivor."""
+        """Merge bullets into one; each is logged, so that old ids resolve to the survivor."""
         after = self._draft.merge(
             survivor.id,
             [bullet.id for bullet in sources],
@@ -114,7 +114,7 @@ class DeltaApplier:
             )
 
     def confirm(self, operation: DeltaOperation, bullet: Bullet, tag: Tag, reason: Verdict) -> None:
-        """Count a tag on the bullet that says already what an operation would add."""
+        """Count a tag on the bullet that an operation would duplicate."""
         after = self._draft.tag(bullet.id, tag, increment=1, at=self._context.at)
         self._note(operation, bullet.id, reason)
         self._log(
@@ -128,9 +128,9 @@ class DeltaApplier:
         )
 
     def refuse(self, operation: DeltaOperation, verdict: Verdict) -> None:
-        """Write down an operation that is not applied; a held one so that it still can be."""
+        """Log an operation that is not applied; a held one with the data to apply it later."""
         bullet_id = clean_id(operation.bullet_id or "")
-        # What is no id may be anything, so it is not written down.
+        # An invalid id may be arbitrary text, so it is not logged.
         named = bullet_id if is_bullet_id(bullet_id) else None
         known = self.bullet(operation.bullet_id)
         self._note(operation, named, verdict)
@@ -143,17 +143,17 @@ class DeltaApplier:
             after=known,
             proposed=self._shown(operation.content),
             operation=(
-                self._kept(operation, named) if verdict.status is DeltaStatus.HELD else None
+                self._loggable(operation, named) if verdict.status is DeltaStatus.HELD else None
             ),
         )
 
     def refuse_unreadable(self, text: str, verdict: Verdict) -> None:
-        """Write down what is no operation."""
+        """Log an unreadable operation."""
         self._results.append(result_of(UNREADABLE, None, verdict))
         self._log(None, DeltaKind.UNREADABLE, None, verdict, proposed=self._shown(text))
 
     def refuse_rest(self, operations: Sequence[DeltaOperation], verdict: Verdict) -> None:
-        """End many operations with one row, so that a reply of any length leaves a short log."""
+        """Refuse many operations with one record, to bound the log."""
         for operation in operations:
             self._note(operation, None, verdict)
         if operations:
@@ -161,7 +161,7 @@ class DeltaApplier:
             self._log(None, DeltaKind.UNREADABLE, None, verdict, proposed=shown)
 
     def refine(self) -> bool:
-        """Let the refiner make room; whether it changed anything."""
+        """Call the refiner to make room; True if it changed anything."""
         if self._context.refine is None:
             return False
         refined = self._context.refine(self._playbook.with_draft(self._draft), self._context)
@@ -173,7 +173,7 @@ class DeltaApplier:
         return True
 
     def _restate(self, before: Iterable[Bullet], after: Bullet | None) -> None:
-        """Keep what the bullets say in step with the draft."""
+        """Update the lesson index after a change of the draft."""
         if self._lessons is None:
             return
         for bullet in before:
@@ -213,8 +213,8 @@ class DeltaApplier:
             record = record.model_copy(update=why)
         self._records.append(record)
 
-    def _kept(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
-        """A held operation, fit for the log."""
+    def _loggable(self, operation: DeltaOperation, named: str | None) -> DeltaOperation:
+        """A held operation, redacted and bounded for the log."""
         source_ids = [clean_id(source) for source in operation.source_ids[:MOST_SOURCES]]
         return DeltaOperation(
             type=operation.type,
@@ -227,7 +227,7 @@ class DeltaApplier:
         )
 
     def _shown(self, text: str | None) -> str | None:
-        """What was proposed, fit for a log: one line, redacted, bounded."""
+        """Text for the log: one line, redacted, bounded."""
         if text is None:
             return None
         shown = _redacted(one_line(visible(text)))
@@ -237,7 +237,7 @@ class DeltaApplier:
 
 
 def _redacted(text: str) -> str:
-    """The text without secrets and personal details, in disguise too."""
+    """The text without secrets and personal data, disguised ones included."""
     seen = skeleton(text)
     disguised = seen != text and len(find_sensitive(seen)) > len(find_sensitive(text))
     return redact(seen if disguised else text)

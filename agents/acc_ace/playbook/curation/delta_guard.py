@@ -1,39 +1,39 @@
 """Decide which operations a playbook takes: the guard between the Curator and the store.
 
-Each operation ends as applied, held (kept in the log for a person to decide) or rejected, with a
-reason code. Operations are judged one after the other, so a bad one never takes the good ones
-with it. The records that come out are the delta log; replayed from empty they give the playbook.
+Each operation ends as applied, held (logged, pending review) or rejected, with a reason code.
+Operations are validated one by one, so a bad one does not affect the others. The resulting
+records are the delta log; replayed from empty they give the playbook.
 
-    ok                    it was applied as it stands                          applied
+    ok                    it was applied unchanged                             applied
     duplicate             a bullet of some section says the same: an ADD       applied
                           counts as a neutral tag on it, an UPDATE as a merge
                           into it
-    generalised           applied without what is personal (shared playbooks)  applied
+    generalised           applied without personal data (shared playbooks)     applied
 
-    over_budget           no room in playbook or section, even after a refine  held
+    over_budget           a budget is exceeded, even after a refine            held
     ungrounded            the lesson rests on tool or retrieved text alone     held
-    lifts_rules           it speaks of lifting rules, whichever                held
-    against_rule          it goes against a rule of the user that is in force  held
-    contradiction         it says the contrary of a live bullet                held
-    contradiction_pinned  it says the contrary of a pinned bullet              held
-    possible_duplicate    it may say what a live bullet says in other words    held
-    differs               MERGE would lose something that a bullet says        held
+    lifts_rules           it speaks of lifting any rule                        held
+    against_rule          it violates a rule of the user that is in force      held
+    contradiction         it contradicts a live bullet                         held
+    contradiction_pinned  it contradicts a pinned bullet                       held
+    possible_duplicate    it may paraphrase a live bullet                      held
+    differs               MERGE would lose content of a bullet                 held
     pinned                it would change or remove a pinned bullet            held
-    personal              what is personal cannot be told apart from the rest  held
+    personal              personal data may remain in it (shared playbooks)    held
     removes_too_much      the batch removes over half of four or more bullets  held
 
     unknown_id            UPDATE, REMOVE, MERGE or a tag names no bullet       rejected
     id_exists             ADD names a bullet that exists                       rejected
-    empty                 there is no text                                     rejected
+    empty                 it has no text                                       rejected
     too_long              the text exceeds `limits.bullet_tokens`              rejected
     secret, pii           the text holds a credential or personal data         rejected
-    foreign_words         it says what a tool, a document or pasted text said  rejected
-    instruction_like      the text speaks to the model over the product        rejected
-    no_sources            MERGE names no bullet to take in                     rejected
-    duplicate             another bullet says what MERGE would make of these   rejected
-    merge_with_itself     MERGE names the bullet that stays alone              rejected
+    foreign_words         it repeats a tool, a document or pasted text         rejected
+    instruction_like      the text reads like an instruction to the model      rejected
+    no_sources            MERGE names no source bullet                         rejected
+    duplicate             another bullet already says the merged text          rejected
+    merge_with_itself     MERGE names only the survivor                        rejected
     too_many_sources      MERGE names more than 64 bullets                     rejected
-    unreadable            it is none of ADD, UPDATE, REMOVE and MERGE          rejected
+    unreadable            it is not an ADD, UPDATE, REMOVE or MERGE            rejected
     too_many_operations   beyond `limits.delta_operations`                     rejected
     not_used, tagged      the bullet was not used, or is tagged, in this turn  rejected
 """
@@ -60,13 +60,13 @@ from acc_ace.schemas.reflection import BulletTag
 __all__ = ["Curated", "CurationContext", "Refiner", "curate", "tag"]
 
 MOST_REFUSED = 64
-"""Operations beyond the limit that get a row of the log each; the rest share one."""
+"""Operations beyond the limit that are logged one by one; the rest share a record."""
 
 
 def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> Curated:
-    """Apply what a batch may change and say how each operation ended. Never raises.
+    """Validate and apply a batch; one result per operation. Never raises.
 
-    The results stand in the order of the operations, unreadable ones last.
+    The results are in the order of the operations, unreadable ones last.
     """
     ledger = DeltaApplier(playbook, context)
     limit = context.limits.delta_operations
@@ -91,9 +91,9 @@ def tag(
     used_ids: Collection[str],
     context: CurationContext,
 ) -> Curated:
-    """Count tags of bullets that this turn used, one for each bullet; reject the others.
+    """Count tags of bullets that this turn used, one per bullet; reject the others.
 
-    The results hold one entry for each tag, of type UPDATE; the records are of kind TAG.
+    There is one result per tag, of type UPDATE; the records are of kind TAG.
     """
     draft = playbook.draft()
     used = {clean_id(bullet_id) for bullet_id in used_ids}

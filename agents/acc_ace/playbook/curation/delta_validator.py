@@ -1,6 +1,6 @@
-"""Judge the operations of a batch one by one: may it be, must a person decide, or never.
+"""Validate the operations of a batch one by one: apply, hold for review, or reject.
 
-What is wrong with the text itself comes first, so that nothing is held which no one may apply.
+The text itself is checked first, so that no operation is held that could never be applied.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from acc_ace.playbook.curation.curation_record import (
     Verdict,
     applied,
     held,
-    named_to_leave,
+    ids_to_remove,
     rejected,
 )
 from acc_ace.playbook.curation.delta_applier import DeltaApplier
@@ -28,14 +28,14 @@ from acc_ace.text.normalize import visible
 from acc_ace.text.rules.lifting import speaks_of_lifting
 
 HEADING_CHARACTERS = 1_024
-"""Of a section's name that are looked at; what is kept is shorter."""
+"""Maximum characters screened of a section's name; the stored name is shorter."""
 
 FEW_BULLETS = 4
 """A playbook with fewer bullets may be emptied by one batch."""
 
 
 class _Text(NamedTuple):
-    """The words of an operation as they may stand in the playbook, and the verdict on them."""
+    """The screened content and section of an operation, with the verdict."""
 
     content: str
     section: str
@@ -43,7 +43,7 @@ class _Text(NamedTuple):
 
 
 class DeltaValidator:
-    """Takes operations one by one into a ledger."""
+    """Validates operations one by one and passes each to the DeltaApplier."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class DeltaValidator:
         bullets: Sequence[Bullet],
         operations: Sequence[DeltaOperation],
     ) -> None:
-        self._ledger = ledger
+        self._applier = ledger
         self._context = context
-        self._leaving = named_to_leave(bullets, operations)
+        self._leaving = ids_to_remove(bullets, operations)
         self._most_leaving = (
             len(bullets) // 2
             if len(bullets) >= FEW_BULLETS and not context.by_person
@@ -65,7 +65,7 @@ class DeltaValidator:
         self._is_crowded = False
 
     def check(self, operation: DeltaOperation) -> None:
-        """Judge an operation, and apply it when nothing speaks against it."""
+        """Validate an operation; apply it or refuse it."""
         self._has_made_room = False
         self._judge(operation)
 
@@ -83,91 +83,91 @@ class DeltaValidator:
     def _add(self, operation: DeltaOperation) -> None:
         text = self._text(operation)
         verdict = text.verdict
-        if self._ledger.bullet(operation.bullet_id) is not None:
+        if self._applier.bullet(operation.bullet_id) is not None:
             verdict = rejected("id_exists")
-        if _stands(verdict):
+        if _accepted(verdict):
             same = self._same(text.content)
             if same is not None:
-                # Learnt again, which says nothing of whether it helps.
-                self._ledger.confirm(operation, same, "neutral", applied("duplicate"))
+                # Learning it again is no evidence that it helps.
+                self._applier.confirm(operation, same, "neutral", applied("duplicate"))
                 return
             verdict = self._clash(text.content) or verdict
         section = text.section or DEFAULT_SECTION
-        if _stands(verdict) and not self._ledger.lessons.has_room(
+        if _accepted(verdict) and not self._applier.lessons.has_room(
             section, text.content, self._context.limits
         ):
             self._make_room_for(operation)
-        elif _stands(verdict):
-            self._ledger.add(operation, text.content, section, verdict)
+        elif _accepted(verdict):
+            self._applier.add(operation, text.content, section, verdict)
         else:
-            self._ledger.refuse(operation, verdict)
+            self._applier.refuse(operation, verdict)
 
     def _make_room_for(self, operation: DeltaOperation) -> None:
-        """Refine once for an operation and judge it again; hold it when that is no help."""
+        """Refine once and validate the operation again; hold it if there is still no room."""
         named = [name for name in (operation.bullet_id, *operation.source_ids) if name]
-        there = [name for name in named if self._ledger.bullet(name) is not None]
+        there = [name for name in named if self._applier.bullet(name) is not None]
         refined = False
         if not (self._has_made_room or self._is_crowded):
-            refined = self._has_made_room = self._ledger.refine()
-            # What could not be made room for once is full of what must stay.
+            refined = self._has_made_room = self._applier.refine()
+            # If refining freed nothing, trying again in this batch would not either.
             self._is_crowded = not refined
-        # The bullet that it would change may be the one that had to leave; its words are kept.
-        if refined and all(map(self._ledger.bullet, there)):
+        # Refining may have archived the very bullet to change; then the operation is held.
+        if refined and all(map(self._applier.bullet, there)):
             self._judge(operation)
         else:
-            self._ledger.refuse(operation, held("over_budget"))
+            self._applier.refuse(operation, held("over_budget"))
 
     def _update(self, operation: DeltaOperation) -> None:
-        before = self._ledger.bullet(operation.bullet_id)
+        before = self._applier.bullet(operation.bullet_id)
         if before is None:
-            self._ledger.refuse(operation, rejected("unknown_id"))
+            self._applier.refuse(operation, rejected("unknown_id"))
             return
         text = self._text(operation)
         verdict = text.verdict
-        if _stands(verdict):
+        if _accepted(verdict):
             verdict = self._pin(before) or verdict
-        if _stands(verdict):
+        if _accepted(verdict):
             same = self._same(text.content, before.id)
             if same is not None:
                 self._take_into(operation, before, same)
                 return
             verdict = self._clash(text.content, before.id) or verdict
         section = text.section or before.section
-        if _stands(verdict) and not self._ledger.lessons.has_room(
+        if _accepted(verdict) and not self._applier.lessons.has_room(
             section, text.content, self._context.limits, leaving=(before,)
         ):
             self._make_room_for(operation)
-        elif _stands(verdict):
-            self._ledger.update(operation, before, text.content, section, verdict)
+        elif _accepted(verdict):
+            self._applier.update(operation, before, text.content, section, verdict)
         else:
-            self._ledger.refuse(operation, verdict)
+            self._applier.refuse(operation, verdict)
 
     def _take_into(self, operation: DeltaOperation, before: Bullet, same: Bullet) -> None:
-        """A bullet that is reworded into another one is merged into it."""
+        """Merge a bullet whose new text duplicates another one into that one."""
         verdict = self._pin(same)
         if verdict is None and len(self._leaving | {before.id}) > self._most_leaving:
             verdict = held("removes_too_much")
         if verdict is not None:
-            self._ledger.refuse(operation, verdict)
+            self._applier.refuse(operation, verdict)
             return
         self._leaving |= {before.id}
-        self._ledger.merge(operation, same, (before,), applied("duplicate"))
+        self._applier.merge(operation, same, (before,), applied("duplicate"))
 
     def _remove(self, operation: DeltaOperation) -> None:
-        before = self._ledger.bullet(operation.bullet_id)
+        before = self._applier.bullet(operation.bullet_id)
         verdict = rejected("unknown_id") if before is None else self._departure(before)
         if before is None or verdict is not None:
-            self._ledger.refuse(operation, verdict or rejected("unknown_id"))
+            self._applier.refuse(operation, verdict or rejected("unknown_id"))
         else:
-            self._ledger.remove(operation, before)
+            self._applier.remove(operation, before)
 
     def _merge(self, operation: DeltaOperation) -> None:
         merging = operation.merging
-        survivor = self._ledger.bullet(merging.survivor)
+        survivor = self._applier.bullet(merging.survivor)
         if len(merging.sources) > MOST_SOURCES:
-            self._ledger.refuse(operation, rejected("too_many_sources"))
+            self._applier.refuse(operation, rejected("too_many_sources"))
         elif survivor is None:
-            self._ledger.refuse(operation, rejected("unknown_id"))
+            self._applier.refuse(operation, rejected("unknown_id"))
         else:
             self._merge_into(operation, survivor, merging.sources)
 
@@ -175,45 +175,47 @@ class DeltaValidator:
         self, operation: DeltaOperation, survivor: Bullet, source_ids: Sequence[str]
     ) -> None:
         try:
-            group = (survivor, *self._ledger.sources(survivor, source_ids))
+            group = (survivor, *self._applier.sources(survivor, source_ids))
         except PlaybookError as error:
-            self._ledger.refuse(operation, rejected(str(error)))
+            self._applier.refuse(operation, rejected(str(error)))
             return
         text = self._text(operation, required=operation.content is not None)
         section = text.section or survivor.section
         verdict = text.verdict
-        if _stands(verdict) and text.content:
+        if _accepted(verdict) and text.content:
             ids = [bullet.id for bullet in group]
             if self._same(text.content, *ids) is not None:
                 verdict = rejected("duplicate")
             else:
                 verdict = self._clash(text.content, *ids) or verdict
-        if _stands(verdict):
+        if _accepted(verdict):
             verdict = self._group_verdict(group, text.content) or verdict
-        if _stands(verdict) and not self._ledger.lessons.has_room(
+        if _accepted(verdict) and not self._applier.lessons.has_room(
             section, text.content or survivor.content, self._context.limits, leaving=group
         ):
             self._make_room_for(operation)
-        elif _stands(verdict):
+        elif _accepted(verdict):
             words = text.content or None
-            self._ledger.merge(operation, survivor, group[1:], verdict, text=words, section=section)
+            self._applier.merge(
+                operation, survivor, group[1:], verdict, text=words, section=section
+            )
         else:
-            self._ledger.refuse(operation, verdict)
+            self._applier.refuse(operation, verdict)
 
     def _group_verdict(self, group: Sequence[Bullet], text: str) -> Verdict | None:
-        """Whether bullets must not become one: pinned, too many, or something would be lost."""
+        """Why bullets must not be merged (pinned, too many, content lost), or None."""
         leaving = next(filter(None, map(self._departure, group)), None)
         if leaving is not None or self._context.by_person:
             return leaving
         ids = {bullet.id for bullet in group}
-        if any(ids.intersection(self._ledger.lessons.contrary(b.content)) for b in group):
+        if any(ids.intersection(self._applier.lessons.contrary(b.content)) for b in group):
             return held("contradiction")
         kept = lesson_of(text or group[0].content)
         lost = not all(same(kept, lesson_of(bullet.content)) for bullet in group)
         return held("differs") if lost else None
 
     def _departure(self, bullet: Bullet) -> Verdict | None:
-        """Why a bullet must not leave, or None."""
+        """Why a bullet must not be removed, or None."""
         if not self._trusted:
             return held("ungrounded")
         return self._pin(bullet) or (held("removes_too_much") if self._removals_held else None)
@@ -222,40 +224,40 @@ class DeltaValidator:
         return held("pinned") if bullet.pinned and not self._context.by_person else None
 
     def _same(self, text: str, *apart_from: str) -> Bullet | None:
-        return self._ledger.bullet(self._ledger.lessons.same(text, apart_from=apart_from))
+        return self._applier.bullet(self._applier.lessons.same(text, apart_from=apart_from))
 
     def _clash(self, text: str, *apart_from: str) -> Verdict | None:
-        """Whether a text says the contrary of another bullet, or may repeat one."""
+        """Why a text conflicts with other bullets (contradiction, paraphrase), or None."""
         if self._context.by_person:
             return None
-        contrary = self._ledger.lessons.contrary(text, apart_from=apart_from)
+        contrary = self._applier.lessons.contrary(text, apart_from=apart_from)
         if not contrary:
-            alike = self._ledger.lessons.alike(text, apart_from=apart_from)
+            alike = self._applier.lessons.alike(text, apart_from=apart_from)
             return held("possible_duplicate") if alike else None
-        bullets = [self._ledger.bullet(bullet_id) for bullet_id in contrary]
+        bullets = [self._applier.bullet(bullet_id) for bullet_id in contrary]
         pinned = any(bullet is not None and bullet.pinned for bullet in bullets)
         return held("contradiction_pinned" if pinned else "contradiction")
 
     def _text(self, operation: DeltaOperation, *, required: bool = True) -> _Text:
-        """Content and section of an operation, generalised where they are shared, and judged."""
-        # What a renderer leaves out must not split a name or a secret in two.
+        """Screen content and section of an operation; generalise them if shared."""
+        # Invisible characters must not split a name or a secret in two.
         content, verdict = one_line(visible(operation.content or "")), OK
         section = one_line(visible(operation.section[:HEADING_CHARACTERS]))
-        # Whose words they are is asked before anything is rewritten.
+        # Provenance is checked on the original text, before generalising.
         doubt = self._doubt(content, section)
         if required:
             content, verdict = self._screened(content, self._context.limits.bullet_tokens)
-        if _stands(verdict) and clean_section(section):
-            # A heading stands in the prompt as the text does, so it is screened as the text is;
-            # before it is cut, since half a secret is not known as one.
+        if _accepted(verdict) and clean_section(section):
+            # Headings appear in the prompt too, so they are screened like the text, and before
+            # they are cut, since half a secret would not be recognised.
             section, heading = self._screened(section, HEADING_CHARACTERS)
             verdict = verdict if heading is OK else heading
-        if _stands(verdict):
+        if _accepted(verdict):
             verdict = doubt or verdict
         return _Text(content, clean_section(section), verdict)
 
     def _doubt(self, content: str, section: str) -> Verdict | None:
-        """Why a lesson is not what the user or the agent has learnt, or None."""
+        """Why a lesson's provenance or subject is doubtful, or None."""
         if self._context.by_person:
             return None
         said = [text for text in (content, section) if text]
@@ -282,7 +284,7 @@ class DeltaValidator:
         return Wording(self._context.vouched)
 
     def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
-        """A text of at most `limit` tokens as it may stand in the playbook, and the verdict."""
+        """Screen a text of at most `limit` tokens; generalise it if shared."""
         said = Generalised(text, changed=False, stopped=False)
         if self._context.shared and rejection_reason(text, max_tokens=limit) != "too_long":
             said = generalise(text, self._context.entities, user=self._context.user)
@@ -295,9 +297,9 @@ class DeltaValidator:
 
     @property
     def _trusted(self) -> bool:
-        """Whether a lesson rests on more than text of tools, or a person vouches for it."""
+        """Whether a lesson rests on more than tool text, or a person vouches for it."""
         return self._context.grounded or self._context.by_person
 
 
-def _stands(verdict: Verdict) -> bool:
+def _accepted(verdict: Verdict) -> bool:
     return verdict.status is DeltaStatus.APPLIED

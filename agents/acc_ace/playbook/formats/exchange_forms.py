@@ -1,4 +1,4 @@
-"""Forms for other programs: JSON, JSONL, kayba's skillbook, and the text of the ACE authors."""
+"""Exchange formats: JSON, JSONL, kayba's skillbook, and the text of the ACE authors."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.patterns import lazy_pattern
 
 KIND = "playbook"
-"""What the header of a JSONL file says it is."""
+"""The value of `kind` in the header of a JSONL file."""
 
 
 def write_json(playbook: Playbook) -> str:
@@ -20,7 +20,7 @@ def write_json(playbook: Playbook) -> str:
 
 
 def read_json(document: dict[str, Any]) -> Playbook:
-    """The playbook of a JSON document. Raises InputError."""
+    """Parse a playbook from a JSON document. Raises InputError."""
     try:
         return Playbook.from_dict(document)
     except PlaybookError as error:
@@ -40,10 +40,9 @@ def write_jsonl(playbook: Playbook) -> str:
 
 
 def read_jsonl(text: str) -> Playbook:
-    """The playbook of such lines. Raises InputError that names the line.
+    """Parse a playbook from JSONL. Raises InputError that names the line.
 
-    A file that was cut short is recognised by the count in its header. Lines without a header are
-    bullets too.
+    The count in the header detects a truncated file. The header is optional.
     """
     found = [
         (number, parse_line(number, line))
@@ -59,7 +58,7 @@ def read_jsonl(text: str) -> Playbook:
 
 
 def parse_line(number: int, line: str) -> dict[str, Any]:
-    """The JSON object of a line. Raises InputError that names it."""
+    """Parse the JSON object of a line. Raises InputError that names the line."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -95,9 +94,9 @@ def is_skillbook(document: dict[str, Any]) -> bool:
 
 
 def read_skillbook(document: dict[str, Any]) -> Playbook:
-    """The playbook of a skillbook's active skills, in its order. Raises InputError.
+    """Parse a skillbook's active skills, in its order. Raises InputError.
 
-    Embeddings and decisions on similar skills are left out; `refine` finds its own.
+    Embeddings and similarity decisions are ignored; `refine` finds its own.
     """
     skills = document["skills"]
     if not isinstance(skills, dict):
@@ -120,12 +119,12 @@ _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s+(.*)")
 
 
 def write_ace_text(playbook: Playbook) -> str:
-    """The playbook in that form, which keeps neither neutral counts nor dates."""
+    """The playbook in ACE text, without neutral counts and dates."""
     return playbook.as_prompt() + "\n" if playbook.bullets else ""
 
 
 def read_ace_text(text: str) -> Playbook:
-    """The playbook of such a text. Raises InputError that names the line."""
+    """Parse a playbook from ACE text. Raises InputError that names the line."""
     section = DEFAULT_SECTION
     found: list[tuple[int, Bullet]] = []
     for number, line in enumerate(text.split("\n"), start=1):

@@ -1,4 +1,4 @@
-"""The forms that a playbook can have as a file, and how a broken file is named."""
+"""Playbook file formats, and the errors of invalid files."""
 
 from enum import StrEnum
 
@@ -9,16 +9,16 @@ from acc_ace.schemas.bullet import Bullet, id_number
 from acc_ace.schemas.playbook import Playbook
 
 MOST_CHARACTERS = 64 * 1024 * 1024
-"""A longer file is no playbook."""
+"""Maximum characters of a file."""
 
 MOST_BULLETS = 100_000
-"""Bullets that a file may hold."""
+"""Maximum bullets of a file."""
 
 _SHOWN = 60
 
 
 class Form(StrEnum):
-    """A form of file. The first three give back exactly what was written."""
+    """A file format. The first three round-trip exactly."""
 
     MARKDOWN = "markdown"
     JSON = "json"
@@ -28,17 +28,17 @@ class Form(StrEnum):
 
 
 def broken(line: int, why: str) -> InputError:
-    """The error for a file that cannot be read; `line` counts from 1."""
+    """The error for an invalid line; `line` counts from 1."""
     return InputError(f"line {line}: {why}")
 
 
 def shown(text: str) -> str:
-    """A piece of the file for an error message."""
+    """An excerpt of the file for an error message."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def bullet_at(line: int, fields: dict[str, object]) -> Bullet:
-    """A bullet of a file. Raises InputError that names the line and the field."""
+    """Parse a bullet. Raises InputError that names the line and the field."""
     try:
         return Bullet.model_validate(fields)
     except ValidationError as error:
@@ -46,9 +46,9 @@ def bullet_at(line: int, fields: dict[str, object]) -> Bullet:
 
 
 def gathered(bullets: list[tuple[int, Bullet]], next_id: int = 1) -> Playbook:
-    """A playbook of (line, bullet) pairs; its counter is `next_id`, or higher if an id asks for it.
+    """A playbook of (line, bullet) pairs; its counter is `next_id`, or above the highest id.
 
-    Raises InputError, naming the line, when an id stands there twice or there are too many.
+    Raises InputError, naming the line, for a repeated id or too many bullets.
     """
     seen: dict[str, int] = {}
     for line, bullet in bullets:

@@ -1,4 +1,4 @@
-"""Markdown that a person can read and edit, and that gives back exactly what was written.
+"""The Markdown format: for people to read and edit, round-trips exactly.
 
     <!-- acc-ace playbook {"next_id":8,"schema_version":1} -->
     # Playbook
@@ -10,8 +10,8 @@
 
     <!-- end of playbook -->
 
-What only the program needs stands in comments. A line without one, or without id and counters
-("- Drain it first."), is a lesson that a person wrote.
+Machine data is in comments. A list item without one, or without id and counters
+("- Drain it first."), is a bullet written by a person.
 """
 
 import json
@@ -42,7 +42,7 @@ _SPECIAL = lazy_pattern(r"[\\<&]")
 
 
 class _Item(NamedTuple):
-    """A list item: its line, what it says, and the comment that follows it."""
+    """A list item: its line, section and text, and the comment that follows it."""
 
     line: int
     section: str
@@ -51,7 +51,7 @@ class _Item(NamedTuple):
 
 
 def write_markdown(playbook: Playbook) -> str:
-    """The playbook by section; the order among sections is kept in the comments."""
+    """The playbook by section; the comments hold the order across sections."""
     head = {"schema_version": SCHEMA_VERSION, "next_id": playbook.next_id}
     lines = [f"{HEAD}{_json(head)} -->", "# Playbook"]
     sections: dict[str, list[tuple[int, Bullet]]] = {}
@@ -65,7 +65,7 @@ def write_markdown(playbook: Playbook) -> str:
 
 
 def read_markdown(text: str) -> Playbook:
-    """The playbook of such a text. Raises InputError that names the line."""
+    """Parse a playbook from Markdown. Raises InputError that names the line."""
     lines = text.split("\n")
     head = _head(lines[0])
     items = list(_items(lines, skip=bool(head)))
@@ -98,7 +98,7 @@ def _item(at: int, bullet: Bullet) -> list[str]:
 
 
 def _head(line: str) -> dict[str, Any]:
-    """What the first line says of the file; empty when it is not of ours."""
+    """The header of the first line; empty if there is none."""
     if not line.startswith(HEAD):
         return {}
     head = parse_line(1, line.removeprefix(HEAD).rstrip().removesuffix("-->"))
@@ -115,7 +115,7 @@ def _head(line: str) -> dict[str, Any]:
 
 
 def _items(lines: list[str], *, skip: bool) -> Iterator[_Item]:
-    """The list items under their headings; other prose is left out."""
+    """The list items under their headings; other prose is ignored."""
     section = DEFAULT_SECTION
     open_item: _Item | None = None
     for number, line in enumerate(lines, start=1):
@@ -140,7 +140,7 @@ def _items(lines: list[str], *, skip: bool) -> Iterator[_Item]:
 
 
 def _fields(item: _Item) -> dict[str, object]:
-    """The fields of a bullet; without 'id' for what a person wrote."""
+    """The fields of a bullet; without 'id' if a person wrote it."""
     unknown = set(item.comment) - set(Bullet.model_fields) - {"at"}
     if unknown:
         raise broken(item.line, f"its comment has unknown fields: {', '.join(sorted(unknown))}")
@@ -166,7 +166,7 @@ def _place(item: _Item, at: object) -> int:
 
 
 def _escape(text: str) -> str:
-    """Text that no reader of Markdown takes for HTML."""
+    """Escape characters that Markdown would read as HTML."""
     return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
 
 
@@ -175,6 +175,6 @@ def _unescape(text: str) -> str:
 
 
 def _json(value: dict[str, Any]) -> str:
-    """JSON that can stand in a comment."""
+    """JSON that is safe in an HTML comment."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,4 +1,4 @@
-"""Read a playbook from a text in whichever form it is, and write it in one of them."""
+"""Read a playbook in any supported format (detected if not given), and write it."""
 
 import json
 from typing import Any
@@ -24,9 +24,9 @@ _LINES_LOOKED_AT = 200
 
 
 def read(text: str, form: Form | None = None) -> Playbook:
-    """The playbook of a text; without `form` it is read from the text.
+    """Parse a playbook; without `form` the format is detected.
 
-    Raises InputError that names the line, or what is wrong with the document.
+    Raises InputError that names the line or the problem.
     """
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"the file has over {MOST_CHARACTERS:,} characters")
@@ -48,7 +48,7 @@ def read(text: str, form: Form | None = None) -> Playbook:
 
 
 def form_of(text: str) -> Form:
-    """The form that a text most likely has."""
+    """Detect the format of a text."""
     if text.startswith(HEAD):
         return Form.MARKDOWN
     lines = [line for line in text.split("\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT] if line.strip()]
@@ -72,7 +72,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _is_record(line: str) -> bool:
-    """Whether a line alone is a header or a bullet."""
+    """Whether a line is a JSONL header or bullet."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ WRITABLE = (Form.MARKDOWN, Form.JSON, Form.JSONL, Form.ACE)
 
 
 def write(playbook: Playbook, form: Form) -> str:
-    """The playbook as a text. Raises InputError for a form that is only read."""
+    """The playbook as a text. Raises InputError for a read-only format."""
     match form:
         case Form.MARKDOWN:
             return write_markdown(playbook)

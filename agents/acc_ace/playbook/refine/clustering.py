@@ -1,4 +1,4 @@
-"""Find the bullets that say the same."""
+"""Cluster duplicate bullets."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,16 +9,16 @@ from acc_ace.text.duplicates import lesson_of
 
 
 class Cluster(NamedTuple):
-    """Bullets that say the same: the one that stays, and those that go into it."""
+    """Duplicate bullets: the survivor, and the sources merged into it."""
 
     survivor: Bullet
     sources: list[Bullet]
 
 
 def clusters(bullets: Sequence[Bullet]) -> list[Cluster]:
-    """The bullets that say the same as another, by the bullet that stays.
+    """The duplicates among the bullets, by survivor.
 
-    Pinned bullets stay, then those with the better record, then older ones.
+    Pinned bullets survive, then those with better counters, then older ones.
     """
     kept: dict[tuple[str, ...], Cluster] = {}
     for bullet in _by_precedence(bullets):

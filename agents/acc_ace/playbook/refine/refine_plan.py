@@ -1,4 +1,4 @@
-"""Refine a playbook: merge what says the same, archive what has had its time, keep the budgets."""
+"""Refine a playbook: merge duplicates, archive harmful and stale bullets, enforce the budgets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NEAR_DUPLICATE: Final = "near_duplicate"
 
 @dataclass(frozen=True)
 class Refined:
-    """A playbook after refinement, what was done, and the rows for the delta log."""
+    """A playbook after refinement, the steps taken, and the delta records."""
 
     playbook: Playbook
     steps: list[RefineStep]
@@ -38,14 +38,13 @@ def refine(
     *,
     stale_after: timedelta | None = None,
 ) -> Refined:
-    """Merge, archive and keep `context.limits`. Never raises; the same arguments give the same.
+    """Merge, archive and enforce `context.limits`. Never raises; deterministic and idempotent.
 
-    Refining what was refined changes nothing. No budget is exceeded afterwards, unless pinned
-    bullets alone exceed it.
+    No budget is exceeded afterwards, unless pinned bullets alone exceed it.
     """
     work = _Work(playbook, context, stale_after)
-    # What leaves may free a candidate, so until nothing changes.
-    # Every round but the last takes a bullet out, so there is a last one.
+    # Each removal may enable another, so repeat until nothing changes.
+    # It terminates: every round but the last removes a bullet.
     while work.merge() + work.retire() + work.fit():
         pass
     return work.refined()
@@ -54,10 +53,10 @@ def refine(
 def make_room(
     playbook: Playbook, context: CurationContext, *, stale_after: timedelta | None = None
 ) -> Refined:
-    """Refine a playbook that is full, so that a batch of new bullets has room in it.
+    """Refine a full playbook so that a batch of new bullets fits.
 
-    Beyond what `refine` does, bullets that are not proven leave until there is room for
-    `limits.delta_operations` bullets, of which a tenth of each budget is the most.
+    In addition to `refine`, archives unproven bullets until there is room for
+    `limits.delta_operations` bullets, but for at most a tenth of each budget.
     """
     work = _Work(playbook, context, stale_after)
     while work.merge() + work.retire() + work.fit():
@@ -67,17 +66,17 @@ def make_room(
 
 
 def departures(records: Iterable[DeltaRecord]) -> list[ReportedDeparture]:
-    """The bullets that left because the playbook was full."""
+    """The bullets that were archived because the playbook was full."""
     return [
-        ReportedDeparture(bullet_id=gone.id, content=gone.content, reason=record.reason)
+        ReportedDeparture(bullet_id=before.id, content=before.content, reason=record.reason)
         for record in records
         if record.kind is DeltaKind.ARCHIVE and record.reason in {MAKES_ROOM, OVER_BUDGET}
-        if (gone := record.before) is not None
+        if (before := record.before) is not None
     ]
 
 
 class _Work:
-    """A draft with its books."""
+    """Unit of work of one refinement: a draft, its steps and records."""
 
     def __init__(
         self,
@@ -93,14 +92,14 @@ class _Work:
         self._records: list[DeltaRecord] = []
 
     def merge(self) -> int:
-        """Merge what says the same; the number of bullets that left."""
+        """Merge duplicates; returns the number of bullets removed."""
         found = clusters(self._draft.bullets)
         for cluster in found:
-            self._take_in(cluster)
+            self._merge_cluster(cluster)
         return sum(len(cluster.sources) for cluster in found)
 
     def retire(self) -> int:
-        """Archive what harms or is stale; the number of bullets that left."""
+        """Archive harmful and stale bullets; returns their number."""
         due = [
             (bullet, reason)
             for bullet in self._draft.bullets
@@ -111,19 +110,19 @@ class _Work:
         return len(due)
 
     def fit(self) -> int:
-        """Archive what the budgets have no room for; the number of bullets that left."""
+        """Archive bullets over budget; returns their number."""
         leaving = victims(self._draft.bullets, self._context.limits)
         for bullet in leaving:
             self._archive(bullet, OVER_BUDGET)
         return len(leaving)
 
     def free(self) -> None:
-        """Archive unproven bullets for the sake of new ones."""
+        """Archive unproven bullets to make room for new ones."""
         for bullet in spare(self._draft.bullets, self._context.limits):
             self._archive(bullet, MAKES_ROOM)
 
     def refined(self) -> Refined:
-        """Everything that was done."""
+        """The result so far."""
         return Refined(
             playbook=self._playbook.with_draft(self._draft) if self._steps else self._playbook,
             steps=self._steps,
@@ -131,14 +130,14 @@ class _Work:
             unmet=exceeded_budgets(self._draft.bullets, self._context.limits),
         )
 
-    def _take_in(self, cluster: Cluster) -> None:
+    def _merge_cluster(self, cluster: Cluster) -> None:
         before, sources = cluster.survivor, cluster.sources
         after = self._draft.merge(
             before.id,
             [source.id for source in sources],
             content=None,
             section=None,
-            # The last use of any of them: merging is no use.
+            # The last use of any of them: a merge does not count as use.
             at=max(bullet.updated_at for bullet in (before, *sources)),
         )
         verdict = Verdict(DeltaStatus.APPLIED, NEAR_DUPLICATE)

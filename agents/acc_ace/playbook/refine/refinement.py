@@ -1,4 +1,4 @@
-"""Refine a playbook in its store: when it is full, every so many turns, or when asked to."""
+"""Refine a stored playbook: when full, at an interval of turns, or on request."""
 
 import asyncio
 from collections import OrderedDict
@@ -13,26 +13,26 @@ from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 
 SCOPES_COUNTED = 1_024
-"""Playbooks whose turns a process counts."""
+"""Maximum playbooks whose turns a process counts."""
 
 _TRIES = 5
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """A playbook after refinement; `stored` is the version before it when nothing was done."""
+    """The result of a refinement; `stored` is the unchanged version if nothing was done."""
 
     stored: StoredPlaybook
     refined: Refined
 
 
 def stale_time(days: float) -> timedelta | None:
-    """The setting `stale_days` as a time; None for 0, which means never."""
+    """The setting `stale_days` as a timedelta; None for 0, which means never."""
     return timedelta(days=days) if days else None
 
 
 def room_maker(stale_after: timedelta | None) -> Refiner:
-    """What curation calls when a playbook is full."""
+    """The refiner that curation calls when a playbook is full."""
 
     def make(playbook: Playbook, context: CurationContext) -> Curated:
         refined = make_room(playbook, context, stale_after=stale_after)
@@ -51,9 +51,9 @@ class PlaybookRefiner:
         self._turns: OrderedDict[PlaybookScope, int] = OrderedDict()
 
     async def after_turn(self, scope: PlaybookScope, context: CurationContext) -> Refinement | None:
-        """Count a turn that was learnt from; refine at every `interval`-th, 0 for never.
+        """Count a turn with learning; refine at every `interval`-th, 0 for never.
 
-        None when it was not yet time, or when others keep writing: the next turn tries again.
+        None when not yet due, or on write conflicts: the next turn then tries again.
         Raises StoreError, with nothing changed.
         """
         if not self._interval:
@@ -73,13 +73,13 @@ class PlaybookRefiner:
     async def refine(
         self, scope: PlaybookScope, context: CurationContext, *, dry_run: bool = False
     ) -> Refinement:
-        """Refine whatever version is current; `dry_run` only says what would be done.
+        """Refine the current version; `dry_run` only reports the changes.
 
-        Raises ConflictError when others keep winning, or StoreError; nothing is changed then.
+        Raises ConflictError after repeated write conflicts, or StoreError; nothing is changed.
         """
         for attempt in range(_TRIES):
             current = await self._store.load(scope)
-            # Judging thousands of bullets takes a second, and others are being answered.
+            # Refining thousands of bullets takes a second; do not block the event loop.
             refined = await asyncio.to_thread(
                 refine,
                 current.playbook,

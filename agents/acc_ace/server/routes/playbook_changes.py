@@ -66,16 +66,16 @@ def _body(description: str, *media_types: str) -> dict[str, Any]:
     openapi_extra=_body("A DeltaBatch, or one operation.", "application/json"),
 )
 async def apply(
-    governor: Editor, request: Request, response: Response, expected: Expected
+    service: Editor, request: Request, response: Response, expected: Expected
 ) -> ChangeView:
     """Apply operations as the Curator's are: each ends applied, held or rejected."""
     batch = read_batch(await _text(request))
-    return _reported(await governor.apply(batch, expected_version=expected), response)
+    return _reported(await service.apply(batch, expected_version=expected), response)
 
 
 @router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=_CHANGES)
 async def edit(
-    governor: Editor,
+    service: Editor,
     response: Response,
     expected: Expected,
     bullet_id: BulletId,
@@ -84,7 +84,7 @@ async def edit(
     """Reword, move, pin or unpin a bullet; 404 says what became of one that left."""
     if body.content is None and body.section is None and body.pinned is None:
         raise InputError("give content, section or pinned")
-    done = await governor.edit(
+    done = await service.edit(
         bullet_id,
         content=body.content,
         section=body.section,
@@ -95,23 +95,23 @@ async def edit(
 
 
 @router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=_CHANGES)
-async def restore(governor: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
+async def restore(service: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
     """Bring back a bullet that was archived, removed or merged."""
-    return _reported(await governor.restore(bullet_id), response)
+    return _reported(await service.restore(bullet_id), response)
 
 
 @router.post("/rollback", summary="Roll back", responses=_CHANGES)
 async def rollback(
-    governor: Editor, response: Response, expected: Expected, body: RollbackRequest
+    service: Editor, response: Response, expected: Expected, body: RollbackRequest
 ) -> ChangeView:
     """Go back to the content of a version, as a new version."""
-    return _reported(await governor.rollback(body.version, expected_version=expected), response)
+    return _reported(await service.rollback(body.version, expected_version=expected), response)
 
 
 @router.post("/refine", summary="Refine the playbook", responses=_CHANGES)
 async def refine(
     context: Context,
-    governor: Editor,
+    service: Editor,
     response: Response,
     *,
     dry_run: Annotated[
@@ -121,11 +121,11 @@ async def refine(
     """Merge duplicates, archive stale and harmful bullets, keep the budgets."""
     container = context.container
     refinery = PlaybookRefiner(
-        governor.store,
+        service.store,
         interval=0,
         stale_days=container.settings.stale_days,
     )
-    done = await refinery.refine(governor.scope, governor.context(), dry_run=dry_run)
+    done = await refinery.refine(service.scope, service.context(), dry_run=dry_run)
     set_etag(response, done.stored)
     return RefineView(
         version=done.stored.version,
@@ -148,7 +148,7 @@ async def refine(
     ),
 )
 async def import_file(
-    governor: Editor,
+    service: Editor,
     request: Request,
     response: Response,
     expected: Expected,
@@ -158,45 +158,45 @@ async def import_file(
 ) -> ChangeView:
     """Take in the lessons of a file, each screened; a broken file changes nothing."""
     incoming = read(await _text(request), form)
-    return _reported(await governor.import_bullets(incoming, expected_version=expected), response)
+    return _reported(await service.import_bullets(incoming, expected_version=expected), response)
 
 
 @router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
-async def approve(governor: Editor, response: Response, seq: Seq) -> ChangeView:
+async def approve(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Apply what was held, as your own; it stays held when it cannot be applied."""
-    return _reported(await governor.approve(seq), response)
+    return _reported(await service.approve(seq), response)
 
 
 @router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=_CHANGES)
-async def dismiss(governor: Editor, response: Response, seq: Seq) -> ChangeView:
+async def dismiss(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Turn a held operation down."""
-    return _reported(await governor.dismiss(seq), response)
+    return _reported(await service.dismiss(seq), response)
 
 
 @router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
-async def create_branch(governor: Editor, body: BranchRequest) -> BranchView:
+async def create_branch(service: Editor, body: BranchRequest) -> BranchView:
     """Create a branch from a version (default: the current one) of the playbook or of `branch`."""
-    await governor.store.fork(governor.scope, body.name, by=governor.author, version=body.version)
-    found = await governor.store.branches(governor.scope._replace(branch=""))
+    await service.store.fork(service.scope, body.name, by=service.author, version=body.version)
+    found = await service.store.branches(service.scope._replace(branch=""))
     return BranchView.of(next(item for item in found if item.scope.branch == body.name))
 
 
 @router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)
-async def promote(governor: Editor, response: Response, expected: Expected) -> ChangeView:
+async def promote(service: Editor, response: Response, expected: Expected) -> ChangeView:
     """Make the bullets of `branch` those of the main playbook."""
-    required_branch(governor)
-    stored = await governor.store.promote(
-        governor.scope, by=governor.author, expected_version=expected
+    required_branch(service)
+    stored = await service.store.promote(
+        service.scope, by=service.author, expected_version=expected
     )
     return _reported(PlaybookEdit(stored, []), response)
 
 
 @router.delete("/branches", summary="Delete a branch", status_code=204, responses=_CHANGES)
-async def drop_branch(governor: Editor) -> None:
+async def drop_branch(service: Editor) -> None:
     """Delete `branch` with its log."""
-    required_branch(governor)
-    await governor.store.load(governor.scope)
-    await governor.store.drop(governor.scope)
+    required_branch(service)
+    await service.store.load(service.scope)
+    await service.store.drop(service.scope)
 
 
 def _reported(done: PlaybookEdit, response: Response) -> ChangeView:

@@ -43,37 +43,37 @@ _MEDIA_TYPES: Final = {
 
 @router.get("", summary="Read the playbook", responses=documented(401, 403, 404, 422, 503))
 async def read_playbook(
-    user: User, governor: Reader, response: Response, version: Version | None = None
+    user: User, service: Reader, response: Response, version: Version | None = None
 ) -> PlaybookView:
     """The lessons with their counters, now or in an earlier version."""
-    stored = await governor.store.load(governor.scope, version=version)
+    stored = await service.store.load(service.scope, version=version)
     set_etag(response, stored)
     return PlaybookView.of(stored, user=user)
 
 
 @router.get("/deltas", summary="Read the log", responses=documented(401, 403, 404, 422, 503))
 async def read_deltas(
-    user: User, governor: Reader, *, limit: Limit = 50, before: Before = None
+    user: User, service: Reader, *, limit: Limit = 50, before: Before = None
 ) -> DeltaPage:
     """Every operation that was proposed, applied or not, newest first."""
-    records = await governor.store.deltas(governor.scope, limit=limit, before=before)
+    records = await service.store.deltas(service.scope, limit=limit, before=before)
     items = [Delta.of(record, user=user) for record in records]
     return DeltaPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 
 @router.get("/versions", summary="List versions", responses=documented(401, 403, 404, 422, 503))
 async def read_versions(
-    governor: Reader, *, limit: Limit = 50, before: Before = None
+    service: Reader, *, limit: Limit = 50, before: Before = None
 ) -> VersionPage:
     """The versions, newest first, with what led to each."""
-    items = list(await governor.store.versions(governor.scope, limit=limit, before=before))
+    items = list(await service.store.versions(service.scope, limit=limit, before=before))
     return VersionPage(items=items, next_before=items[-1].version if len(items) == limit else None)
 
 
 @router.get("/diff", summary="Compare versions", responses=documented(401, 403, 404, 422, 503))
-async def read_diff(user: User, governor: Reader, first: Version, second: Version) -> DiffView:
+async def read_diff(user: User, service: Reader, first: Version, second: Version) -> DiffView:
     """What changed from the first version to the second."""
-    diff = await governor.diff(first, second)
+    diff = await service.diff(first, second)
     changes = [
         {
             "before": change.before and seen_by(user, change.before),
@@ -87,12 +87,12 @@ async def read_diff(user: User, governor: Reader, first: Version, second: Versio
 @router.get("/search", summary="Search bullets", responses=documented(401, 403, 404, 422, 503))
 async def search(
     user: User,
-    governor: Reader,
+    service: Reader,
     q: Annotated[str, Query(min_length=1, max_length=2_000, description="Words or a bullet id.")],
     limit: Limit = 10,
 ) -> list[HitView]:
     """The bullets that fit best."""
-    hits = await governor.search(q, limit=limit)
+    hits = await service.search(q, limit=limit)
     return [HitView(score=hit.score, bullet=seen_by(user, hit.bullet)) for hit in hits]
 
 
@@ -101,9 +101,9 @@ async def search(
     summary="Read a bullet's origin and history",
     responses=documented(401, 403, 404, 422, 503),
 )
-async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> BulletHistoryView:
+async def read_story(user: User, service: Reader, bullet_id: BulletId) -> BulletHistoryView:
     """All that the log knows of a bullet, also of one that left."""
-    story = await governor.story(bullet_id)
+    story = await service.story(bullet_id)
     return BulletHistoryView(
         bullet_id=story.bullet_id,
         live=story.live and seen_by(user, story.live),
@@ -114,20 +114,20 @@ async def read_story(user: User, governor: Reader, bullet_id: BulletId) -> Bulle
 
 @router.get("/held", summary="List pending changes", responses=documented(401, 403, 404, 422, 503))
 async def read_held(
-    user: User, governor: Editor, *, limit: Limit = 50, before: Before = None
+    user: User, service: Editor, *, limit: Limit = 50, before: Before = None
 ) -> HeldPage:
     """The operations that wait for a person to decide, newest first; for those who may decide."""
-    records = await governor.held(limit=limit, before=before)
+    records = await service.held(limit=limit, before=before)
     items = [HeldDelta.of(record, user=user) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 
 @router.get("/branches", summary="List branches", responses=documented(401, 403, 404, 422, 503))
-async def read_branches(governor: Reader) -> list[BranchView]:
+async def read_branches(service: Reader) -> list[BranchView]:
     """The branches besides the main one."""
     return [
         BranchView.of(branch)
-        for branch in await governor.store.branches(governor.scope._replace(branch=""))
+        for branch in await service.store.branches(service.scope._replace(branch=""))
     ]
 
 
@@ -139,13 +139,13 @@ async def read_branches(governor: Reader) -> list[BranchView]:
 )
 async def export(
     user: User,
-    governor: Reader,
+    service: Reader,
     form: Annotated[
         Form, Query(alias="format", description="markdown, json, jsonl or ace.")
     ] = Form.MARKDOWN,
 ) -> Response:
     """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
-    stored = await governor.store.load(governor.scope)
+    stored = await service.store.load(service.scope)
     text = write(playbook_seen_by(user, stored.playbook), form)
     response = Response(
         text,

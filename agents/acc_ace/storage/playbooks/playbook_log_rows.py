@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from acc_ace.errors import CorruptStoreError
-from acc_ace.playbook.delta_log import archives, counts_of, not_undecided
+from acc_ace.playbook.delta_log import archives, counts_of, not_pending
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord
@@ -161,7 +161,7 @@ def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
         "SELECT 1 FROM playbook_deltas WHERE playbook = ? AND seq = ? AND status = 'held'",
         (playbook_id, seq),
     )
-    raise not_undecided(seq, was_held=bool(held))
+    raise not_pending(seq, was_held=bool(held))
 
 
 def _stands(record: DeltaRecord, last: dict[str | None, int]) -> bool:

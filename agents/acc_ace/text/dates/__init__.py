@@ -1,1 +1,1 @@
-"""Dates and periods that English and Japanese texts name."""
+"""Dates and periods in English and Japanese texts."""

@@ -1,4 +1,4 @@
-"""Days of the calendar as texts name them: whole, in part, or from one to another."""
+"""Calendar days named in texts: full dates, partial dates and ranges."""
 
 import re
 from calendar import monthrange
@@ -9,23 +9,23 @@ from typing import NamedTuple
 from acc_ace.text.patterns import lazy_pattern
 
 FIRST_YEAR, LAST_YEAR = 2, 9998
-"""A year of room at both ends of what Python can count, so that every zone holds every day."""
+"""One year inside Python's range at both ends, so that every day is valid in every time zone."""
 
 _EARLIEST = date(FIRST_YEAR, 1, 1).toordinal()
 _LATEST = date(LAST_YEAR, 12, 31).toordinal()
 _LEAP_GAP = 8
-"""The most years between two 29ths of February."""
+"""Maximum years between two 29ths of February."""
 
 
 class Days(NamedTuple):
-    """Whole days in a row, `after` exclusive; both proleptic ordinals (`date.toordinal`)."""
+    """Consecutive days, `after` exclusive; both proleptic ordinals (`date.toordinal`)."""
 
     first: int
     after: int
 
 
 class CalendarDate(NamedTuple):
-    """A date as far as it was said; year 2023 alone, May 2023, or 7 May of a year left open."""
+    """A possibly partial date: 2023, May 2023, or 7 May without a year."""
 
     year: int | None
     month: int | None = None
@@ -33,7 +33,7 @@ class CalendarDate(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """From the start of one date to the end of another; a year left open is found from both."""
+    """A range from one date to another; a missing year is inferred from the other end."""
 
     first: "Named"
     last: "Named"
@@ -43,18 +43,18 @@ Named = Days | CalendarDate | Stretch
 
 
 class Mention(NamedTuple):
-    """A place in a text that speaks of a time."""
+    """A time expression in a text."""
 
     begin: int
     end: int
     named: Named | None
-    """None: it was understood, and names nothing of the past ('next Monday')."""
+    """None: recognised, but not in the past ('next Monday')."""
     weak: bool = False
-    """Whether it counts only as the other end of a stretch ('between May and July')."""
+    """Whether it counts only as one end of a range ('between May and July')."""
 
 
 class Rule(NamedTuple):
-    """A wording and how to read it, given the match and today's ordinal."""
+    """A pattern and its reader, which gets the match and today's ordinal."""
 
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], int], Named | None]
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
 
 
 def days(first: int, count: int = 1) -> Days | None:
-    """`count` days from an ordinal on, or None beyond the calendar."""
+    """`count` days from an ordinal, or None outside the calendar."""
     inside = first >= _EARLIEST and first + count - 1 <= _LATEST
     return Days(first, first + count) if inside else None
 
@@ -73,24 +73,24 @@ def monday_of(day: int) -> int:
 
 
 def newest_weekday(weekday: int, not_after: int) -> int:
-    """The ordinal of the newest such weekday (Monday 0) that is not after a day."""
+    """The ordinal of the latest such weekday (Monday 0) on or before a day."""
     return not_after - (not_after - 1 - weekday) % 7
 
 
 def month_of(today: int, back: int = 0) -> CalendarDate:
-    """The month that lies `back` months before today's."""
+    """The month `back` months before today's."""
     now = date.fromordinal(today)
     year, month = divmod(now.year * 12 + now.month - 1 - back, 12)
     return CalendarDate(year, month + 1)
 
 
 def year_of(today: int, back: int = 0) -> CalendarDate:
-    """The year that lies `back` years before today's."""
+    """The year `back` years before today's."""
     return CalendarDate(date.fromordinal(today).year - back)
 
 
 def resolved(named: Named | None, today: int) -> Days | None:
-    """The days that are meant, seen from today; None where they are not of the past."""
+    """The days of a named date, relative to today; None if it starts in the future."""
     found = _resolved(named, today)
     return found if found and found.first <= today else None
 
@@ -107,7 +107,7 @@ def _resolved(named: Named | None, today: int) -> Days | None:
 
 
 def _whole(said: CalendarDate) -> Days | None:
-    """The days of a date whose year is known."""
+    """The days of a date with a year."""
     year, month, day = said
     if year is None or not FIRST_YEAR <= year <= LAST_YEAR:
         return None
@@ -122,7 +122,7 @@ def _whole(said: CalendarDate) -> Days | None:
 
 
 def _newest(said: CalendarDate, today: int) -> Days | None:
-    """The newest such date that has started."""
+    """The latest such date that has started."""
     this_year = date.fromordinal(today).year
     for year in range(this_year, this_year - _LEAP_GAP - 1, -1):
         found = _whole(said._replace(year=year))
@@ -132,7 +132,7 @@ def _newest(said: CalendarDate, today: int) -> Days | None:
 
 
 def _next(said: CalendarDate, begin: int) -> Days | None:
-    """The earliest such date that does not end before a day."""
+    """The earliest such date that ends on or after a day."""
     first_year = date.fromordinal(begin).year
     for year in range(first_year, first_year + _LEAP_GAP + 1):
         found = _whole(said._replace(year=year))
@@ -142,7 +142,7 @@ def _next(said: CalendarDate, begin: int) -> Days | None:
 
 
 def _stretched(said: Stretch, today: int) -> Days | None:
-    """Both ends as one; of two open years, the beginning's is the newest that has started."""
+    """The days of a range; if both years are missing, the start is the latest one in the past."""
     first, last = said
     if _open(first) and not _open(last):
         end = _resolved(last, today)
@@ -184,9 +184,9 @@ class _Link(NamedTuple):
 
 
 def joined(mentions: Sequence[Mention], text: str, today: int) -> list[Mention]:
-    """The mentions, those that are two ends as one and those with 'since' up to today.
+    """Merge mentions that are two ends of a range; extend those with 'since' to today.
 
-    A weak mention stays weak unless its neighbour or the words around say that it is a time.
+    A weak mention stays weak unless its neighbour or the context marks it as a time.
     """
     found: list[Mention] = []
     for mention in mentions:
@@ -202,7 +202,7 @@ def joined(mentions: Sequence[Mention], text: str, today: int) -> list[Mention]:
 
 
 def _one(first: Mention, last: Mention, text: str) -> Mention | None:
-    """Both as one stretch, if the text says so."""
+    """Both mentions as one range, or None."""
     if first.named is None or last.named is None or isinstance(first.named, Stretch):
         return None
     link = _Link(
@@ -224,7 +224,7 @@ def _spans(link: _Link) -> bool:
 
 
 def _alike(first: Mention, second: Mention, text: str) -> bool:
-    """Whether the second is said in one breath with a sure date ('in 2022 and 2023')."""
+    """Whether the second is coordinated with a certain date ('in 2022 and 2023')."""
     a, b = first.named, second.named
     if first.weak or not (isinstance(a, CalendarDate) and isinstance(b, CalendarDate)):
         return False
@@ -233,7 +233,7 @@ def _alike(first: Mention, second: Mention, text: str) -> bool:
 
 
 def _since(mention: Mention, text: str, today: int) -> Mention:
-    """With 'since' before or 以降 after it, a mention reaches up to the end of today."""
+    """Extend a mention with 'since' before or 以降 after it to the end of today."""
     said = _SINCE.search(text[max(0, mention.begin - _CONTEXT) : mention.begin])
     now = days(today)
     if mention.named is None or now is None or isinstance(mention.named, Stretch):

@@ -1,6 +1,6 @@
-"""How English texts name dates: '7 May 2023', 'May 3-7', 'in May', 'in 2023', '2023-05-07'.
+"""English absolute dates: '7 May 2023', 'May 3-7', 'in May', 'in 2023', '2023-05-07'.
 
-'May', 'March' and bare numbers are mostly no dates, so an adjacent word must mark them.
+'May', 'March' and bare numbers are usually not dates, so they need a cue word next to them.
 """
 
 import re
@@ -12,9 +12,9 @@ from acc_ace.text.dates.calendar_days import CalendarDate, Named, Rule, Stretch
 from acc_ace.text.patterns import lazy_pattern
 
 OPEN = r"(?<![\w.:/#@])(?<!\d[,\-])"
-"""Where a number may start: not inside of a version, a path, a time, a tag or a longer number."""
+"""Where a number may start: not inside a version, path, time, tag or longer number."""
 CLOSE = r"(?!\w|[.,:/]\d|%)"
-"""Where it may end, for the same reasons."""
+"""Where it may end, likewise."""
 WEEKDAY = r"(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day"
 WEEKDAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 
@@ -28,13 +28,13 @@ _ISO_OPEN = r"(?<![\w.,:/#@\-])"
 _ISO_CLOSE = r"(?:(?=T\d\d:)|(?![\w\-/]|[.,:]\d))"
 
 _MISTAKABLE = frozenset(("may", "march", "mar", "dec", "oct"))
-"""Also a verb, or what programmers write before a number; sure only as 'May' or 'Dec'."""
+"""Also verbs or identifiers before a number; certain only when capitalised: 'May', 'Dec'."""
 
 _COUNTED = lazy_pattern(
     r" (?!(?:was|has|does|is|this|his|its|as|us|always|plus|versus|vs|towards|perhaps|besides)\b)"
     r"(?:[a-z]+s|people|(?:wo)?men|children|[kmgt]i?b|km|mm|cm|px|percent|usd|yen|more|times)\b"
 )
-"""A thing that is counted right after a number: '5 May bugs', 'in 2023 requests', 'March 5 km'."""
+"""A counted noun right after a number: '5 May bugs', 'in 2023 requests', 'March 5 km'."""
 
 _DATE_CUE = lazy_pattern(
     r"\b(?:on|of|the|since|from|between|until|till|by|before|after|around) (?:the )?$",
@@ -59,20 +59,20 @@ _AFTER_YEAR = lazy_pattern(
     r"|about|was|were|is|are|did|do|does|had|has|have|because|if|so|than|then|before|after|during"
     r"|again|too|not|only)\b"
 )
-"""What may follow a year; any other small word may be what a number counts."""
+"""Words that may follow a year; any other lower-case word may be a counted noun."""
 _ISO_MONTH_CUE = lazy_pattern(r"\b(?:in|since|during|of|from|until) $", re.IGNORECASE)
 _SAID_OUT = lazy_pattern(r" ?(?:[?!,;)\]]|\.(?!\w)|$)")
 _VERB_AFTER = lazy_pattern(r" (?:be|not|have|also|only|need|take|still|never|well|help|cause)\b")
-"""What follows the verb: 'Room 5 May be used'."""
+"""Words after 'may' as a verb: 'Room 5 May be used'."""
 _NOT_THIS_ONE = lazy_pattern(r"\b(?:next|every|each|coming|following) $", re.IGNORECASE)
 
 _CONTEXT = 24
-"""Characters before a match that its cue may lie in."""
+"""Characters before a match that are searched for its cue."""
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The wordings, compiled at the first use so that importing stays quick."""
+    """The rules, compiled on first use to keep imports fast."""
     day, first, last = (
         rf"(?P<{name}>\d{{1,2}})(?P<{name}th>st|nd|rd|th)?" for name in ("day", "first", "last")
     )
@@ -109,12 +109,12 @@ def rule(
     *,
     weak: Callable[[re.Match[str]], bool] | None = None,
 ) -> Rule:
-    """A rule whose letters match in either case, and whose classes mean ASCII."""
+    """A case-insensitive rule with ASCII character classes."""
     return Rule(lazy_pattern(pattern, re.ASCII | re.IGNORECASE), read, weak)
 
 
 def before(match: re.Match[str]) -> str:
-    """The words right before a match."""
+    """The text right before a match."""
     return match.string[max(0, match.start() - _CONTEXT) : match.start()]
 
 
@@ -149,12 +149,12 @@ def _month(match: re.Match[str], today: int) -> Named | None:
     month, now = _month_of(match), date.fromordinal(today)
     if said == "this":
         return CalendarDate(now.year, month)
-    # This May is not yet the last one.
+    # In May, 'last May' is that of the previous year.
     return CalendarDate(now.year - 1 if said == "last" and now.month == month else None, month)
 
 
 def _bare_month(match: re.Match[str]) -> bool:
-    """Whether no adjacent word marks a month's name as one."""
+    """Whether a month's name has no cue word next to it."""
     cue = _MONTH_CUE.search(before(match))
     if cue is None:
         return True
@@ -169,7 +169,7 @@ def _bare_month(match: re.Match[str]) -> bool:
 
 
 def _year(match: re.Match[str], _today: int) -> Named | None:
-    """No year where the digits count something: 'in 2000 open tickets', 'a limit of 2000'."""
+    """None if the digits are a quantity: 'in 2000 open tickets', 'a limit of 2000'."""
     if not _AFTER_YEAR.match(match.string, match.end()) or _AMOUNT_CUE.search(before(match)):
         return None
     return CalendarDate(int(match["year"]))
@@ -181,7 +181,7 @@ def _years(match: re.Match[str], today: int) -> Named | None:
 
 
 def _bare_year(match: re.Match[str]) -> bool:
-    """Whether no adjacent word marks four digits as a year."""
+    """Whether four digits have no cue word that marks a year."""
     owner = match.string.startswith("'s ", match.end())
     return not owner and not _YEAR_CUE.search(before(match))
 
@@ -216,7 +216,7 @@ def _mistakable(match: re.Match[str]) -> bool:
 
 
 def _doubtful(match: re.Match[str], ordinal: str | None) -> bool:
-    """Whether 'may' or 'march' is rather a verb here ('the 7th may restart')."""
+    """Whether 'may' or 'march' is probably a verb here ('the 7th may restart')."""
     if match["year"] or match.groupdict().get("of"):
         return False
     if match["month"].lower() == "may" and _VERB_AFTER.match(match.string, match.end("month")):

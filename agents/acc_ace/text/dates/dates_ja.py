@@ -1,4 +1,4 @@
-"""How Japanese texts name dates: 「2023年5月7日」「去年の5月」「5月3日から7日」「5/7」."""
+"""Japanese absolute dates: 「2023年5月7日」「去年の5月」「5月3日から7日」「5/7」."""
 
 import re
 from collections.abc import Callable
@@ -32,14 +32,14 @@ _DAY = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 _ON = r"(?:\([月火水木金土日](?:曜日?)?\))?"
 _CLOSE = r"(?![間目号]|あたり|当たり)"
 _PART = "(?:[上中下]旬|半ば|末)?(?:ごろ|頃)?"
-"""A part of a month still names the month."""
+"""A part of a month; it is read as the whole month."""
 _HALVES = frozenset(("1/2", "1/3", "2/3", "1/4", "3/4"))
-"""Written as '1/2', these are rather parts of a whole than the second of January."""
+"""These are more likely fractions than dates such as the second of January."""
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The wordings, compiled at the first use so that importing stays quick."""
+    """The rules, compiled on first use to keep imports fast."""
     until = r" ?(?:から|[~〜\-]) ?"
     return (
         rule(
@@ -73,12 +73,12 @@ def rule(
     *,
     weak: Callable[[re.Match[str]], bool] | None = None,
 ) -> Rule:
-    """A rule whose classes mean ASCII, so that a kanji next to a number is a boundary."""
+    """A rule with ASCII character classes, so that a kanji next to a number is a boundary."""
     return Rule(lazy_pattern(pattern, re.ASCII), read, weak)
 
 
 def number(said: str) -> int:
-    """The value of digits or of 一 to 九十九; 0 where the kanji make no number."""
+    """The value of digits or of 一 to 九十九; 0 for kanji that are not a number."""
     if said.isdigit():
         return int(said)
     tens, ten, ones = said.rpartition("十")
@@ -98,7 +98,7 @@ def _date(match: re.Match[str], today: int) -> Named | None:
 
 
 def _kanji(match: re.Match[str], _today: int) -> Named | None:
-    # Without a day it may be a name or a word: 五月, 三月兎.
+    # The day is required: without it, it may be a name or a word (五月, 三月兎).
     return CalendarDate(None, number(match["month"]), _day(match))
 
 
@@ -119,14 +119,14 @@ def _year(match: re.Match[str], today: int) -> Named | None:
 
 
 def _slashed(match: re.Match[str], _today: int) -> Named | None:
-    """'5/7': a date in Japanese; elsewhere it may be the 5th of July, or a share."""
+    """'5/7': month and day in Japanese; fractions such as '1/2' are not dates."""
     if match.group() in _HALVES:
         return None
     return CalendarDate(None, int(match["month"]), int(match["day"]))
 
 
 def _in_year(match: re.Match[str], today: int, said: CalendarDate) -> CalendarDate | None:
-    """The date with the year that precedes it; open without, None for another's year."""
+    """The date with the preceding year, if any; None if that year is unknown (毎年, 翌年)."""
     parts = match.groupdict()
     if not (parts["year"] or parts["era"] or parts["that"] or parts.get("ago")):
         return said
@@ -144,5 +144,5 @@ def _year_of(said: dict[str, str], this_year: int) -> int | None:
 
 
 def _day(match: re.Match[str]) -> int | None:
-    # 0 for kanji that make no number: a day that no month has.
+    # 0 for kanji that are not a number: an invalid day.
     return number(match["day"]) if match["day"] else None

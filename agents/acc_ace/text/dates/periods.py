@@ -1,8 +1,8 @@
-"""The periods that a text names: 'What did we decide on 7 May?', 「先週の金曜に何を決めた?」.
+"""Extract periods from a text: 'What did we decide on 7 May?', 「先週の金曜に何を決めた?」.
 
-A sign of relevance for recall, so a date that is missed costs little and one that is invented
-misleads: numbers, durations and names that only look like times are passed over. English and
-Japanese, by rule, seen from the day on which the text was said.
+A relevance signal for recall, so precision matters more than coverage: numbers, durations and
+names that only resemble times are ignored. Rule-based, for English and Japanese, relative to the
+day of the text.
 """
 
 import re
@@ -16,37 +16,37 @@ from acc_ace.text.normalize import normalise_cased
 from acc_ace.text.patterns import lazy_pattern
 
 MAX_PERIODS = 4
-"""Periods that are taken from one text; the first ones."""
+"""Maximum periods extracted from one text; the first ones."""
 
 MAX_CHARS = 4_000
-"""Characters of a text that are looked at."""
+"""Maximum characters scanned."""
 
 _CUE = lazy_pattern(
     r"[0-9年月日週曜昨夜晩朝]|ago\b|day\b|night\b|last\b|weekend|this |きのう|おとと|ゆうべ"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
-"""What some part of every named time looks like; without it no rule is tried."""
+"""Prefilter: every time expression matches it; without a match no rule is tried."""
 
 _JAPANESE = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]")
-"""Kana and kanji; Japanese wordings are tried only if one occurs."""
+"""Kana and kanji; the Japanese rules are tried only if one occurs."""
 
 _ITEM = lazy_pattern(r"[\r\n][ \t]*[-*•–][ \t]")
-"""The head of a list's item, which must not read as the dash between two dates."""
+"""A list marker, which must not be read as the dash of a date range."""
 
 
 class Period(NamedTuple):
-    """A stretch of time, `end` exclusive; both aware."""
+    """A time range, `end` exclusive; both timezone-aware."""
 
     start: datetime
     end: datetime
 
 
 def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
-    """The periods of the past that a text names, in its order, at most MAX_PERIODS.
+    """The past periods named in a text, in order, at most MAX_PERIODS.
 
-    `now` (aware) says when it was said, and in whose zone a day starts. A period that has started
-    keeps its calendar end; one that lies wholly in the future is left out. Never raises.
+    `now` (timezone-aware) is the time of the text and its zone defines the days. A current period
+    keeps its calendar end; future ones are omitted. Never raises.
     """
     seen = normalise_cased(_ITEM.sub("; ", text[:MAX_CHARS]))[:MAX_CHARS]
     if not _CUE.search(seen):
@@ -78,7 +78,7 @@ def _mentions(text: str, today: int) -> Iterator[Mention]:
 
 
 def _apart(mentions: Iterator[Mention]) -> list[Mention]:
-    """The mentions in their order; of those that overlap the first, and of these the longest."""
+    """The mentions in order, without overlaps: the first wins, then the longest."""
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda mention: (mention.begin, -mention.end)):
         if not kept or mention.begin >= kept[-1].end:
@@ -91,5 +91,5 @@ def _period(named: Days, now: datetime) -> Period:
 
 
 def _midnight(day: int, now: datetime) -> datetime:
-    # From the date and not by adding hours: a day of a change of clocks has 23 or 25.
+    # From the date, not by adding hours: days with a DST change have 23 or 25.
     return datetime.combine(date.fromordinal(day), time(), now.tzinfo)

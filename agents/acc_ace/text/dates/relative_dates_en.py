@@ -1,4 +1,4 @@
-"""How English texts name times by their distance: 'yesterday', 'last Monday', '3 weeks ago'."""
+"""English relative dates: 'yesterday', 'last Monday', '3 weeks ago'."""
 
 import re
 from functools import cache
@@ -39,7 +39,7 @@ _VERB_OR_ROLLING = lazy_pattern(
     r"|don't|doesn't|didn't) $",
     re.IGNORECASE,
 )
-"""'The last week' is seven days up to now, and 'it may last this week' is no last one."""
+"""'The last week' is the past seven days, and in 'it may last this week' it is a verb."""
 _WEEKDAY_CUE = lazy_pattern(r"\b(?P<cue>on|last|past|this|since|from) $", re.IGNORECASE)
 _OTHER_DAY = lazy_pattern(
     r"\b(?:next|every|each|any|coming|following|a|until|till|by) $", re.IGNORECASE
@@ -49,7 +49,7 @@ _WEEKS_BACK = {"last": 1, "this": 0, "next": -1}
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The wordings, compiled at the first use so that importing stays quick."""
+    """The rules, compiled on first use to keep imports fast."""
     number = rf"(?P<number>\d{{1,4}}|an?|(?:a )?couple(?: of)?|{'|'.join(NUMBER_WORDS)})"
     names = "|".join(_BACK)
     return (
@@ -98,7 +98,7 @@ def _before_last(match: re.Match[str], today: int) -> Named | None:
 
 
 def back(unit: str, count: int, today: int) -> Named | None:
-    """The day, calendar week (from Monday), month or year that lies `count` of them back."""
+    """The day, calendar week (from Monday), month or year `count` units back."""
     match unit:
         case "day":
             return days(today - count)
@@ -110,7 +110,7 @@ def back(unit: str, count: int, today: int) -> Named | None:
 
 
 def week(today: int, count: int) -> Days | None:
-    """The calendar week that lies `count` weeks back."""
+    """The calendar week `count` weeks back."""
     return days(monday_of(today) - 7 * count, 7)
 
 
@@ -126,7 +126,7 @@ def _weekday(match: re.Match[str], today: int) -> Named | None:
 
 
 def _short(match: re.Match[str], today: int) -> Named | None:
-    """'Last Fri'; in small letters it may be a word ('where I last sat')."""
+    """'Last Fri'; in lower case it may be another word ('where I last sat')."""
     if not match["short"].istitle():
         return None
     names = [name[:3] for name in WEEKDAYS]
@@ -146,5 +146,5 @@ def _weekend(match: re.Match[str], today: int) -> Named | None:
     which = match["which"].lower()
     if which == "this":
         return days(monday_of(today) + 5, 2)
-    # The last weekend is over: its Sunday lies before today.
+    # The last weekend is over: its Sunday is before today.
     return days(newest_weekday(5, today - 2 if which == "last" else today), 2)

@@ -1,4 +1,4 @@
-"""How Japanese texts name times by their distance: 「昨日」「先週の金曜」「3日前」."""
+"""Japanese relative dates: 「昨日」「先週の金曜」「3日前」."""
 
 import re
 from functools import cache
@@ -38,10 +38,10 @@ _LAST = frozenset(("先の", "前の", "この前の", "先日の"))
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The wordings, compiled at the first use so that importing stays quick."""
+    """The rules, compiled on first use to keep imports fast."""
     weeks, months = "|".join(_WEEKS), "|".join(_MONTHS)
     return (
-        # 昨今日本 is 日本, and そのときのうわさ no きのう.
+        # 昨今日本 contains 日本, not 今日; そのときのうわさ does not contain きのう.
         rule(
             r"(?P<name>一昨日|おととい|昨日|(?<![\u3041-\u306b\u306e\u3072-\u3081\u3083-\u3096])"
             r"きのう|昨夜|昨晩|ゆうべ|今朝|今晩|今夜"
@@ -104,7 +104,7 @@ def _month(match: re.Match[str], today: int) -> CalendarDate | None:
 
 
 def _deadline(match: re.Match[str]) -> bool:
-    """Whether it is the day by which something has to be done, or the end of a stretch."""
+    """Whether it is a deadline or the end of a range."""
     return match.string.startswith("まで", match.end())
 
 

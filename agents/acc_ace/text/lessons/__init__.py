@@ -1,1 +1,1 @@
-"""Read a lesson as terms: two lessons of the same terms ask for the same."""
+"""Parse lessons into terms; lessons with equal terms are duplicates."""

@@ -1,7 +1,7 @@
-"""An English sentence as terms: what may stand in another place or form is put into one.
+"""Parse an English sentence into terms, in a canonical order and form.
 
-A condition before the comma goes behind, 'X must be done' becomes 'do X', denials become NOT.
-Everything else keeps its place: an order that differs is a difference.
+A leading condition moves behind the main clause, 'X must be done' becomes 'do X', negations
+become NOT. Everything else keeps its place: another order is a difference.
 """
 
 import re
@@ -12,7 +12,7 @@ from acc_ace.text.lexicon_en import HARMLESS, NUMBERS, root_of, word_class
 from acc_ace.text.patterns import lazy_pattern, words_of
 
 MARK: Final = "\x1f"
-"""Begins what stands for a word that no text has: 'not', or the unit of a measure."""
+"""Prefix of terms that no text contains: 'not', or the unit of a measure."""
 
 NOT: Final = MARK + "not"
 OPTIONAL: Final = MARK + "optional"
@@ -20,14 +20,14 @@ COMMA: Final = ","
 
 
 class Piece(NamedTuple):
-    """A word of a text as it stands there; what is literal has no other form."""
+    """A word of a text; a literal is compared verbatim."""
 
     text: str
     literal: bool = False
 
     @property
     def lower(self) -> str:
-        """Without its capitals, unless they are part of a literal."""
+        """Case-folded, unless it is a literal."""
         return self.text if self.literal else self.text.casefold()
 
 
@@ -42,7 +42,7 @@ _ATTACHING = CONDITIONS | words_of(
 only just that which who whose what how where because to and or than
 """
 )
-"""Words of a sentence that a clause at its end could belong to instead of the whole."""
+"""Words that a trailing clause could modify instead of the whole sentence."""
 
 _ALL = frozenset(["all", "every", "each", "both", "some"])
 _UNCLEAR = CONDITIONS | words_of(
@@ -50,10 +50,10 @@ _UNCLEAR = CONDITIONS | words_of(
 that which who whose can could may might will would is are
 """
 )
-"""Words of what is done to something that make more of it than a noun."""
+"""Words that make the subject of a passive more than a noun phrase."""
 
 _COUNTED = frozenset(("few", "little", "lot"))
-"""'A few' are some, 'few' are hardly any: here the article counts."""
+"""'A few' means some, 'few' hardly any: here the article matters."""
 
 _OPTIONAL = lazy_pattern(
     r"\bneed(?:n't| not)\b|\b(?:do|does|did)(?: not|n't) (?:have|need) to\b"
@@ -83,11 +83,11 @@ _PASSIVE = lazy_pattern(
     r" (?P<done>\S+ed)(?= |$)"
 )
 _CASED = lazy_pattern(r"[_\\/$]|[a-z][A-Z]|^(?:[B-HJ-Zb-hj-z]|US|IT|WHO)$")
-"""Identifiers, letters and names that are words as well: their case tells things apart."""
+"""Identifiers, letters and names that are also words: their case is significant."""
 
 
 def with_plain_negations(text: str) -> str:
-    """The text with each way to deny written as one word."""
+    """The text with every form of negation written as one word."""
     text = _OPTIONAL.sub(f" {OPTIONAL} ", _FILLER.sub(" ", _BEFORE.sub("before", text)))
     text = _SWITCH.sub(
         lambda m: f"{'enable' if m['way'].lower() == 'on' else 'disable'} {m[1]}", text
@@ -98,32 +98,32 @@ def with_plain_negations(text: str) -> str:
 
 
 def english_terms(sentence: Sequence[Piece]) -> list[str]:
-    """The terms of a sentence, in the order of its plain imperative."""
+    """The terms of a sentence, in the order of a plain imperative."""
     main, clause = _parted(sentence)
     return _terms([*_active(main), *clause])
 
 
 def english_term(piece: Piece) -> str:
-    """A word by its meaning; a literal, an identifier or a single letter as it stands."""
+    """The synonym class of a word; literals, identifiers and single letters are unchanged."""
     if piece.literal or _CASED.search(piece.text):
         return piece.text
     word = piece.lower.removesuffix("'s").removesuffix("'")
     if word in NUMBERS:
         return NUMBERS[word]
     meaning = word_class(word)
-    # The stem of 'hardly' is another word.
+    # The stem of 'hardly' is a different word, 'hard'.
     hedged = word.endswith("ly") and meaning == root_of(word[:-2])
     return word if hedged else meaning
 
 
 def _parted(sentence: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
-    """What is asked for, and the condition that stands before its comma."""
+    """Split a sentence into the main clause and a leading condition."""
     words = [piece.lower for piece in sentence]
     pieces = [piece for piece in sentence if piece.text != COMMA]
     if not words or words[0] not in CONDITIONS or words.count(COMMA) != 1:
         return pieces, []
     at = words.index(COMMA)
-    # 'After lunch, cancel meetings' may be other meetings than those after lunch.
+    # 'After lunch, cancel meetings' may not mean the meetings after lunch.
     clause = words[0] not in _OF_TIME or words[1].endswith("ing") or words[1] == "you"
     start = at + (words[at + 1 : at + 2] == ["then"])
     if not clause or not _ATTACHING.isdisjoint(words[start + 1 :]):

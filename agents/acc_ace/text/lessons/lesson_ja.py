@@ -1,7 +1,7 @@
-"""A Japanese sentence as terms: its last verb by its stem, phrases of one verb in one order.
+"""Parse a Japanese sentence into terms: last verb stemmed, phrases of a verb in one order.
 
-Particles are terms, so that from and to, actor and object tell apart. What is not known for an
-ending stays as it is.
+Particles are terms, to distinguish from and to, actor and object. Unknown endings are
+unchanged.
 """
 
 import re
@@ -57,24 +57,24 @@ _DENIED = lazy_pattern(
 _ALLOWED = lazy_pattern(rf"{_TE}も?(?:よい|良い|いい|かまわない|構わない){_BE}")
 _LEFT_OPEN = lazy_pattern(rf"{_NAI}なくて?も?(?:よい|いい|かまわない){_BE}")
 _JOINING = frozenset("のと")
-"""What makes one phrase of two nouns."""
+"""Particles that join two nouns into one phrase."""
 
 _CLAUSE = lazy_pattern(r".*(?:場合|[前後時中際])")
-"""Nouns that make a clause of what stands before them."""
+"""Nouns that turn the words before them into a clause."""
 
 _DOING = frozenset(("行", "実施", "行な"))
 _SHUNNED = frozenset(("避け", "控え"))
 
 
 class _Term(NamedTuple):
-    """A term; what is nominal may stand in a phrase that moves."""
+    """A term; nominal ones can be part of a movable phrase."""
 
     text: str
     nominal: bool
 
 
 def plain_japanese(text: str) -> str:
-    """The text with counted numbers, conditions and emphasis written in one way."""
+    """The text with counters, conditions and emphasis in a canonical form."""
     if not _DENIES.search(text):
         text = HARMLESS.sub("", text)
     for word, plain in _ALTERNATIVES:
@@ -94,7 +94,7 @@ def _counted(match: re.Match[str]) -> str:
 
 
 def japanese_terms(sentence: Sequence[Piece]) -> list[str]:
-    """The terms of a sentence that has Japanese in it."""
+    """The terms of a sentence that contains Japanese."""
     terms = [term for piece in sentence for term in _cut(piece)]
     return list(_in_one_order(_with_synonyms(_with_plain_end(terms))))
 
@@ -108,7 +108,7 @@ def _cut(piece: Piece) -> Iterator[_Term]:
 
 
 def _with_plain_end(terms: list[_Term]) -> list[_Term]:
-    """The last verb by its stem, with NOT, MAY or OPTIONAL behind it."""
+    """Stem the last verb and append NOT, MAY or OPTIONAL for its ending."""
     if not terms:
         return terms
     *before, last = terms
@@ -131,14 +131,14 @@ def _with_plain_end(terms: list[_Term]) -> list[_Term]:
 
 
 def _without_support(terms: list[_Term], said: list[str]) -> list[_Term]:
-    """'確認を行う' as '確認', '再起動は禁止' as '再起動' and NOT."""
+    """Remove support verbs: '確認を行う' to '確認', '再起動は禁止' to '再起動' and NOT."""
     last = terms[-1].text
     ban = _BAN.fullmatch(last)
     supported = len(terms) > 2 and terms[-2].text in CASE
     if supported and last in _DOING and terms[-2].text == "を":
         return terms[:-2]
     if said:
-        # What is not forbidden need not be done.
+        # A negated ban is not a duty, so it stays unchanged.
         return terms
     if supported and (last in _SHUNNED or (ban is not None and not ban["what"])):
         said.append(NOT)
@@ -154,7 +154,7 @@ def _with_synonyms(terms: list[_Term]) -> list[_Term]:
 
 
 def _in_one_order(terms: Sequence[_Term]) -> Iterator[str]:
-    """Phrases of one verb sorted: nouns with a particle behind them, up to what is none."""
+    """Sort the phrases (nouns and a particle) of each verb; other terms keep their place."""
     phrases: list[tuple[str, ...]] = []
     phrase: list[str] = []
     for term in terms:
@@ -174,7 +174,7 @@ def _in_one_order(terms: Sequence[_Term]) -> Iterator[str]:
 
 def _sorted(phrases: list[tuple[str, ...]]) -> Iterator[str]:
     particles = [phrase[-1] for phrase in phrases]
-    # A particle that is there twice belongs to two verbs, whose phrases must not mix.
+    # A repeated particle belongs to two verbs, whose phrases must not mix.
     alike = len(set(particles)) < len(particles)
     for phrase in phrases if alike else sorted(phrases):
         yield from phrase

@@ -1,4 +1,4 @@
-"""Read a lesson as the terms that tell it from any other."""
+"""Parse a lesson into terms, by which duplicates are recognised."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from acc_ace.text.lexicon_ja import COUNTER, HIRAGANA, KANJI, KATAKANA
 from acc_ace.text.patterns import lazy_pattern, one_of
 
 COMPARED_CHARACTERS: Final = 4_000
-"""Longer texts are the same only when they are equal."""
+"""Longer texts are duplicates only when they are equal."""
 
 _JAPANESE = rf"{KANJI}{KATAKANA}{HIRAGANA}"
 _LETTER = rf"[^\W_{_JAPANESE}]"
@@ -21,7 +21,7 @@ _NUMBER_WORD = lazy_pattern(rf"\b{one_of(NUMBERS)}\b(?=\s+[a-z])", re.IGNORECASE
 _CODE = lazy_pattern(r"`([^`\n]{1,400})`")
 _PIECE = lazy_pattern(
     rf"(?P<ja>[{_JAPANESE}]+)"
-    # Flags, paths and globs; marks in front of a word tell 'env' from '.env' and '$env'.
+    # Flags, paths and globs; a leading mark distinguishes 'env' from '.env' and '$env'.
     rf"|(?P<literal>(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$~.]{{0,2}}/[\w./*~-]*\w|(?<!\w)(?:\*?\.|\$)\w[\w.]*)"
     rf"|(?P<number>(?:(?<!\w)-)?\d[\d.,:/-]*(?:(?<=\d){MARK}[a-z]*|(?<=\d)(?:{COUNTER}))|{MARK}\w+)"
     rf"|(?P<figure>(?:(?<!\w)-)?\d+(?:[.,:/-]\d+)*(?!{_LETTER}))"
@@ -33,7 +33,7 @@ _THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3})")
 
 
 def terms_of_lesson(text: str) -> tuple[str, ...]:
-    """The terms of a text, in order. Two texts of the same terms ask for the same."""
+    """The terms of a text, in order. Texts with equal terms are duplicates."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace(MARK, " ")
     if len(plain) > COMPARED_CHARACTERS:
         return (plain,)
@@ -41,7 +41,7 @@ def terms_of_lesson(text: str) -> tuple[str, ...]:
     readable = _NUMBER_WORD.sub(lambda word: NUMBERS[word.group().lower()], plain)
     readable = with_plain_negations(_with_measures(plain_japanese(readable)))
     terms = [term for sentence in _sentences(readable, code) for term in _terms(sentence)]
-    # A text of marks or of harmless words alone is compared as it is.
+    # A text of only punctuation or harmless words is compared verbatim.
     return tuple(terms) or tuple(plain.casefold().split())
 
 
@@ -69,7 +69,7 @@ def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
 
 
 class Measure(NamedTuple):
-    """A number in the base unit of its kind; '' is the unit of a setting."""
+    """A number in its base unit; '' is the unit of a setting."""
 
     unit: str
     value: float
@@ -140,16 +140,16 @@ def _with_measures(text: str) -> str:
     def setting(match: re.Match[str]) -> str:
         return f"{match['name']} {_plain(match)}{match['unit'] or MARK} "
 
-    # Numbers with a unit first: what is left of "timeout of 30 s" is no bare number.
+    # Numbers with a unit first, so that "timeout of 30 s" does not match as a bare number.
     return _SETTING.sub(setting, _MEASURED.sub(unit, text))
 
 
 def measure_of(term: str) -> Measure | None:
-    """The measure that a term stands for, if it does."""
+    """The measure encoded in a term, or None."""
     value, mark, unit = term.partition(MARK)
     return Measure(unit, float(value)) if mark and value else None
 
 
 def _plain(match: re.Match[str]) -> str:
-    """'1,000' and '1000' are one number."""
+    """The number without thousands separators."""
     return match["value"].replace(",", "")
