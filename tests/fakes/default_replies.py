@@ -8,8 +8,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
-from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.rules_model.views import state_of
 from acc_ace.text.rules.proposals import proposed_changes
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
@@ -46,9 +45,12 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
 
 
 def read_tagged(text: str) -> dict[str, Any]:
-    """The tagged JSON inputs of a prompt by name; a block that is no JSON is left out."""
+    """The tagged inputs of a prompt by name: lines as text, JSON as its value."""
     found: dict[str, Any] = {}
     for name, body in _INPUT.findall(text):
+        if body.startswith("\n"):
+            found[name] = body.strip("\n")
+            continue
         try:
             found[name] = json.loads(body)
         except ValueError:
@@ -72,29 +74,16 @@ def prompt_text(llm_request: LlmRequest) -> str:
 
 
 def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    previous = _dict(inputs.get("previous_state"))
+    previous = state_of(inputs.get("previous_state"))
     said = str(_dict(inputs.get("current_input")).get("text", ""))
-    blank: dict[str, Any] = {
-        "episodic_trace": "",
-        "semantic_gist": "A conversation.",
-        "focal_entities": [],
-        "relational_map": [],
-        "goal_orientation": "",
-        "constraints": [],
-        "predictive_cue": None,
-        "uncertainty_signal": "",
-        "retrieved_artifacts": [],
+    has_goal = bool(previous.ccs.goal_orientation)
+    changes = proposed_changes(said, previous.pins, has_goal=has_goal)
+    return {
+        **previous.ccs.model_dump(mode="json"),
+        "semantic_gist": previous.ccs.semantic_gist or "A conversation.",
+        "episodic_trace": said[:200],
+        "rule_changes": [change.model_dump(mode="json") for change in changes],
     }
-    kept = {name: previous[name] for name in CCS_FIELDS if name in previous}
-    pins = [
-        ConstraintPin.model_validate({"quote": pin["text"], **pin})
-        for pin in _list(_dict(previous.get("meta")).get("pins"))
-    ]
-    has_goal = bool(previous.get("goal_orientation"))
-    changes = [
-        change.model_dump(mode="json") for change in proposed_changes(said, pins, has_goal=has_goal)
-    ]
-    return {**blank, **kept, "episodic_trace": said[:200], "rule_changes": changes}
 
 
 def _relevant(candidate: object) -> dict[str, Any]:

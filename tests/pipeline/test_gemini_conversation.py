@@ -98,7 +98,10 @@ async def test_generator_is_sent_state_and_x_t_and_never_the_transcript(
     for number in range(4):
         await say(talk, f"Message number {number}.")
     last = gemini.requests_of("generator")[-1]
-    assert [item["parts"] for item in last.body["contents"]] == [[{"text": "Message number 3."}]]
+    [content] = last.body["contents"]
+    memory, x_t = content["parts"]
+    assert memory["text"].startswith('<input name="state">\nconstraints: none\n')
+    assert x_t == {"text": "Message number 3."}
     assert "zebras" not in wire_text({"contents": last.body["contents"]})
 
 

@@ -216,7 +216,7 @@ class Answering:
 async def test_predicting_changes_nothing() -> None:
     playbook = holding(LESSON)
     before = playbook.dumps()
-    prompt = Prompt(name="generator", text="Answer.", inputs=("state", "playbook", "warnings"))
+    prompt = Prompt(name="generator", text="Answer.", inputs=("playbook", "state", "warnings"))
 
     asked = await predict(
         "How do I restart?", playbook, completion=Answering(), prompt=prompt, limits=Limits()

@@ -214,8 +214,9 @@ async def test_a_static_instruction_stays_free_of_memory_so_that_it_can_be_cache
     systems = {str(request.config.system_instruction) for request in llm.requests}
     assert len(systems) == 1
     assert "Never changes." in systems.pop()
-    first = llm.requests[-1].contents[0]
-    assert BAN in str(first)
+    lasting, changing = llm.requests[-1].contents[:2]
+    assert '<input name="playbook">' in str(lasting)
+    assert BAN in str(changing)
     assert "And now?" in str(llm.requests[-1].contents)
 
 
@@ -226,7 +227,7 @@ async def test_attachments_reach_the_agent_and_are_named_in_the_evidence() -> No
     text = types.Part(text="What is this?")
     await app.ask(types.Content(role="user", parts=[text, picture]))
     parts = llm.requests[-1].contents[0].parts or []
-    assert parts[1].inline_data is not None
+    assert parts[2].inline_data is not None
     [interaction] = await app.evidence()
     assert interaction.input.text == "What is this?\n[image/png attached]"
 

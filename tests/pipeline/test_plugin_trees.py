@@ -56,7 +56,7 @@ async def test_the_agent_that_takes_over_sees_state_and_input(include: str) -> N
     assert answer == "Invoice 7 is paid."
     for request in (boss.requests[-1], billing.requests[-1]):
         assert "Is invoice 7 paid?" in whole(request)
-        assert '"constraints":["Never send reminders on Sundays."]' in whole(request)
+        assert "- [c-0001] Never send reminders on Sundays." in whole(request)
     [interaction] = await app.evidence()
     assert interaction.decision is not None
     assert interaction.decision.final_answer == with_note(

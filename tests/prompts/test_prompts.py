@@ -11,15 +11,15 @@ from acc_ace.text.prompt import load_prompt
 from acc_ace.turn.structured_call import PROMPT_DIR, load_prompts
 
 INPUTS = {
-    "qualifier": ("current_input", "previous_state", "candidates"),
-    "compressor": ("current_input", "previous_state", "artifacts"),
-    "generator": ("state", "playbook", "warnings"),
+    "qualifier": ("previous_state", "candidates", "current_input"),
+    "compressor": ("previous_state", "artifacts", "current_input"),
+    "generator": ("playbook", "state", "warnings"),
     "generator_messages": ("playbook", "warnings"),
     "summarizer": ("previous_summary", "messages", "max_tokens"),
     "extractor": ("messages", "entities"),
     "reflector": (
-        "current_input",
         "state",
+        "current_input",
         "generation",
         "tool_results",
         "used_bullets",
@@ -28,7 +28,7 @@ INPUTS = {
         "warnings",
         "previous_reflection",
     ),
-    "curator": ("reflection", "playbook", "stats", "current_input", "tool_results"),
+    "curator": ("playbook", "stats", "reflection", "current_input", "tool_results"),
     "guard": ("rules", "call", "now"),
 }
 
@@ -40,8 +40,8 @@ MUST_SAY = {
         "Update only the state that decisions need",
         "forget actively",
         "Rewrite each field to the latest facts",
-        "Copy `constraints` and `goal_orientation` word for word",
-        "rules and goal change through `rule_changes` alone",
+        "code carries both over word for word",
+        "Rules and goal change through `rule_changes` alone",
         "these nine fields and `rule_changes`",
     ],
     "generator": ["there is no transcript", "constraints in `state` are binding", "Never invent"],
@@ -98,7 +98,7 @@ def test_a_rendered_prompt_matches_its_golden_snapshot(name: str) -> None:
 
 
 def test_an_input_that_is_not_declared_is_refused() -> None:
-    with pytest.raises(PromptError, match="declares inputs"):
+    with pytest.raises(PromptError, match="needs inputs"):
         load_prompts().qualifier.render({"current_input": {}})
 
 

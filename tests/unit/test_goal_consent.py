@@ -24,8 +24,16 @@ def test_a_greeting_sets_no_goal(text: str) -> None:
     assert "goal_unsupported" in reasons(result)
 
 
-@pytest.mark.parametrize("proposed", ["", "Take a nap", "Restore checkouts"])
-def test_the_goal_is_restored_when_the_model_drops_or_rewords_it(proposed: str) -> None:
+def test_the_goal_is_carried_over_without_a_repair_when_the_model_leaves_it_out() -> None:
+    before = started(goal=GOAL)
+    result = say(before, "We need coffee.", proposal=ccs(goal_orientation="", semantic_gist="x"))
+    assert result.state.goal_pin == before.goal_pin
+    assert result.state.ccs.goal_orientation == GOAL
+    assert "goal_restored" not in reasons(result)
+
+
+@pytest.mark.parametrize("proposed", ["Take a nap", "Restore checkouts"])
+def test_the_goal_is_restored_when_the_model_rewords_it(proposed: str) -> None:
     before = started(goal=GOAL)
     proposal = ccs(goal_orientation=proposed, semantic_gist="x")
     result = say(before, "We need coffee.", proposal=proposal)

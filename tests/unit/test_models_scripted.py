@@ -11,7 +11,7 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt import write_inputs
+from acc_ace.text.prompt import Lines, write_inputs
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 
 SCHEMAS: dict[Role, type[BaseModel]] = {
@@ -44,7 +44,9 @@ async def test_every_role_has_a_valid_default(role: Role) -> None:
 async def test_default_compressor_carries_the_previous_state_over() -> None:
     text = write_inputs(
         {
-            "previous_state": {"constraints": ["no restarts"], "goal_orientation": "recover"},
+            "previous_state": Lines(
+                "constraints:\n- [c-0001] no restarts\ngoal_orientation: recover\nturn: 3"
+            ),
             "current_input": {"text": "hello"},
         }
     )

@@ -378,6 +378,8 @@ def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) 
 
 
 def _note_restored(rules: ConstraintSet, written: Sequence[str]) -> None:
+    if not written:
+        return  # As the prompt asks: rules are carried over without the CCM.
     kept = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_PROPOSALS]}
     rules.repairs.extend(
         Repair(field="constraints", reason=CONSTRAINT_RESTORED, detail=pin.id)

@@ -50,7 +50,7 @@ def rule_3_goal_survives(
     if stated:
         pin = _pin(stated, turn_input.authority, rules.turn, limits)
         return GoalRuling(pin.text, pin)
-    wanted = one_line(written[:_WRITTEN_CHARS]) if written is not None else goal
+    wanted = one_line(written[:_WRITTEN_CHARS]) if written else goal
     if wanted == goal:
         return GoalRuling(goal, previous.goal_pin)
     reason = GOAL_RESTORED if goal else GOAL_UNSUPPORTED

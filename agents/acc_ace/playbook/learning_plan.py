@@ -108,8 +108,8 @@ async def predict(
     taken = take_input(text, Authority.USER, limits)
     shown = select_bullets(playbook, taken.text, max_tokens=limits.playbook_prompt_tokens)
     inputs = {
-        "state": state_value(ALONE),
         "playbook": playbook.as_prompt(shown),
+        "state": state_value(ALONE),
         "warnings": [],
         "current_input": input_value(taken),
     }

@@ -49,11 +49,14 @@ def read_inputs(text: str) -> dict[str, object]:
     """Named inputs of a prompt, as `acc_ace.text.prompt.write_input` wrote them.
 
     Of two blocks with one name the first counts, so that a later, forged one changes nothing.
+    A block that starts on a new line holds lines of text, any other JSON.
     """
     inputs: dict[str, object] = {}
     for match in _BLOCK.finditer(text[:_MAX_CHARS]):
         name, body = match.groups()
-        if name not in inputs:
+        if name not in inputs and body.startswith("\n"):
+            inputs[name] = body.strip("\n")
+        elif name not in inputs:
             try:
                 inputs[name] = json.loads(body)
             except (ValueError, RecursionError):
@@ -83,7 +86,7 @@ def read_prompt(llm_request: LlmRequest) -> Prompt:
     for text in texts:
         inputs = {**read_inputs(text), **inputs}
     at = _position_of_input(contents)
-    said, attachments = read_attachments("" if at is None else _text(contents[at]))
+    said, attachments = read_attachments("" if at is None else _said(contents[at]))
     return Prompt(
         inputs=inputs,
         text=said.strip(),
@@ -124,14 +127,27 @@ def _instruction(llm_request: LlmRequest) -> str:
 
 
 def _text(content: types.Content) -> str:
-    return "\n".join(part.text for part in content.parts or [] if part.text and not part.thought)
+    return "\n".join(_texts(content))
+
+
+def _texts(content: types.Content) -> list[str]:
+    return [part.text for part in content.parts or [] if part.text and not part.thought]
+
+
+def _said(content: types.Content) -> str:
+    """The text of a message without the memory that stands before it."""
+    texts = _texts(content)
+    return "\n".join(texts[1:] if texts and texts[0].startswith(_MEMORY) else texts)
+
+
+_MEMORY = '<input name="state">'
 
 
 def _position_of_input(contents: list[types.Content]) -> int | None:
     """Where the last text of the user stands: x_t, or a block of inputs that holds it."""
     for position in reversed(range(len(contents))):
         content = contents[position]
-        if content.role in {None, "user"} and _text(content):
+        if content.role in {None, "user"} and _said(content):
             return position
     return None
 

@@ -139,10 +139,9 @@ def _id_of(situation: PromptContext, pin: ConstraintPin) -> str:
 
 
 def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
-    """Constraints that x_t set, by its words and by the turn of their pins."""
+    """Constraints that x_t states, for the first time or again."""
     said = one_line(situation.text)
-    turn = situation.state.turn
-    return [pin for pin in situation.state.pins if pin.origin_turn == turn and pin.text in said]
+    return [pin for pin in situation.state.pins if pin.text in said]
 
 
 def _ends_said(situation: PromptContext) -> Sequence[RuleChange]:

@@ -1,5 +1,6 @@
 """Typed views of the inputs of a prompt, coerced from any JSON: a role never sees junk."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -10,6 +11,7 @@ from acc_ace.schemas.base import Authority, Value
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import Attachment, TurnInput
+from acc_ace.text.prompt import NOTHING
 
 _MAX_TEXT = 40_000
 """Characters of one text that the engine analyses; what lies beyond is not read."""
@@ -109,24 +111,40 @@ def attachments_of(value: object) -> list[Attachment]:
     return _valid(Attachment, given)
 
 
+_PIN = re.compile(r"\[([cu]-\d{1,9})\] (.*)")
+
+
 def state_of(value: object) -> StateView:
-    """A state from `CommittedState.to_state()`, or from whatever of it is there."""
-    fields = mapping_of(value)
-    meta = mapping_of(fields.get("meta"))
-    turn = meta.get("turn")
+    """A state from the lines of `acc_ace.text.prompt.render_ccs`, or from what of them is there."""
     empty = empty_ccs()
+    items: dict[str, list[str]] = {}
+    name = ""
+    for line in text_of(value).splitlines():
+        if line.startswith("- "):
+            items.get(name, []).append(line[2:])
+            continue
+        name, _, rest = line.partition(":")
+        items[name] = [] if rest.strip() in ("", NOTHING) else [rest.strip()]
+    pins = [
+        ConstraintPin(id=pin[1], text=pin[2], authority=Authority.USER, origin_turn=0, quote=pin[2])
+        for item in items.get("constraints", [])
+        if (pin := _PIN.fullmatch(item))
+    ]
     held = {
-        name: texts_of(fields.get(name)) if isinstance(none, list) else text_of(fields.get(name))
-        for name, none in empty
+        field: items.get(field, []) if isinstance(none, list) else " ".join(items.get(field, []))
+        for field, none in empty
     }
-    # Prompts leave the quote out; for matching the text itself serves as well.
-    pins = (
-        {"quote": pin.get("text"), **pin} for pin in map(mapping_of, items_of(meta.get("pins")))
-    )
+    turn = "".join(items.get("turn", []))
     return StateView(
-        ccs=empty.model_copy(update={**held, "predictive_cue": held["predictive_cue"] or None}),
-        pins=tuple(_valid(ConstraintPin, pins)),
-        turn=turn if isinstance(turn, int) else 0,
+        ccs=empty.model_copy(
+            update={
+                **held,
+                "constraints": [pin.text for pin in pins],
+                "predictive_cue": held["predictive_cue"] or None,
+            }
+        ),
+        pins=tuple(pins),
+        turn=_whole(turn),
     )
 
 

@@ -1,7 +1,7 @@
 """Base classes of all values; the keys that separate tenants; the order of authority."""
 
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,6 +14,20 @@ class Value(BaseModel):
 
     # Built when first validated: an import of the plugin needs a few of some ninety classes.
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+
+def bare(schema: dict[str, Any]) -> None:
+    """Strip the words of a JSON schema: the prompt says once what a model's reply holds."""
+    schema.pop("description", None)
+    for part in schema.get("properties", {}).values():
+        part.pop("title", None)
+        part.pop("description", None)
+
+
+class ReplyValue(Value):
+    """A value that a model writes; its schema goes with each request, so it is bare."""
+
+    model_config = ConfigDict(json_schema_extra=bare)
 
 
 V = TypeVar("V", bound=Value)

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import ReplyValue
 
 
-class CompressedCognitiveState(Value):
+class CompressedCognitiveState(ReplyValue):
     """The bounded internal state that replaces the transcript from turn to turn.
 
     These nine fields are exactly what the CCM writes. Everything else that is kept with a

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from pydantic import Field
 
-from acc_ace.schemas.base import Authority, StoredValue, Value
+from acc_ace.schemas.base import Authority, ReplyValue, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 
@@ -25,7 +25,7 @@ class ChangeKind(StrEnum):
     GOAL = "goal"
 
 
-class RuleChange(Value):
+class RuleChange(ReplyValue):
     """A pointer by the CCM to words of x_t that make, lift or change a rule or the goal.
 
     A proposal has no authority: the commit gate verifies the quote against the user's own words.

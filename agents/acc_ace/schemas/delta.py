@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import ReplyValue, Value
 
 UNREADABLE: Final = "UNREADABLE"
 """Stands for the type of an operation that is none of the four."""
@@ -68,7 +68,7 @@ class Merging(NamedTuple):
     sources: list[str]
 
 
-class DeltaOperation(Value):
+class DeltaOperation(ReplyValue):
     """One small change. Never a rewrite of the playbook."""
 
     type: DeltaType = Field(description="ADD, UPDATE, REMOVE or MERGE.")
@@ -144,7 +144,7 @@ class DeltaOperation(Value):
         return [] if value is None else value
 
 
-class DeltaBatch(Value):
+class DeltaBatch(ReplyValue):
     """What the Curator proposes for one turn."""
 
     reasoning: str = Field(default="", description="Why these changes, in short.")

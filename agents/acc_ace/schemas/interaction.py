@@ -6,11 +6,11 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from acc_ace.schemas.base import Authority, MemoryName, StoredValue, Value
+from acc_ace.schemas.base import Authority, MemoryName, ReplyValue, StoredValue, Value
 from acc_ace.schemas.reflection import Feedback
 
 
-class GeneratorOutput(Value):
+class GeneratorOutput(ReplyValue):
     """The Generator's answer with its reasoning and the bullets it used (ACE, section 3)."""
 
     reasoning: list[str] = Field(
@@ -106,7 +106,7 @@ class GuardDecision(Value):
     why: str = ""
 
 
-class ActVerdict(Value):
+class ActVerdict(ReplyValue):
     """Output schema of the guard's model: whether one tool call breaks a rule."""
 
     conflict: bool | None = Field(

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import ReplyValue, Value
 
 
 class QualificationReason(StrEnum):
@@ -41,7 +41,7 @@ class Qualification(Value):
     qualified: list[Artifact] = Field(default_factory=list)
 
 
-class RelevanceDecision(Value):
+class RelevanceDecision(ReplyValue):
     """The model's word on one candidate."""
 
     artifact_id: str = Field(description="Id of the candidate, as given.")
@@ -49,7 +49,7 @@ class RelevanceDecision(Value):
     reason: str = Field(default="", description="One short sentence.")
 
 
-class RelevanceBatch(Value):
+class RelevanceBatch(ReplyValue):
     """Output schema of the Qualifier's one model call."""
 
     decisions: list[RelevanceDecision] = Field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from acc_ace.schemas.base import Value
+from acc_ace.schemas.base import ReplyValue, Value
 
 MOST_TAGS = 1_024
 """Tags of one reflection that are read; no turn uses as many bullets."""
@@ -15,7 +15,7 @@ MOST_TAGS = 1_024
 Tag = Literal["helpful", "harmful", "neutral"]
 
 
-class BulletTag(Value):
+class BulletTag(ReplyValue):
     """Whether one used bullet helped, harmed or neither."""
 
     id: str = Field(max_length=256, description="Id of a bullet that the Generator used.")
@@ -27,7 +27,7 @@ class BulletTag(Value):
         return value.strip().lower() if isinstance(value, str) else value
 
 
-class Reflection(Value):
+class Reflection(ReplyValue):
     """What went right or wrong in a turn, and why."""
 
     reasoning: str = Field(default="", description="Analysis of the turn.")

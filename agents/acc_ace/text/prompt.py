@@ -7,9 +7,10 @@ its block.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from acc_ace.errors import PromptError
 from acc_ace.schemas.artifact import Artifact
@@ -22,17 +23,27 @@ from acc_ace.text.tokens import clip_tokens, estimate_tokens
 NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """Valid names of inputs."""
 
+_INPUT_TAG = lazy_pattern(r"<(?=\s*/?\s*input)", re.IGNORECASE)
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
+class Lines(str):
+    """Text that a block shows line by line instead of as JSON: it takes a third of the tokens."""
+
+
 def write_input(name: str, value: object) -> str:
-    """One input as a tagged block of JSON on one line.
+    """One input as a tagged block: `Lines` as they are, anything else as JSON on one line.
 
     Raises ValueError for a name that is not lower snake case, and TypeError for a value that is
-    not JSON. Lone surrogates are escaped, so the block can always be encoded.
+    not JSON. No value can close the block; lone surrogates are escaped or replaced, so the block
+    can always be encoded.
     """
     if NAME.fullmatch(name) is None:
         raise ValueError(f"input name {name!r} must be lower snake case, at most 64 characters")
+    if isinstance(value, Lines):
+        body = _SURROGATE.sub("\ufffd", _INPUT_TAG.sub("‹", value))
+        return f'<input name="{name}">\n{body}\n</input>'
     return f'<input name="{name}">{escaped_json(value)}</input>'
 
 
@@ -66,12 +77,14 @@ class Prompt:
         """First 12 hex digits of the SHA-256 of the text; logged with each turn."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
-    def render(self, inputs: Mapping[str, object]) -> str:
-        """The inputs as tagged blocks; raises PromptError unless they match the declaration."""
-        if tuple(inputs) != self.inputs:
-            raise PromptError(
-                f"prompt '{self.name}' declares inputs {list(self.inputs)}, got {list(inputs)}"
-            )
+    def render(self, inputs: Mapping[str, object], *, beside: Collection[str] = ()) -> str:
+        """The inputs as tagged blocks, but for those that a request holds `beside` them.
+
+        Raises PromptError unless they are those declared, in that order.
+        """
+        declared = [name for name in self.inputs if name not in beside]
+        if list(inputs) != declared:
+            raise PromptError(f"prompt '{self.name}' needs inputs {declared}, got {list(inputs)}")
         return write_inputs(inputs)
 
 
@@ -95,7 +108,6 @@ _LABEL_TOKENS = 24
 """Maximum tokens of each label in the opening line."""
 
 _UNPRINTABLE = lazy_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _MARGIN = "| "
 
 
@@ -137,22 +149,24 @@ def _escape(line: str) -> str:
 NO_ID = "c-0000"
 """Placeholder id of a constraint where only its length matters."""
 
-_FREE_SECTIONS: tuple[tuple[str, str], ...] = (
-    ("Entities", "focal_entities"),
-    ("Relations", "relational_map"),
-    ("Situation", "semantic_gist"),
-    ("Artifacts", "retrieved_artifacts"),
-    ("Uncertain", "uncertainty_signal"),
-    ("Next", "predictive_cue"),
-    ("This turn", "episodic_trace"),
+_FREE_FIELDS: Final = (
+    "focal_entities",
+    "relational_map",
+    "semantic_gist",
+    "retrieved_artifacts",
+    "uncertainty_signal",
+    "predictive_cue",
+    "episodic_trace",
 )
-"""Heading and field of the sections after constraints and goal, most stable first."""
+"""The fields below constraints and goal, slowest to change first: caches match by prefix."""
 
 
-def render_ccs(state: CommittedState) -> str:
-    """The state as labelled sections; constraints have ids, empty sections are omitted."""
-    rules = [(pin.id, pin.text) for pin in state.pins]
-    return _render(rules, state.ccs)
+def render_ccs(state: CommittedState) -> Lines:
+    """The state as lines, `field: value` or a field and its items (paper, Figure 3).
+
+    Constraints come first, with their ids; empty fields are left out.
+    """
+    return _render([(pin.id, pin.text) for pin in state.pins], state.ccs)
 
 
 def ccs_tokens(ccs: CompressedCognitiveState) -> int:
@@ -160,23 +174,27 @@ def ccs_tokens(ccs: CompressedCognitiveState) -> int:
     return estimate_tokens(_render([(NO_ID, text) for text in ccs.constraints], ccs))
 
 
-def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> str:
+def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> Lines:
     constraints = [f"[{pin_id}] {one_line(text)}" for pin_id, text in rules]
-    sections = [_section("Constraints", constraints or ["none"])]
-    sections.append(_section("Goal", [one_line(ccs.goal_orientation) or "none"]))
-    for heading, field in _FREE_SECTIONS:
-        lines = [line for line in map(neutralise, _values(ccs, field)) if line]
-        if lines:
-            sections.append(_section(heading, lines))
-    return "\n".join(sections)
+    fields = [_items("constraints", constraints) or f"constraints: {NOTHING}"]
+    fields.append(_line("goal_orientation", one_line(ccs.goal_orientation) or NOTHING))
+    for name in _FREE_FIELDS:
+        value: str | list[str] | None = getattr(ccs, name)
+        if isinstance(value, list):
+            fields.append(_items(name, map(neutralise, value)))
+        else:
+            fields.append(_line(name, neutralise(value or "")))
+    return Lines("\n".join(field for field in fields if field))
 
 
-def _section(heading: str, lines: Iterable[str]) -> str:
-    return "\n".join([f"## {heading}", *(f"- {line}" for line in lines)])
+NOTHING: Final = "none"
+"""Shown where there is no constraint or no goal; other empty fields are left out."""
 
 
-def _values(ccs: CompressedCognitiveState, field: str) -> list[str]:
-    value: str | list[str] | None = getattr(ccs, field)
-    if isinstance(value, list):
-        return value
-    return [value] if value else []
+def _line(name: str, value: str) -> str:
+    return f"{name}: {value}" if value else ""
+
+
+def _items(name: str, items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items if item]
+    return "\n".join([f"{name}:", *lines]) if lines else ""

@@ -164,9 +164,9 @@ async def propose_deltas(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
     )
     inputs = {
-        "reflection": reflection.model_dump(mode="json"),
         "playbook": playbook.as_prompt(shown),
         "stats": playbook.stats(),
+        "reflection": reflection.model_dump(mode="json"),
         "current_input": input_value(outcome.turn_input),
         "tool_results": tool_values(outcome.tool_results),
     }

@@ -176,8 +176,8 @@ def _speakers(said: TurnInput) -> Speakers:
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:
     """The inputs of the Reflector's prompt but for the reflection of the round before."""
     return {
-        "current_input": input_value(outcome.turn_input),
         "state": state_value(outcome.state),
+        "current_input": input_value(outcome.turn_input),
         "generation": outcome.generation.model_dump(mode="json"),
         "tool_results": tool_values(outcome.tool_results),
         "used_bullets": _bullet_values(playbook, outcome.used_ids),

@@ -123,9 +123,9 @@ class TurnSteps:
             asked: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
             if screening.to_judge:
                 inputs = {
-                    "current_input": input_value(screened_input(x_t, previous.pins)),
                     "previous_state": state_value(previous),
                     "candidates": self._shown(screening.to_judge, previous),
+                    "current_input": input_value(screened_input(x_t, previous.pins)),
                 }
                 asked = await structured_call(
                     self._completions["qualifier"],
@@ -147,9 +147,9 @@ class TurnSteps:
         """
         with self._record.stage("compressor") as use:
             inputs = {
-                "current_input": input_value(screened_input(x_t, previous.pins)),
                 "previous_state": state_value(previous),
                 "artifacts": self._shown(qualified.qualified, previous),
+                "current_input": input_value(screened_input(x_t, previous.pins)),
             }
             asked = await structured_call(
                 self._completions["compressor"],

@@ -18,7 +18,7 @@ from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.text.prompt import Prompt, load_prompt
+from acc_ace.text.prompt import Lines, Prompt, load_prompt, render_ccs
 from acc_ace.text.tokens import clip_tokens
 
 
@@ -176,13 +176,9 @@ def load_prompts(directory: Path = PROMPT_DIR) -> Prompts:
     )
 
 
-def state_value(state: CommittedState) -> dict[str, object]:
-    """The nine fields, and the ids of constraints so that they can be cited and released."""
-    pins = [
-        {"id": pin.id, "text": pin.text, "authority": pin.authority, "origin_turn": pin.origin_turn}
-        for pin in state.pins
-    ]
-    return {**state.ccs.model_dump(mode="json"), "meta": {"turn": state.turn, "pins": pins}}
+def state_value(state: CommittedState) -> Lines:
+    """The nine fields, each constraint with its id, and the number of the turn."""
+    return Lines(f"{render_ccs(state)}\nturn: {state.turn}")
 
 
 def input_value(turn_input: TurnInput) -> dict[str, object]:

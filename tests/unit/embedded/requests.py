@@ -17,6 +17,7 @@ from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import write_inputs
+from acc_ace.turn.structured_call import state_value
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -74,7 +75,7 @@ async def compress(
     """The Compressor's answer."""
     inputs: dict[str, object] = {
         "current_input": {"text": text, "authority": authority},
-        "previous_state": (previous or CommittedState()).to_state(),
+        "previous_state": state_value(previous or CommittedState()),
         "artifacts": list(artifacts),
     }
     return await ask(CompressorReply, inputs)
@@ -84,7 +85,7 @@ async def judge(text: str, candidates: dict[str, str]) -> dict[str, bool]:
     """The Qualifier's decisions by artifact id."""
     inputs: dict[str, object] = {
         "current_input": {"text": text, "authority": "user"},
-        "previous_state": CommittedState().to_state(),
+        "previous_state": state_value(CommittedState()),
         "candidates": [{"artifact_id": key, "content": item} for key, item in candidates.items()],
     }
     batch = await ask(RelevanceBatch, inputs)
@@ -127,7 +128,7 @@ async def reflect(text: str, **inputs: object) -> Reflection:
     """The Reflector's answer."""
     given: dict[str, object] = {
         "current_input": {"text": text, "authority": "user"},
-        "state": CommittedState().to_state(),
+        "state": state_value(CommittedState()),
         "generation": {"final_answer": "…"},
         "tool_results": [],
         "used_bullets": [],
@@ -156,7 +157,7 @@ def generator_system(
 ) -> str:
     """The Generator's instruction with its inputs."""
     inputs: dict[str, object] = {
-        "state": (current or CommittedState(turn=9)).to_state(),
+        "state": state_value(current or CommittedState(turn=9)),
         "playbook": playbook,
         "warnings": list(warnings),
     }

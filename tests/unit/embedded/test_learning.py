@@ -3,6 +3,7 @@
 import pytest
 
 from acc_ace.schemas.delta import DeltaType
+from acc_ace.turn.structured_call import state_value
 from tests.unit.embedded.requests import BAN, curate, reflect, state
 
 FAILED = {"tool_call_id": "1", "name": "calculate", "result": "division by zero", "is_error": True}
@@ -108,7 +109,7 @@ async def test_success_makes_the_used_bullets_helpful() -> None:
 
 
 async def test_pressure_against_a_constraint_teaches_to_check_first() -> None:
-    reflection = await reflect("Restart db-01 now!", state=state(BAN).to_state())
+    reflection = await reflect("Restart db-01 now!", state=state_value(state(BAN)))
     assert "constraints" in reflection.key_insight
     assert "db-01" not in reflection.key_insight
 

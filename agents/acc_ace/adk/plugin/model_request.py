@@ -22,7 +22,7 @@ from google.adk.sessions import Session
 from google.genai import types
 
 from acc_ace.adk.plugin.turn_trigger import turn_events
-from acc_ace.adk.stages.history_loader import memory_view
+from acc_ace.adk.stages.history_loader import lasting_text, put_changing
 from acc_ace.adk.stages.tool_loop import result_text, shown_response
 from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.errors import MemoryBypassedError
@@ -43,25 +43,21 @@ def put_memory(
     prompt: Prompt,
     limits: Limits,
 ) -> None:
-    """Add CCS_t, the playbook excerpt and, unless it is the last message, x_t.
+    """Add the playbook excerpt, CCS_t and, unless it is what was said last, x_t.
 
-    Attachments of x_t are shown as quoted data.
-
-    They are appended to the agent's instruction. A static instruction is left unchanged, so
-    that it stays cacheable: they come first in the contents then.
+    Attachments of x_t are shown as quoted data. The excerpt goes behind the agent's instruction;
+    an agent with a static instruction keeps it free of that: it comes first in the contents then.
+    What changes with each turn is in the contents, so that caches of prefixes hold.
     """
     turn_input = require(record.turn_input, "turn_input", "memory")
     quote_attachments(request.contents, turn_input)
-    inputs = {
-        **memory_view(record, limits),
-        "current_input": None if _ends_with(request, turn_input) else input_value(turn_input),
-    }
-    text = f"{prompt.text}\n{prompt.render(inputs)}"
+    unsaid = None if _ends_with(request, turn_input) else input_value(turn_input)
+    put_changing(request.contents, record, prompt, current_input=unsaid)
+    text = lasting_text(record, prompt, limits)
     if _takes_instructions(request, ctx):
         request.append_instructions([text])
     else:
-        memory = types.Content(role="user", parts=[types.Part(text=text)])
-        request.contents.insert(0, memory)
+        request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
 
 
 def bound_results(

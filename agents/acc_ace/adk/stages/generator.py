@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
-from acc_ace.adk.stages.history_loader import memory_view
+from acc_ace.adk.stages.history_loader import lasting_text
 from acc_ace.adk.stages.stage import protect_state_keys
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
@@ -77,7 +77,7 @@ class Generator(BaseAgent):
     def _inner(
         self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ToolGuard
     ) -> LlmAgent:
-        loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard)
+        loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard, self._prompt)
         return LlmAgent(
             name="generator_",
             model=model,
@@ -100,8 +100,7 @@ class Generator(BaseAgent):
         record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
         if record.context is not None:
             return instruction_of(record.context.messages)
-        inputs = memory_view(record, self._container.settings.limits)
-        return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
+        return lasting_text(record, self._prompt, self._container.settings.limits)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))

@@ -5,6 +5,8 @@ and switched to ACC and back in the same way with any memory. The memory that an
 shown is chosen here too: CCS_t, the playbook excerpt, warnings.
 """
 
+from google.genai import types
+
 from acc_ace.container import Container
 from acc_ace.gates.commit_gate import GateResult
 from acc_ace.gates.rule_hints import warning_of_unpinned
@@ -109,11 +111,41 @@ def _topics(ccs: CompressedCognitiveState) -> str:
     return " ".join(parts)
 
 
-def memory_view(record: TurnRecord, limits: Limits) -> dict[str, object]:
-    """The inputs `state`, `playbook` and `warnings` of a prompt, in this order."""
-    playbook = require(record.playbook, "playbook", "memory view").playbook
-    return {
-        "state": state_value(require(record.entry, "entry", "memory view").state),
-        "playbook": playbook.as_prompt(shown_bullets(record, limits)),
+def lasting_text(record: TurnRecord, prompt: Prompt, limits: Limits) -> str:
+    """What hardly changes from turn to turn: the role's words and the playbook excerpt.
+
+    It comes first in a request, so that a provider's cache of prefixes covers it.
+    """
+    playbook = require(record.playbook, "playbook", "memory").playbook
+    inputs = {"playbook": playbook.as_prompt(shown_bullets(record, limits))}
+    return f"{prompt.text}\n{prompt.render(inputs, beside=(*_CHANGING, 'current_input'))}"
+
+
+def put_changing(
+    contents: list[types.Content],
+    record: TurnRecord,
+    prompt: Prompt,
+    *,
+    current_input: object = None,
+) -> None:
+    """Put CCS_t and warnings before everything said; x_t too where a prompt has a place for it.
+
+    They go into the first message of the user: some models take no two in a row.
+    """
+    inputs: dict[str, object] = {
+        "state": state_value(require(record.entry, "entry", "memory").state),
         "warnings": list(record.warnings),
     }
+    if "current_input" in prompt.inputs:
+        inputs["current_input"] = current_input
+    memory = types.Part(text=prompt.render(inputs, beside=("playbook",)))
+    first = contents[0] if contents else types.Content(role="model")
+    parts = first.parts or []
+    if first.role == "model" or any(part.function_response for part in parts):
+        contents.insert(0, types.Content(role="user", parts=[memory]))
+    else:
+        # A copy: the session's events share their contents with the request.
+        contents[0] = first.model_copy(update={"parts": [memory, *parts]})
+
+
+_CHANGING = ("state", "warnings")

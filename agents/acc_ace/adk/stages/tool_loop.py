@@ -22,6 +22,7 @@ from google.genai import types
 
 from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
+from acc_ace.adk.stages.history_loader import put_changing
 from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.gates.contradiction import flag_contradiction, screened_input
@@ -31,7 +32,7 @@ from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import ToolCall, ToolResult
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import ToolFinished
-from acc_ace.text.prompt import write_input
+from acc_ace.text.prompt import Prompt, write_input
 from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import input_value
@@ -127,23 +128,28 @@ class ToolLoop:
     """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
 
     def __init__(
-        self, records: TurnRecords, lifecycle: TurnLifecycle, limits: Limits, guard: ToolGuard
+        self,
+        records: TurnRecords,
+        lifecycle: TurnLifecycle,
+        limits: Limits,
+        guard: ToolGuard,
+        prompt: Prompt,
     ) -> None:
         self._records, self._lifecycle = records, lifecycle
-        self._limits, self._guard = limits, guard
+        self._limits, self._guard, self._prompt = limits, guard, prompt
 
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Quote what is not the user's in x_t; end a loop that used up its tool calls."""
+        """Put memory before x_t, quoted if not the user's; end a loop without tool calls left."""
         record = self._record(callback_context)
         self._quote_input(record, llm_request)
-        if record.context is not None:
-            # x_t, the last message, is there already, with this turn's tool loop after it.
-            llm_request.contents = [
-                *contents_of(record.context.messages[:-1]),
-                *llm_request.contents,
-            ]
+        # x_t, the last message, is there already, with this turn's tool loop after it.
+        if record.context is None:
+            put_changing(llm_request.contents, record, self._prompt)
+        else:
+            earlier = contents_of(record.context.messages[:-1])
+            llm_request.contents = [*earlier, *llm_request.contents]
         used = len(record.tool_calls)
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None
