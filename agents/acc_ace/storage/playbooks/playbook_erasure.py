@@ -1,7 +1,7 @@
-"""Take a user out of the playbooks of an app: their own go, from shared ones their provenance.
+"""Erase a user from an app's playbooks: delete their own, and their provenance in shared ones.
 
-What a shared playbook says stays, and with it every digest. When a live bullet loses its origin, a
-new version says so, so that nobody goes on with a copy that still has it.
+The content and digests of shared playbooks stay. When a live bullet loses its origin, a new
+version is stored, which invalidates cached copies.
 """
 
 import json
@@ -21,7 +21,7 @@ _PAGE = 500
 
 
 def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
-    """Erase a user at a time; how many rows of logs, bullets and snapshots were touched."""
+    """Erase a user; return the number of touched rows of logs, bullets and snapshots."""
     touched = _erase_own(rows, tenant)
     shared = rows.all(
         "SELECT id FROM playbooks WHERE app = ? AND shared ORDER BY id", (tenant.app,)
@@ -32,7 +32,7 @@ def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
         touched += _erase_snapshots(rows, playbook_id, tenant.user)
         bullets = _erase_bullets(rows, playbook_id, tenant.user)
         if bullets:
-            _say_so(rows, head, at)
+            _append_erase(rows, head, at)
         touched += bullets
     return touched
 
@@ -53,11 +53,11 @@ def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
     for seq, standing, body in _naming(rows, playbook_id, "playbook_deltas", "seq", user):
         [record] = records_of([(seq, body)])
         forgotten = without_user(record, user)
-        # An operation without its words can neither be applied nor judged.
+        # An operation without its text can be neither applied nor judged.
         decided = forgotten.status is DeltaStatus.HELD and record.user == user
         if forgotten != record:
-            stands = bool(standing) and not decided
-            changed.append((forgotten.user, stands, encode(forgotten), playbook_id, seq))
+            pending = bool(standing) and not decided
+            changed.append((forgotten.user, pending, encode(forgotten), playbook_id, seq))
     rows.many(
         "UPDATE playbook_deltas SET user_id = ?, standing = ?, body = ? "
         "WHERE playbook = ? AND seq = ?",
@@ -111,15 +111,15 @@ def _naming(
 
 
 def _needle(user: str, *, ascii_only: bool) -> str:
-    """A pattern for the user's name as a body holds it."""
+    """A LIKE pattern for the user's name as encoded in a body."""
     text = '"user":' + json.dumps(user, ensure_ascii=ascii_only)
     for character in "!%_":
         text = text.replace(character, f"!{character}")
     return f"%{text}%"
 
 
-def _say_so(rows: Rows, head: Head, at: datetime) -> None:
-    """A new version with the same content: who holds an older one has to read again."""
+def _append_erase(rows: Rows, head: Head, at: datetime) -> None:
+    """Append a version with the same content, so that holders of older ones reload."""
     new = head._replace(version=head.version + 1, last_seq=head.last_seq + 1)
     record = DeltaRecord(
         seq=new.last_seq,

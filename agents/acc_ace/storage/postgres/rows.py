@@ -19,7 +19,7 @@ class PostgresRows:
         self.connection = connection
 
     def take_time(self) -> None:
-        """Let the statements of this transaction take as long as they need."""
+        """Remove the statement timeout for this transaction."""
         self.connection.execute("SET LOCAL statement_timeout = 0")
         self.connection.longest_s = inf
 
@@ -32,11 +32,11 @@ class PostgresRows:
         return self.connection.execute(_with_marks(statement), values).fetchone()
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement; return the number of changed rows."""
         return self.connection.execute(_with_marks(statement), values).rowcount
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each row of values, with one answer to wait for."""
+        """Run a statement for each row of values, in one round trip."""
         if not rows:
             return
         with self.connection.cursor() as cursor:
@@ -45,5 +45,5 @@ class PostgresRows:
 
 @lru_cache(maxsize=256)
 def _with_marks(statement: str) -> bytes:
-    """A statement in psycopg's form. None of ours has a `?` or a `%` that is no mark of a value."""
+    """A statement with psycopg's placeholders. Ours use `?` only as placeholder, and no `%`."""
     return statement.replace("?", "%s").encode()
