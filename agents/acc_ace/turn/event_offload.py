@@ -24,7 +24,7 @@ def later_turn(evidence_id: str) -> tuple[str, int] | None:
     return (name, int(version)) if name and version.isdecimal() else None
 
 
-def own_words(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTurn]:
+def messages_by_turn(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTurn]:
     """Split an invocation's messages into its turns, in order, under their evidence keys.
 
     A turn ends with its answer. From a turn whose answer is not found, messages cannot be
@@ -81,7 +81,7 @@ async def offload_events(
         if not known:
             artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
         reported = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
-        words = own_words(turn, reported) if len(known) > 1 else [turn] * len(reported)
+        words = messages_by_turn(turn, reported) if len(known) > 1 else [turn] * len(reported)
         for own, evidence in zip(words, reported, strict=True):
             artifacts += _artifacts(key, own, evidence, limit)
     if artifacts:

@@ -45,7 +45,7 @@ async def store_feedback(
         known = _find(interaction.feedback, name)
         if known is not None:
             if known.judgement() != judgement.judgement():
-                raise InputError(f"feedback '{name}' of turn {turn} is taken; use another id")
+                raise InputError(f"feedback id '{name}' of turn {turn} is taken; use another")
             return StoredFeedback(interaction, known, fresh=False)
         if len(interaction.feedback) >= MAX_FEEDBACK:
             raise InputError(f"turn {turn} has {MAX_FEEDBACK} pieces of feedback, the maximum")

@@ -85,8 +85,8 @@ STRATEGIES: dict[MemoryName, MemoryStrategy] = {
 }
 """The strategies over messages, by name. 'acc' is not one: it runs its own stages."""
 
-_MOST = 4
-"""A replay reads at most this many budgets of estimated tokens; few models count lower."""
+_MAX_BUDGETS = 4
+"""A replay reads up to this many budgets of estimated tokens; hardly any model counts fewer."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ async def _read(
     counted = await counter.count([system, *reading.messages(), incoming])
     # Reading stops by the estimate. A model that counts fewer tokens has room for older turns,
     # and a replay must not omit any.
-    while name == "replay" and not reading.all_read and reading.tokens <= _MOST * budget:
+    while name == "replay" and not reading.all_read and reading.tokens <= _MAX_BUDGETS * budget:
         used = sum(item.tokens for item in counted)
         if used > budget:
             break
         room = ceil((budget - used) * reading.tokens / used)
-        await reading.read(min(room, _MOST * budget - reading.tokens))
+        await reading.read(min(room, _MAX_BUDGETS * budget - reading.tokens))
         counted = await counter.count([system, *reading.messages(), incoming])
     return counted, not reading.all_read
 

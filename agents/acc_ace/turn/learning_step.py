@@ -25,7 +25,7 @@ from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
-    heard_in,
+    lesson_sources,
     reflect,
     tool_values,
     with_current_bullets,
@@ -100,7 +100,7 @@ class Lesson:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Problems with the models' replies."""
+        """Warnings of the model calls."""
         return (*self.reflected.warnings, *self.proposed.warnings)
 
 
@@ -214,7 +214,7 @@ def curation_context(
     A full playbook is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    heard = heard_in(outcome)
+    sources = lesson_sources(outcome)
     return CurationContext(
         limits=limits,
         at=at,
@@ -222,9 +222,9 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        foreign=heard.foreign,
-        untrusted=heard.doubtful,
-        vouched=heard.own,
+        foreign=sources.foreign,
+        untrusted=sources.doubtful,
+        vouched=sources.own,
         rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,

@@ -15,7 +15,7 @@ from acc_ace.schemas.session import ReadThrough, SessionMemory, SessionRecord
 from acc_ace.strategies.transcript import message_text, messages_of
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
-from acc_ace.turn.session_changes import line
+from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
 from acc_ace.turn.structured_call import Completion, parser, structured_call
 
@@ -210,7 +210,7 @@ async def _entities(container: Container, key: SessionKey, last: int) -> list[st
     """The session's entities as of its last answered turn, on the head's ancestry."""
     head = await container.journal.head(key)
     left = _LAST_STATES
-    async for entry in line(container.journal, key, head.state.version if head else 0):
+    async for entry in ancestry(container.journal, key, head.state.version if head else 0):
         # Skip a turn that is still running: it may fail.
         if entry.state.turn > last:
             continue

@@ -45,7 +45,7 @@ class TurnOutcome:
     documents: Sequence[str] = ()
     """Text of earlier tool results and documents that the turn was shown."""
     guarded: bool = False
-    """Whether the guard stopped a tool call because of a constraint."""
+    """Whether the guard found a tool call that breaks a constraint."""
 
     @property
     def used_ids(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
     )
 
 
-def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
+def agent_text(outcome: TurnOutcome) -> tuple[str, ...]:
     """Text written by the agent and the CCM, which is no evidence; empty if there is feedback.
 
     It includes text of others that they repeat, however it reached them.
@@ -98,7 +98,7 @@ def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
 
 
 def was_guarded(turn: object) -> bool:
-    """Whether the guard stopped a tool call of a turn because of a constraint."""
+    """Whether the guard found a tool call of a turn that breaks a constraint."""
     return any(getattr(decision, "rule_id", "") for decision in getattr(turn, "guarded", ()))
 
 
@@ -125,7 +125,7 @@ def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
     return tuple(name for name, there in found.items() if there)
 
 
-class Heard(NamedTuple):
+class LessonSources(NamedTuple):
     """The text of a turn and the one before, by whose words they are."""
 
     own: tuple[str, ...]
@@ -136,7 +136,7 @@ class Heard(NamedTuple):
     """Text of tools, documents, attachments and quotations."""
 
 
-def heard_in(outcome: TurnOutcome) -> Heard:
+def lesson_sources(outcome: TurnOutcome) -> LessonSources:
     """Split the text that a turn's lessons may rest on by whose words they are."""
     before = outcome.previous
     inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
@@ -145,7 +145,7 @@ def heard_in(outcome: TurnOutcome) -> Heard:
     judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
     # A ground truth vouches for the text of the question.
     is_vouched = any(item.ground_truth for item in outcome.feedback)
-    return Heard(
+    return LessonSources(
         own=(
             *(part.own for part in parts),
             *(words for part in parts for words in (part.doubtful, part.quoted) if is_vouched),
@@ -154,7 +154,7 @@ def heard_in(outcome: TurnOutcome) -> Heard:
         doubtful=(
             *(result.result for result in results if result.is_error),
             *(part.doubtful for part in parts if not is_vouched),
-            *words_of_the_agent(outcome),
+            *agent_text(outcome),
         ),
         foreign=(
             *(result.result for result in results if not result.is_error),

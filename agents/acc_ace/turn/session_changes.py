@@ -192,7 +192,7 @@ class Rollback:
 
     async def _before_rules(self, key: SessionKey, head: JournalEntry) -> CommittedState | None:
         """The state before the newest rule change outside of a turn; None if a turn followed."""
-        async for entry in line(self._journal, key, head.state.version):
+        async for entry in ancestry(self._journal, key, head.state.version):
             if entry.kind is CommitKind.RULES:
                 before = await self._journal.get(key, entry.state.version - 1)
                 return before.state if before else CommittedState()
@@ -229,7 +229,7 @@ class Rollback:
 
     async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
         """The newest state of an earlier turn; CCS_0 before the first one."""
-        async for entry in line(self._journal, key, current.version):
+        async for entry in ancestry(self._journal, key, current.version):
             if entry.state.turn < current.turn:
                 return entry.state
         return CommittedState()
@@ -249,13 +249,13 @@ class Rollback:
 
     async def _history_from(self, key: SessionKey, version: int) -> int:
         """The turn after which a version's messages start."""
-        async for entry in line(self._journal, key, version):
+        async for entry in ancestry(self._journal, key, version):
             if entry.kind is CommitKind.RESET:
                 return entry.state.turn
         return 0
 
 
-async def line(journal: Journal, key: SessionKey, version: int) -> AsyncIterator[JournalEntry]:
+async def ancestry(journal: Journal, key: SessionKey, version: int) -> AsyncIterator[JournalEntry]:
     """The ancestry of a version, newest first, starting with its own entry. Raises StoreError."""
     while version and (entry := await journal.get(key, version)) is not None:
         yield entry

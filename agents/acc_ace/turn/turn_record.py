@@ -124,7 +124,7 @@ class TurnRecord(Turn):
 
     @property
     def rules(self) -> list[ConstraintPin]:
-        """The constraints in force: those of CCS_t once prepared, before that of CCS_{t-1}."""
+        """The constraints in force: those of CCS_t once it is prepared, else of CCS_{t-1}."""
         return (self.entry.state if self.entry else self.previous).pins
 
     def emit(self, event: TurnEvent) -> None:
