@@ -24,7 +24,7 @@ MAX_LEADS = 32
 _POOL = 4
 """Matches ranked per returned candidate."""
 
-_LEAST_POOL = 64
+_MIN_POOL = 64
 
 _PERIOD_POOL = 48
 """Matches, and newest documents, ranked for each period that x_t names."""
@@ -124,7 +124,7 @@ def lexical_pool(
 ) -> dict[str, Document]:
     """Documents that match x_t or the state, neighbours of the best, and those of named periods."""
     search = _Search(rows, tenant, frequencies, query.before)
-    size = max(_LEAST_POOL, _POOL * query.limit)
+    size = max(_MIN_POOL, _POOL * query.limit)
     found = search.with_neighbours(
         (list(terms.text), size), (list(terms.state), rows.breadth.state or size)
     )
@@ -133,7 +133,7 @@ def lexical_pool(
     return {document.artifact_id: document for document in found}
 
 
-def places_beside(leads: Sequence[Document]) -> list[tuple[str, int]]:
+def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:
     """Distinct (session, turn) of the leads and of the turns around them."""
     return sorted(
         {

@@ -81,7 +81,7 @@ class SqlErasure:
         """Delete the user's row, which cascades to all of their rows, then files."""
 
         def work(rows: Rows) -> dict[str, int] | None:
-            rows.take_time()
+            rows.disable_timeout()
             # The row lock prevents new sessions until the end of this transaction.
             rows.all(f"SELECT id FROM tenants WHERE app = ? AND user_id = ?{rows.lock}", tenant)  # noqa: S608 - a constant
             if not _sessions(rows, tenant) <= set(held):

@@ -13,7 +13,7 @@ from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.unit_of_work import Write
 
-_MOST = 2**31 - 1
+_MAX_TURN = 2**31 - 1
 """Above every turn."""
 
 _INSERT = """
@@ -93,7 +93,7 @@ class SqlEvidenceStore:
         before: str | None = None,
     ) -> Sequence[Interaction]:
         """A page of interactions, newest first, at most `limit`."""
-        earlier = _MOST if before_turn is None else min(before_turn, _MOST)
+        earlier = _MAX_TURN if before_turn is None else min(before_turn, _MAX_TURN)
         where, values = " AND turn < ?", (earlier,)
         if before is None:
             return await self._newest(key, where, values, limit=limit)

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgres"]
 
-_LONGEST_PAGE = 2**31 - 1
+_MAX_PAGE = 2**31 - 1
 
 
 class Rows(Protocol):
@@ -35,7 +35,7 @@ class Rows(Protocol):
         """The clause by which a SELECT locks its rows; '' where a write locks the database."""
         ...
 
-    def take_time(self) -> None:
+    def disable_timeout(self) -> None:
         """Remove the statement timeout for this transaction."""
         ...
 
@@ -58,7 +58,7 @@ class Rows(Protocol):
 
 def page_size(limit: int) -> int:
     """Clamp a limit to the range that both databases accept."""
-    return min(max(limit, 0), _LONGEST_PAGE)
+    return min(max(limit, 0), _MAX_PAGE)
 
 
 def raw(rows: Rows, column: str) -> str:

@@ -18,7 +18,7 @@ _WAIT_S = 2.0
 FOLDER = "playbook"
 """The export folder in the data directory."""
 
-_LONGEST = 72
+_MAX_PART = 72
 """Maximum bytes of one part of a name; three parts stay within file system limits."""
 
 
@@ -99,7 +99,7 @@ class ErasedPlaybookFiles:
 def part(text: str) -> str:
     """A name part escaped for file names; a long one is cut and ends in its digest."""
     name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX_PART:
         return name
     return f"{name[:40]}%{hashlib.sha256(name.encode()).hexdigest()[:30]}"
 

@@ -9,8 +9,8 @@ from acc_ace.playbook.playbook_versions import Pieces, digest_of, pieces_after, 
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 
-_MOST_SCOPES = 64
-_MOST_BULLETS = 50_000
+_MAX_SCOPES = 64
+_MAX_BULLETS = 50_000
 """In all cached playbooks together; the newest one is cached whatever its size."""
 
 
@@ -76,7 +76,7 @@ class PlaybookCache:
             self._known[scope] = known
             self._bullets += len(known.pieces)
             while len(self._known) > 1 and (
-                len(self._known) > _MOST_SCOPES or self._bullets > _MOST_BULLETS
+                len(self._known) > _MAX_SCOPES or self._bullets > _MAX_BULLETS
             ):
                 self._drop(next(iter(self._known)))
 

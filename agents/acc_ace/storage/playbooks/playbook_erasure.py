@@ -50,7 +50,7 @@ def _erase_own(rows: Rows, tenant: Tenant) -> int:
 
 def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
     changed: list[tuple[object, ...]] = []
-    for seq, standing, body in _naming(rows, playbook_id, "playbook_deltas", "seq", user):
+    for seq, standing, body in _rows_naming(rows, playbook_id, "playbook_deltas", "seq", user):
         [record] = records_of([(seq, body)])
         forgotten = without_user(record, user)
         # An operation without its text can be neither applied nor judged.
@@ -68,7 +68,7 @@ def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
 
 def _erase_bullets(rows: Rows, playbook_id: int, user: str) -> int:
     changed: list[tuple[object, ...]] = []
-    for position, bullet_id, body in _naming(
+    for position, bullet_id, body in _rows_naming(
         rows, playbook_id, "playbook_bullets", "position", user
     ):
         bullet = decode(Bullet, body, what=f"playbook bullet {bullet_id!r}")
@@ -81,7 +81,7 @@ def _erase_bullets(rows: Rows, playbook_id: int, user: str) -> int:
 
 def _erase_snapshots(rows: Rows, playbook_id: int, user: str) -> int:
     touched = 0
-    for version, _, _ in _naming(rows, playbook_id, "playbook_snapshots", "version", user):
+    for version, _, _ in _rows_naming(rows, playbook_id, "playbook_snapshots", "version", user):
         playbook = read_snapshot(rows, playbook_id, upto=version).playbook
         bullets = tuple(without_origin(bullet, user) for bullet in playbook.bullets)
         forgotten = playbook.model_copy(update={"bullets": bullets})
@@ -95,7 +95,7 @@ def _erase_snapshots(rows: Rows, playbook_id: int, user: str) -> int:
 _SECOND = {"playbook_deltas": "standing", "playbook_bullets": "bullet_id"}
 
 
-def _naming(
+def _rows_naming(
     rows: Rows, playbook_id: int, table: str, key: str, user: str
 ) -> Iterator[tuple[Any, ...]]:
     """Rows of a table whose body names the user: key, one more column, body."""
@@ -104,13 +104,13 @@ def _naming(
         f"WHERE playbook = ? AND {key} > ? AND (body LIKE ? ESCAPE '!' OR body LIKE ? ESCAPE '!') "
         f"ORDER BY {key} LIMIT {_PAGE}"
     )
-    needles, last = [_needle(user, ascii_only=choice) for choice in (False, True)], -1
+    needles, last = [_pattern(user, ascii_only=choice) for choice in (False, True)], -1
     while found := rows.all(statement, (playbook_id, last, *needles)):
         yield from found
         last = found[-1][0]
 
 
-def _needle(user: str, *, ascii_only: bool) -> str:
+def _pattern(user: str, *, ascii_only: bool) -> str:
     """A LIKE pattern for the user's name as encoded in a body."""
     text = '"user":' + json.dumps(user, ensure_ascii=ascii_only)
     for character in "!%_":

@@ -38,8 +38,8 @@ from acc_ace.storage.sql_rows import encode
 KEPT_VERSIONS = 512
 """Newest versions whose records are exported; the store has all of them."""
 
-MOST_ARCHIVED = 1_000
-MOST_RECORDS = 50_000
+MAX_ARCHIVED = 1_000
+MAX_RECORDS = 50_000
 """Maximum records of one catch-up."""
 
 DELAY_S = 1.0
@@ -166,7 +166,7 @@ class PlaybookFiles:
             log = await _log_from(reader, scope, mark.version)
             await asyncio.to_thread(self._write_log, scope, log)
             if mark.version == 0 or any(record.kind not in _NOT_OF_THE_ARCHIVE for record in log):
-                archived = await reader.archived(scope, limit=MOST_ARCHIVED)
+                archived = await reader.archived(scope, limit=MAX_ARCHIVED)
                 path = self._root / "archive" / name_of(scope) / "bullets.jsonl"
                 await asyncio.to_thread(write_if_new, path, _lines(archived))
             await asyncio.to_thread(self._write_current, scope, stored, now)
@@ -212,7 +212,7 @@ async def _log_from(
         before = page[-1].seq
         if page[-1].version < version:
             break
-        if len(records) >= MOST_RECORDS:
+        if len(records) >= MAX_RECORDS:
             # The oldest version among these may be incomplete.
             whole = [record for record in records if record.version > records[-1].version]
             records = whole or records

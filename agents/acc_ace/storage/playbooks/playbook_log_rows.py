@@ -171,7 +171,7 @@ def _is_pending(record: DeltaRecord, last: dict[str | None, int]) -> bool:
     return archives(record) and last.get(record.bullet_id) == record.seq
 
 
-_MOST_PARENTS = 32
+_MAX_PARENTS = 32
 """Maximum depth of branches through which an id is resolved."""
 
 
@@ -238,7 +238,7 @@ def read_redirect(rows: Rows, head: Head, bullet_id: str) -> str | None:
     A branch has the records since its fork; older ones are in its parent.
     """
     upto = head.version
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         found = rows.all(
             "SELECT merged_into FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
             "AND status = 'applied' AND version <= ? ORDER BY seq DESC LIMIT 1",

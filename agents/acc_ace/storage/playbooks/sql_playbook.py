@@ -48,7 +48,7 @@ from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 
 
-class _Place(NamedTuple):
+class _Target(NamedTuple):
     """The target of a change, and its current content."""
 
     rows: Rows
@@ -96,7 +96,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
                 return earlier
             check_playbook_version(scope, head.version, expected_version)
             known = self._current(rows, scope, head)
-            place = _Place(rows, scope, head, known)
+            place = _Target(rows, scope, head, known)
             return self._store(place, Change(playbook, list(records)), key)
 
         return work
@@ -114,9 +114,9 @@ class SqlPlaybookStore(SqlPlaybookReader):
             check_playbook_version(scope, head.version, expected_version)
             known = self._current(rows, scope, head)
             target = self._at(rows, scope, head, version)
-            fates = read_fates(rows, head.id, _gone(known, target), upto=version)
+            fates = read_fates(rows, head.id, _removed(known, target), upto=version)
             change = rolled_back(known.playbook, target, by=by, fates=fates)
-            return self._store(_Place(rows, scope, head, known), change, key)
+            return self._store(_Target(rows, scope, head, known), change, key)
 
         return await self._change(scope, work)
 
@@ -138,7 +138,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
                 parent = table.create_head(rows, scope, None)
             source = self._at(rows, scope, parent, parent.version if version is None else version)
             head = table.create_head(rows, target, parent._replace(version=source.version))
-            place = _Place(rows, target, head, EMPTY)
+            place = _Target(rows, target, head, EMPTY)
             return self._store(place, forked(source, scope, by=by), key)
 
         return await self._change(target, work)
@@ -163,11 +163,11 @@ class SqlPlaybookStore(SqlPlaybookReader):
             known = self._current(rows, main, head)
             tried = self._current(rows, scope, branch).stored
             first = replay(log_rows.read_log(rows, branch.id, after=-1, upto=1))
-            fates = read_fates(rows, branch.id, _gone(known, tried), upto=branch.version)
+            fates = read_fates(rows, branch.id, _removed(known, tried), upto=branch.version)
             change = promoted(
                 known.playbook, tried, scope, forked_next_id=first.next_id, by=by, fates=fates
             )
-            return self._store(_Place(rows, main, head, known), change, key)
+            return self._store(_Target(rows, main, head, known), change, key)
 
         return await self._change(main, work)
 
@@ -232,7 +232,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         version = table.committed_version(rows, head.id, key)
         return None if version is None else self._at(rows, scope, head, version)
 
-    def _store(self, place: _Place, change: Change, key: str) -> StoredPlaybook:
+    def _store(self, place: _Target, change: Change, key: str) -> StoredPlaybook:
         """Write a change; the playbook's row is locked."""
         rows, scope, head, known = place
         complete = sealed(known.playbook, change.playbook, change.records)
@@ -274,7 +274,7 @@ def _store_version(
         table.write_snapshot(rows, head.id, new.version, playbook)
 
 
-def _gone(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
+def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
     """Ids of bullets that are in the current playbook but not in the target."""
     kept = {bullet.id for bullet in target.playbook.bullets}
     return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]

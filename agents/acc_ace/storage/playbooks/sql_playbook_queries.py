@@ -26,7 +26,7 @@ from acc_ace.storage.sql_rows import Rows
 SNAPSHOT_EVERY = 64
 """Versions between two snapshots: the maximum to replay when loading an old version."""
 
-MOST_HOPS = 64
+MAX_HOPS = 64
 """Maximum merges through which an old id is resolved."""
 
 EMPTY = CachedPlaybook.of(0, 0, Playbook())
@@ -128,7 +128,7 @@ class SqlPlaybookReader:
         def work(rows: Rows) -> str | None:
             head = existing(rows, scope)
             name, seen = clean_id(bullet_id), set[str]()
-            while name not in seen and len(seen) < MOST_HOPS:
+            while name not in seen and len(seen) < MAX_HOPS:
                 if table.is_live(rows, head.id, name):
                     return name
                 seen.add(name)

@@ -14,21 +14,21 @@ from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
 from acc_ace.storage.postgres.schema import Connection
-from acc_ace.storage.sql_artifact_pool import MAX_ROWS, Breadth, Scope, places_beside
+from acc_ace.storage.sql_artifact_pool import MAX_ROWS, Breadth, Scope, turns_around
 from acc_ace.storage.sql_rows import page_size
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
-_MOST_OF_A_TURN = 4
+_MAX_PER_TURN = 4
 """Other artifacts read of a neighbouring turn, such as tool results."""
 
-_MOST_COUNTED = MAX_ROWS + 1
+_MAX_COUNTED = MAX_ROWS + 1
 """Maximum rows counted for one term; for a more common term, the rest is estimated.
 
 One more than a search may score, so counts of terms that are searched in full are exact.
 """
 
 _BLOCK = 512
-_MOST_BLOCKS = 8
+_MAX_BLOCKS = 8
 """Maximum blocks searched at once: a term may occur in all of their rows."""
 
 _COUNT = """
@@ -153,7 +153,7 @@ class PostgresArtifactRows:
 
     def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
         """The approximate number of artifacts with each term."""
-        values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MOST_COUNTED}
+        values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MAX_COUNTED}
         rows = self.connection.execute(_COUNT, values).fetchall()
         return {terms[at - 1]: _estimated(tenant, number, reached) for at, number, reached in rows}
 
@@ -207,7 +207,7 @@ class PostgresArtifactRows:
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
     ) -> list[Document]:
         """Documents of the leads' turns and neighbouring turns, including the leads."""
-        places = places_beside(leads)
+        places = turns_around(leads)
         if not places:
             return []
         return self._documents(
@@ -218,7 +218,7 @@ class PostgresArtifactRows:
                 "turns": [turn for _, turn in places],
                 "said": ArtifactKind.TURN.value,
                 "before": before,
-                "most": _MOST_OF_A_TURN,
+                "most": _MAX_PER_TURN,
             },
         )
 
@@ -266,7 +266,7 @@ def _blocks(scope: Scope, frequency: int) -> int:
     """Estimated number of blocks with enough of a term's newest rows."""
     wanted = MAX_ROWS if scope.newest is None else scope.newest
     ids = scope.span.rows * wanted / max(frequency, 1)
-    return min(_MOST_BLOCKS, max(1, math.ceil(ids / _BLOCK)))
+    return min(_MAX_BLOCKS, max(1, math.ceil(ids / _BLOCK)))
 
 
 def _document(row: Sequence[Any]) -> Document:
@@ -276,7 +276,7 @@ def _document(row: Sequence[Any]) -> Document:
 
 def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
     """Extrapolate a term's count when counting stopped at `number` rows, at id `reached`."""
-    if number < _MOST_COUNTED or reached is None:
+    if number < _MAX_COUNTED or reached is None:
         return number
     first, last = tenant.span
     looked_at = max(1, reached - first)

@@ -95,7 +95,7 @@ def server_name(url: str) -> str:
     Raises ConfigError for an invalid URL, or one in which the password or a part of the query
     would be parsed as host, port or database.
     """
-    if _is_cut_wrongly(url):
+    if _is_ambiguous(url):
         raise ConfigError(
             "ACC_ACE_DATABASE_URL has an @ or a query where the host or the database should be; "
             f"{_ENCODE}; start the query with /? after the host"
@@ -114,11 +114,11 @@ def server_name(url: str) -> str:
 
 def with_encoded_query(url: str) -> str:
     """The same URL for parsers that treat an @ in its query as the end of the credentials."""
-    begin, server, query = _cut(url)
+    begin, server, query = _split(url)
     return begin + server + query.replace("@", "%40")
 
 
-def _is_cut_wrongly(url: str) -> bool:
+def _is_ambiguous(url: str) -> bool:
     """Whether host or path contain an @, or query parameters would be parsed as another part.
 
     If a query follows the host directly, an @ in it ends the credentials for the driver, and the
@@ -126,7 +126,7 @@ def _is_cut_wrongly(url: str) -> bool:
     """
     if not url.startswith(_SCHEMES):
         return False
-    begin, server, _ = _cut(url)
+    begin, server, _ = _split(url)
     return "@" in server or bool(_names(begin + server) & _parameters())
 
 
@@ -139,7 +139,7 @@ def _parameters() -> set[str]:
     return {option.keyword.decode() for option in Conninfo.get_defaults()} | {"ssl"}
 
 
-def _cut(url: str) -> tuple[str, str, str]:
+def _split(url: str) -> tuple[str, str, str]:
     """Split a URL as the driver does: up to the credentials' @, host and path, query."""
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:

@@ -46,7 +46,7 @@ _RACES = 20
 
 _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
-_LEAST_WAIT_S = 5.0
+_MIN_WAIT_S = 5.0
 """Enough for a reachable server under load to make a connection."""
 
 _IDLE_S = 300.0
@@ -138,7 +138,7 @@ class PostgresDatabase:
         connection.allow(self._statement_s)
 
     async def _run(self, work: Callable[[Rows], T], begin: str) -> T:
-        job = self._workers().submit(self._persist, work, begin, time.monotonic())
+        job = self._workers().submit(self._retried, work, begin, time.monotonic())
         waiting = asyncio.wrap_future(job)
         try:
             return await asyncio.shield(waiting)
@@ -160,7 +160,7 @@ class PostgresDatabase:
                 )
             return self._executor
 
-    def _persist(self, work: Callable[[Rows], T], begin: str, asked_at: float) -> T:
+    def _retried(self, work: Callable[[Rows], T], begin: str, asked_at: float) -> T:
         """Retry until success, the deadline, or an error that a retry cannot fix."""
         deadline = self._deadline(asked_at)
         races = losses = 0
@@ -184,7 +184,7 @@ class PostgresDatabase:
                     time.sleep(_jitter(_PAUSES_S[min(losses, len(_PAUSES_S) - 1)]))
                     losses += 1
                 else:
-                    raise self._given_up(error) from error
+                    raise self._final_error(error) from error
             except UnicodeEncodeError as error:
                 raise InputError(
                     f"text that is not valid Unicode cannot be stored: {error}"
@@ -206,7 +206,7 @@ class PostgresDatabase:
             raise StoreError(str(failure.error)) from failure.error
         return asked_at + self._wait_s
 
-    def _given_up(self, error: psycopg.Error) -> StoreError | InputError:
+    def _final_error(self, error: psycopg.Error) -> StoreError | InputError:
         reported = store_error(self._cause(error), self.server)
         if is_lost(error) and isinstance(reported, StoreError):
             self._failure = _Failure(time.monotonic(), reported)
@@ -222,9 +222,9 @@ class PostgresDatabase:
         return error
 
     def _attempt(self, work: Callable[[Rows], T], begin: str, deadline: float) -> T:
-        pool = self._opened()
+        pool = self._open_pool()
         try:
-            left = max(deadline - time.monotonic(), _LEAST_WAIT_S)
+            left = max(deadline - time.monotonic(), _MIN_WAIT_S)
             with pool.connection(timeout=left) as connection:
                 return _in_transaction(connection, work, begin)
         except psycopg.Error as error:
@@ -242,7 +242,7 @@ class PostgresDatabase:
                 self._pool = None
         pool.close(timeout=0)
 
-    def _opened(self) -> ConnectionPool[BoundedConnection]:
+    def _open_pool(self) -> ConnectionPool[BoundedConnection]:
         """The pool, opened after the schema check, whose connection reports problems."""
         with self._opening:
             if not self._prepared:
@@ -268,7 +268,7 @@ class PostgresDatabase:
             min_size=0,
             max_size=self._connections,
             max_idle=_IDLE_S,
-            reconnect_timeout=max(self._wait_s, _LEAST_WAIT_S),
+            reconnect_timeout=max(self._wait_s, _MIN_WAIT_S),
             configure=self._configure,
             open=True,
         )

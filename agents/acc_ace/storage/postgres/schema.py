@@ -32,7 +32,7 @@ SESSION = f"""
     SELECT set_config('synchronous_commit', 'on', false)
      WHERE current_setting('synchronous_commit') = 'off'
 """
-"""Locks and idle transactions time out, and a vanished client machine is detected within 25 s.
+"""Locks and idle transactions time out; a vanished client machine is detected within 25 s.
 
 A commit is durable before its answer is shown, even if the server's default is asynchronous.
 The statement timeout is set per connection."""
@@ -66,7 +66,7 @@ def migrate(connection: Connection, server: str) -> None:
         return
     # Lock before the transaction starts: its snapshot must include a schema that another program
     # created meanwhile.
-    with _alone(connection), connection.transaction():
+    with _migration(connection), connection.transaction():
         _create(connection, server)
 
 
@@ -75,7 +75,7 @@ def require_vectors(connection: Connection, server: str) -> None:
     version = _pgvector(connection)
     if version is None:
         # Concurrent creation fails in spite of IF NOT EXISTS.
-        with _alone(connection):
+        with _migration(connection):
             _create_pgvector(connection, server)
         version = _pgvector(connection)
     if tuple(map(int, str(version).split(".")[:2])) < OLDEST_PGVECTOR:
@@ -96,7 +96,7 @@ def vector_path(connection: Connection) -> None:
 
 
 @contextmanager
-def _alone(connection: Connection) -> Iterator[None]:
+def _migration(connection: Connection) -> Iterator[None]:
     """Hold the migration lock."""
     connection.execute(_PATIENT.encode())
     connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
@@ -136,13 +136,13 @@ def _create(connection: Connection, server: str) -> None:
     if found:
         check_version(found, server, "ACC_ACE_DATABASE_URL")
         return
-    _make_schema(connection, server)
+    _create_schema(connection, server)
     connection.execute(baseline("postgres").encode())
     connection.execute("CREATE TABLE migrations (version integer PRIMARY KEY)")
     connection.execute("INSERT INTO migrations (version) VALUES (%s)", (VERSION,))
 
 
-def _make_schema(connection: Connection, server: str) -> None:
+def _create_schema(connection: Connection, server: str) -> None:
     """Create the schema if missing; CREATE IF NOT EXISTS would always need the privilege."""
     (schema,) = _one(connection, f"SELECT to_regnamespace('{SCHEMA}')")
     if schema is not None:

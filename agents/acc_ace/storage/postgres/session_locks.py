@@ -76,7 +76,7 @@ class PostgresSessionLock(QueuedSessionLock):
             return taken
 
         try:
-            return await self._submit(lambda: self._persist(work))
+            return await self._submit(lambda: self._retried(work))
         except asyncio.CancelledError:
             # The lock may still be acquired, and the event loop may end before it is known.
             self._worker().submit(lambda: self._unlock(key) if taken else None)
@@ -112,7 +112,7 @@ class PostgresSessionLock(QueuedSessionLock):
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres-lock")
             return self._executor
 
-    def _persist(self, work: Callable[[BoundedConnection], T]) -> T:
+    def _retried(self, work: Callable[[BoundedConnection], T]) -> T:
         """Run work, retried once over a new connection if this one is lost."""
         is_new = self._connection is None
         try:
@@ -121,7 +121,7 @@ class PostgresSessionLock(QueuedSessionLock):
             self._disconnect()
             if is_new or not is_lost(error):
                 raise store_error(error, self._database.server) from error
-        return self._persist(work)
+        return self._retried(work)
 
     def _connected(self) -> BoundedConnection:
         if self._connection is not None:

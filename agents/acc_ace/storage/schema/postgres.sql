@@ -37,8 +37,8 @@ CREATE INDEX artifacts_by_time ON artifacts (tenant, created_at, id) WHERE NOT r
 CREATE INDEX artifacts_by_term ON artifacts USING gin (lexemes, (ARRAY[id / 512]))
     WITH (fastupdate = on, gin_pending_list_limit = 64) WHERE NOT retired;
 
--- The model that embedded an artifact last; 0 for none, which indexes the backfill queue.
--- The vectors are in separate tables, created on demand if pgvector is available.
+-- The model that embedded an artifact last, 0 for none; indexed for the embedding backfill. The
+-- vectors are in separate tables, created on demand if pgvector is available.
 CREATE TABLE artifact_embeddings (
     artifact       bigint PRIMARY KEY REFERENCES artifacts (id) ON DELETE CASCADE,
     tenant         bigint NOT NULL,

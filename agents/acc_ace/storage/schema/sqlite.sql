@@ -15,7 +15,7 @@ CREATE TABLE artifacts (
     -- Whether it ends in a question, which the next turn may answer.
     asks           INTEGER NOT NULL,
     body           TEXT NOT NULL,
-    -- The model that embedded it last, 0 for none: the backfill queue.
+    -- The model that embedded it last, 0 for none; indexed for the embedding backfill.
     embedded       INTEGER NOT NULL DEFAULT 0,
     UNIQUE (tenant, artifact_id)
 );

@@ -13,10 +13,10 @@ from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
-from acc_ace.storage.sql_artifact_pool import Breadth, Scope, places_beside
+from acc_ace.storage.sql_artifact_pool import Breadth, Scope, turns_around
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
-_MOST_OF_A_TURN = 4
+_MAX_PER_TURN = 4
 """Other artifacts read of a neighbouring turn, such as tool results."""
 
 # All in one statement, since FTS5 reopens its vocabulary for each.
@@ -210,10 +210,10 @@ class SqliteArtifactRows:
             tenant,
             _NEIGHBOURS,
             {
-                "places": json.dumps(places_beside(leads)),
+                "places": json.dumps(turns_around(leads)),
                 "said": ArtifactKind.TURN.value,
                 "before": before,
-                "most": _MOST_OF_A_TURN,
+                "most": _MAX_PER_TURN,
             },
         )
 

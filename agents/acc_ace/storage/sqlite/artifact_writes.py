@@ -77,7 +77,7 @@ class SqliteRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
-    def take_time(self) -> None:
+    def disable_timeout(self) -> None:
         """Do nothing: SQLite has no statement timeout."""
 
     def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -221,7 +221,7 @@ def migrate(connection: sqlite3.Connection, database: str) -> None:
     def create(rows: Rows) -> None:
         # Read again inside the transaction: another process may have been faster.
         found = _version(connection)
-        if found or _is_of_others(rows):
+        if found or _is_foreign(rows):
             check_version(found, database, "ACC_ACE_DATA_DIR")
             return
         for statement in _statements(baseline("sqlite")):
@@ -231,7 +231,7 @@ def migrate(connection: sqlite3.Connection, database: str) -> None:
     _in_transaction(connection, create, "BEGIN IMMEDIATE")
 
 
-def _is_of_others(rows: Rows) -> bool:
+def _is_foreign(rows: Rows) -> bool:
     """Whether a file without a version has tables, made by another program."""
     return rows.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
 

@@ -36,13 +36,13 @@ _READ_AT_ONCE = 8_192
 _SAMPLE = 2_048
 """Signs are relative to the mean of this many newest vectors."""
 
-_LEAST_RESCORED, _MOST_RESCORED = 384, 1_024
+_MIN_RESCORED, _MAX_RESCORED = 384, 1_024
 """Bounds of the candidates rescored exactly; in between, one in 200 of all vectors."""
 
 _STALE_SHARE = 0.02
 """Share of deleted vectors tolerated in an index; they are skipped when read."""
 
-_LEAST_STALE = 64
+_MIN_STALE = 64
 
 
 # CROSS JOIN fixes the join order: from the few requested rows to their vectors.
@@ -130,7 +130,7 @@ class SqliteVectors:
         cosines of vectors centred on the tenant's mean.
         """
         loaded = self._refreshed(connection, tenant, model, len(query))
-        count = min(max(loaded.signs.size // 200, _LEAST_RESCORED), _MOST_RESCORED)
+        count = min(max(loaded.signs.size // 200, _MIN_RESCORED), _MAX_RESCORED)
         rows = sorted(loaded.signs.nearest(floats(query), count))
         found = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
         return _best(found[::-1], query, loaded.signs.mean)
@@ -177,7 +177,7 @@ class SqliteVectors:
         if loaded is None or self._is_outgrown(loaded, count):
             loaded = self._new_index(connection, tenant, model, dimension)
         loaded = self._load_newer(connection, tenant, model, loaded)
-        if loaded.signs.size - count > max(_LEAST_STALE, _STALE_SHARE * count):
+        if loaded.signs.size - count > max(_MIN_STALE, _STALE_SHARE * count):
             loaded = self._new_index(connection, tenant, model, dimension)
             loaded = self._load_newer(connection, tenant, model, loaded)
         self._loaded[key] = loaded
