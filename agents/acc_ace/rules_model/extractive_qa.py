@@ -13,8 +13,8 @@ from acc_ace.rules_model.text_match import (
     asked_kinds,
     asks_only_why,
     best_facts,
+    distinct,
     holds_kind,
-    once,
     terms_of,
 )
 from acc_ace.text.injection import instruction_like
@@ -81,7 +81,7 @@ def newest(facts: Iterable[Fact]) -> list[Fact]:
     """Facts by turn, newest first, without superseded and corrected ones."""
     reported = sorted(facts, key=lambda fact: -fact.turn)
     wrong = _corrected(reported)
-    ordered = once(fact for fact in reported if fact not in wrong)
+    ordered = distinct(fact for fact in reported if fact not in wrong)
     stale = superseded(fact.text for fact in ordered)
     hints: dict[str, str] = {}
     for older, newer in (*stale.items(), *((fact.text, text) for fact, text in wrong.items())):
@@ -172,7 +172,7 @@ def answer_question(situation: PromptContext, question: str) -> RuleAnswer | Non
     best = best_facts(facts_in(situation), question, limit=_MAX_LINES)
     if not best:
         return None
-    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once(best)]
+    lines = [f"{fact.text}{cited(fact.cite)}" for fact in distinct(best)]
     return RuleAnswer(tuple(lines), "quoted the best matching facts", bullets_in(best))
 
 
@@ -217,7 +217,7 @@ def related_facts(situation: PromptContext, text: str, *, limit: int) -> list[Fa
     words = terms_of(text)
     near = best_facts(facts_in(situation), text, limit=limit)
     # A fact without any word beyond the text's own adds nothing.
-    return once(fact for fact in near if terms_of(fact.text) - words and not is_claim(fact.text))
+    return distinct(f for f in near if terms_of(f.text) - words and not is_claim(f.text))
 
 
 def lessons_for(situation: PromptContext, text: str) -> list[Fact]:

@@ -91,7 +91,7 @@ NOTE = "extractive, not an LLM"
 
 _CHUNK_CHARS = 48
 _MAX_DEPTH = 12
-_LEAST: dict[str, object] = {
+_MINIMAL: dict[str, object] = {
     "object": {},
     "array": [],
     "integer": 0,
@@ -167,7 +167,7 @@ def _reply(llm_request: LlmRequest) -> Call | object:
     role = role_of(llm_request)
     if role is None:
         schema = json_schema_of(llm_request) or {}
-        return _least_value(schema, schema)
+        return _minimal_value(schema, schema)
     prompt = read_prompt(llm_request)
     if role == "generator":
         reply = generate(prompt)
@@ -206,7 +206,7 @@ def _usage(
     )
 
 
-def _least_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> object:
+def _minimal_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> object:
     """A minimal value for an unknown schema: required fields only."""
     schema = _resolved(schema, root)
     for key in ("default", "const"):
@@ -215,12 +215,12 @@ def _least_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int 
     if schema.get("enum"):
         return schema["enum"][0]
     if schema.get("anyOf") and depth < _MAX_DEPTH:
-        return _least_value(schema["anyOf"][0], root, depth + 1)
+        return _minimal_value(schema["anyOf"][0], root, depth + 1)
     properties = schema.get("properties")
     if properties and depth < _MAX_DEPTH:
         names = schema.get("required") or []
-        return {name: _least_value(properties.get(name) or {}, root, depth + 1) for name in names}
-    return schema.get("minimum", _LEAST.get(str(schema.get("type")), ""))
+        return {name: _minimal_value(properties.get(name) or {}, root, depth + 1) for name in names}
+    return schema.get("minimum", _MINIMAL.get(str(schema.get("type")), ""))
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -165,7 +165,7 @@ def names_subject(sentence: str) -> bool:
     return _statement(sentence) is not None
 
 
-def of_one_matter(newer: str, older: str) -> bool:
+def same_matter(newer: str, older: str) -> bool:
     """Whether two sentences have the same subject and link, maybe with other values."""
     new, old = _statement(newer), _statement(older)
     return new is not None and old is not None and new[:2] == old[:2]

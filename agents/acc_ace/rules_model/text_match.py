@@ -78,8 +78,8 @@ _ASKED_KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
 )
 _GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
 
-_LEAST_SCORE = 0.3
-_LEAST_SHARED = 2
+_MIN_SCORE = 0.3
+_MIN_SHARED = 2
 _ALL = 0.95
 _BESIDE_BEST = 0.75
 """Facts with at least this share of the best score are quoted too."""
@@ -158,7 +158,7 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
     return sorted(matches, key=lambda match: -match.score)
 
 
-def once(facts: Iterable[Fact]) -> list[Fact]:
+def distinct(facts: Iterable[Fact]) -> list[Fact]:
     """Facts without duplicates; a duplicate with a citation passes it on to the kept one."""
     kept: list[Fact] = []
     for fact in facts:
@@ -235,8 +235,8 @@ def best_facts(
 def _near_enough(match: Match) -> bool:
     """Whether a match is good enough to quote as an answer."""
     covers_all = match.score >= _ALL * match.fact.weight
-    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
-    return match.score >= _LEAST_SCORE and fits
+    fits = match.shared >= _MIN_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
+    return match.score >= _MIN_SCORE and fits
 
 
 def _weighed(fact: Fact, question: str) -> Fact:

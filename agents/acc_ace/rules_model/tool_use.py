@@ -17,7 +17,7 @@ from acc_ace.rules_model.phrases import say
 from acc_ace.rules_model.prompt_context import Call, PromptContext, RuleAnswer
 from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
-from acc_ace.rules_model.text_match import Fact, best_facts, once
+from acc_ace.rules_model.text_match import Fact, best_facts, distinct
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
@@ -129,7 +129,7 @@ def _quoted(situation: PromptContext, reply: ToolReply, head: str) -> RuleAnswer
         facts = newest([*dated, *facts_in(situation)])
     safe = [fact for fact in facts if not instruction_like(fact.text)]
     best = _best(situation, safe, whole=reply.name != SEARCH)
-    lines = quoted_lines(once(best))
+    lines = quoted_lines(distinct(best))
     if not lines:
         name = "found_nothing" if reply.name == SEARCH else "unknown"
         head = say(name, situation.language)

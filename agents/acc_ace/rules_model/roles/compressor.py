@@ -31,7 +31,7 @@ from acc_ace.rules_model.speech_acts import (
     orders,
     questions,
 )
-from acc_ace.rules_model.superseded_facts import corrected, latest_facts, of_one_matter
+from acc_ace.rules_model.superseded_facts import corrected, latest_facts, same_matter
 from acc_ace.rules_model.text_match import terms_of, unique
 from acc_ace.rules_model.views import (
     Evidence,
@@ -163,7 +163,7 @@ def _lasting(facts: Sequence[str]) -> list[str]:
     So are newer facts about the same matter; otherwise only the outdated ones would be left.
     """
     named = [item for item in facts if find_entities(item)]
-    return [item for item in facts if item in named or any(of_one_matter(item, n) for n in named)]
+    return [item for item in facts if item in named or any(same_matter(item, n) for n in named)]
 
 
 def _entities(turn: _Turn) -> list[str]:

@@ -19,7 +19,7 @@ TOOLS = "tools"
 _HARM = 3
 """Harmful tags at which a bullet is removed, if more than twice the helpful ones."""
 
-_MOST_REMOVED = 2
+_MAX_REMOVED = 2
 
 
 def curate(inputs: Mapping[str, object]) -> DeltaBatch:
@@ -65,7 +65,7 @@ def _removals(bullets: Sequence[BulletView]) -> list[DeltaOperation]:
         for bullet in bullets
         if bullet.harmful >= _HARM and bullet.harmful > 2 * bullet.helpful
     ]
-    worst = sorted(bad, key=lambda bullet: bullet.helpful - bullet.harmful)[:_MOST_REMOVED]
+    worst = sorted(bad, key=lambda bullet: bullet.helpful - bullet.harmful)[:_MAX_REMOVED]
     return [
         DeltaOperation(type=DeltaType.REMOVE, section=bullet.section, bullet_id=bullet.id)
         for bullet in worst
