@@ -61,7 +61,7 @@ async def test_a_summary_is_kept_of_a_session_that_began_while_the_clock_was_ahe
 ) -> None:
     began = START + timedelta(hours=1)
     await stores.directory.open(KEY, at=began, memory="summary")
-    made = summary(4).model_copy(update={"session_began": began})
+    made = summary(4).model_copy(update={"session_started": began})
     await stores.directory.summarise(KEY, made)
     assert (await kept(stores)).summary == made
 
