@@ -38,7 +38,7 @@ from acc_ace.turn.algorithm import (
     run_steps,
 )
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.session_changes import line
+from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.steps import TurnSteps
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -196,7 +196,7 @@ class AccController:
         if head is None or known is None or opened is None or known.created_at != opened.created_at:
             return False
         version = entry.state.version
-        async for earlier in line(self._container.journal, self._key, head.state.version):
+        async for earlier in ancestry(self._container.journal, self._key, head.state.version):
             if earlier.state.version <= version:
                 return earlier.state.version == version
         return False

@@ -25,5 +25,5 @@ class Forgetful(InMemoryEvidenceStore):
 
 async def test_a_store_that_forgets_is_told(stores: Stores) -> None:
     broken = dataclasses.replace(stores, evidence=Forgetful())
-    with pytest.raises(ConformanceError, match="not kept: recorded again, it is replaced"):
+    with pytest.raises(ConformanceError, match="guarantee broken: recorded again, it is replaced"):
         await CHECKS[2](broken)

@@ -85,7 +85,7 @@ async def test_a_dead_embedder_costs_meaning_and_a_warning_not_the_turn(
     embedder.broken = "away"
     recall = await library.artifacts.recall(asking("the kitten of the cat"))
     assert ids(recall) == ["pet"]
-    assert recall.warnings == ["recalled by words alone: embedder test/topics is away"]
+    assert recall.warnings == ["lexical recall only: embedder test/topics is away"]
 
 
 async def test_a_text_without_letters_is_not_embedded(
@@ -220,8 +220,8 @@ async def test_another_dimension_under_the_same_name_is_told_and_embedded_again(
     recall = await library.artifacts.recall(asking("the kitten"))
     assert ids(recall)[0] == "pet"
     assert recall.warnings == [
-        "embedder test/topics gives vectors of 128 numbers now, of 64 before; what was stored is "
-        "being embedded again, and found by its words until then"
+        "embedder test/topics has dimension 128 now, 64 before; stored artifacts are being "
+        "embedded again, and found by lexical search until then"
     ]
     await filled(library)
     assert sorted(embedder.embedded) == sorted(text for _, text in LIBRARY)

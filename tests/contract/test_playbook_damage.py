@@ -44,7 +44,7 @@ def outside(store_settings: Settings) -> Outside:
         ("UPDATE playbook_bullets SET body = replace(body, 'two', 'TWO')", "bullets do not match"),
         ("UPDATE playbook_bullets SET position = 3 - position", "version 2: its bullets do not"),
         ("DELETE FROM playbook_bullets WHERE bullet_id = 'b-00001'", "bullets do not match"),
-        ("UPDATE playbooks SET next_id = 1", "version 2: its bullets and its counter of ids"),
+        ("UPDATE playbooks SET next_id = 1", "version 2: its bullets and its id counter"),
         ("UPDATE playbooks SET version = 1", "version 1: its bullets do not match"),
         ("UPDATE playbooks SET digest = 'x'", "version 2: its bullets do not match"),
     ],

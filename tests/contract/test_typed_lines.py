@@ -57,7 +57,7 @@ async def test_typed_lines_that_cannot_be_deleted_are_an_error_until_they_are(
     await talking.turn(KEY, "Hello.")
     in_the_way = history_path(place.directory, KEY.user)
     in_the_way.mkdir(parents=True)
-    with pytest.raises(StoreError, match=r"typed lines in .* cannot be deleted"):
+    with pytest.raises(StoreError, match=r"prompt history .* cannot be deleted"):
         await talking.erase_user(KEY.user)
     in_the_way.rmdir()
     file = typed(place, KEY.user)

@@ -53,6 +53,6 @@ async def test_a_commit_may_be_run_again_and_another_rule_of_the_id_is_refused(
 ) -> None:
     await change(stores, added=[pin(1, "one")])
     await change(stores, added=[pin(1, "one")])
-    with pytest.raises(ConflictError, match="made a rule in the same moment; send it again"):
+    with pytest.raises(ConflictError, match="made a rule at the same time; send it again"):
         await change(stores, added=[pin(1, "another")])
     assert list(await stores.user_rules.list(KEY.tenant)) == [pin(1, "one")]

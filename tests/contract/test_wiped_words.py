@@ -72,7 +72,7 @@ async def test_an_erasure_that_cannot_wipe_the_words_says_so_and_may_be_repeated
 ) -> None:
     with (
         read_by_another(tmp_path / "memory.db"),
-        pytest.raises(StoreError, match=r"erased words are still in memory\.db-wal"),
+        pytest.raises(StoreError, match=r"erased data is still in memory\.db-wal"),
     ):
         await talking.erase(KEY.tenant)
     await talking.erase(KEY.tenant)

@@ -37,7 +37,7 @@ async def test_a_dead_embedder_is_told_in_the_turn_which_goes_on(
     second = await talk.say("And now?")
     assert first.answer
     assert second.answer
-    reported = [text for text in second.warnings if text.startswith("recalled by words alone:")]
+    reported = [text for text in second.warnings if text.startswith("lexical recall only:")]
     assert len(reported) == 1
     assert "openai/small cannot be reached" in reported[0]
     await talk.conversation.close()
@@ -50,7 +50,7 @@ async def test_a_dead_embedder_is_told_to_a_model_that_searches(tmp_path: Path) 
     await talk.say("The gate code is 4711.")
     await talk.say("What was the gate code?")
     reported = seen(talk.llm.requests_of("generator")[-1]).partition('"function_response"')[2]
-    assert "recalled by words alone" in reported
+    assert "lexical recall only" in reported
     await talk.conversation.close()
 
 

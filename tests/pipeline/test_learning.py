@@ -295,7 +295,7 @@ async def test_the_same_feedback_is_learnt_from_once() -> None:
 async def test_an_id_that_stands_for_other_feedback_is_refused() -> None:
     talk = await with_lesson(Talk())
     await talk.conversation.feedback(KEY, 1, Judgement(thumbs="up"), given_id="click")
-    with pytest.raises(InputError, match="says something else"):
+    with pytest.raises(InputError, match="is taken; use another"):
         await talk.conversation.feedback(KEY, 1, Judgement(thumbs="down"), given_id="click")
 
 

@@ -88,7 +88,7 @@ async def test_a_user_without_rights_is_told_what_to_grant(
     postgres.execute("DROP ROLE IF EXISTS guest")
     postgres.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     text = await error_at(url.replace(f"test:{postgres.password}", "guest:guest"))
-    assert "does not allow this to the user; grant it the schema acc_ace" in text
+    assert "denies the user this operation; grant access to the schema acc_ace" in text
 
 
 async def test_a_standby_is_told_from_the_primary(
@@ -98,7 +98,7 @@ async def test_a_standby_is_told_from_the_primary(
     name = url.rpartition("/")[2]
     postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     other = open_for(url)
-    with pytest.raises(StoreError, match="takes no writes, it is a standby; point ACC_ACE_DATABAS"):
+    with pytest.raises(StoreError, match="is a read-only standby; point ACC_ACE_DATABASE"):
         await other.journal.append(KEY, entry(2), expected_version=1)
     assert await other.journal.head(KEY) == entry(1)
     await other.close()

@@ -39,7 +39,7 @@ async def test_a_schema_that_was_made_for_the_user_is_enough(
 async def test_a_user_who_may_not_make_the_schema_is_told_what_to_run(
     postgres: PostgresServer, owner: str
 ) -> None:
-    with pytest.raises(StoreError, match="does not let the user make the schema") as caught:
+    with pytest.raises(StoreError, match="the user may not create the schema") as caught:
         await _check(owner)
     advice = str(caught.value).rpartition(" run ")[2]
     for statement in advice.split(", or "):

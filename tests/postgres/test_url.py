@@ -28,13 +28,13 @@ from tests.fakes.postgres_server import PostgresServer
 def test_a_password_that_cuts_the_url_wrongly_is_told_without_it(
     scheme: str, password: str
 ) -> None:
-    with pytest.raises(ConfigError, match="percent-encode what is special in the pass") as caught:
+    with pytest.raises(ConfigError, match="percent-encode special characters in the") as caught:
         PostgresDatabase(f"{scheme}://acc:{password}@database:5432/acc")
     assert "sEcReT" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_password_in_a_query_without_a_path_is_told_without_it() -> None:
-    with pytest.raises(ConfigError, match="percent-encode what is special in the pass") as caught:
+    with pytest.raises(ConfigError, match="percent-encode special characters in the") as caught:
         PostgresDatabase("postgresql://database:5432?user=acc&password=12@sEcReT")
     assert "sEcReT" not in str(caught.value)
 

@@ -81,7 +81,7 @@ def test_a_release_lets_a_constraint_go() -> None:
         (SOUND[1:], "version 2: follows version 0"),
         ([SOUND[0], *SOUND[2:]], "version 3: follows version 1"),
         (journal((COMMIT, state(1, 2))), "turn 2 follows turn 0"),
-        (journal((ROLLBACK, state(1, 0, gist="new"))), "a state that never was"),
+        (journal((ROLLBACK, state(1, 0, gist="new"))), "a state that never existed"),
         (
             journal((COMMIT, state(1, 1, BAN)), (COMMIT, state(2, 2))),
             "constraint c-0001 left without a release",

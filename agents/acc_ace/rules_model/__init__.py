@@ -1,1 +1,1 @@
-"""The embedded model: a deterministic, extractive engine for all five roles. Not an LLM."""
+"""The embedded model: a deterministic, extractive engine for the five roles. Not an LLM."""

@@ -1,4 +1,4 @@
-"""Find what x_t wants done, and check it against the active constraints."""
+"""Find the requests in x_t, and check them against the active constraints."""
 
 import re
 from collections.abc import Sequence
@@ -79,26 +79,26 @@ _SECRET = re.compile(
     r"|秘密|機密|認証情報|資格情報|パスワード|トークン|鍵|キー|シークレット|証明書|クレデンシャル",
     re.IGNORECASE,
 )
-"""Words for what is secret: a rule about one of them is about all of them."""
+"""Words for secrets: a rule about one of them covers them all."""
 
 _RECIPIENT = re.compile(r"\b(?:with|to|into|onto|in|on|out of|from)\b", re.IGNORECASE)
-"""Words between what is handed over and to whom."""
+"""Prepositions between the object and the recipient."""
 
 _POINTS_BACK = re.compile(
     r"\b(?:it|that|this|them|those|these|everything|all|contents?|whole|file)\b"
     r"|それ|これ|あれ|全部|すべて|中身|内容",
     re.IGNORECASE,
 )
-"""What may well mean a secret that was spoken of."""
+"""Words that may refer to a secret mentioned before."""
 
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SCALE = {"k": 1_000.0, "M": 1_000_000.0, "万": 10_000.0, "億": 100_000_000.0}
 
 
 def intents(text: str) -> list[str]:
-    """Sentences that want something done now, by order, wish or question of permission.
+    """Sentences that request an action now: orders, wishes and requests for permission.
 
-    Rules, claims of others and plain questions are none of these.
+    Rules, reported claims and plain questions are excluded.
     """
     rules = {rule.sentence for rule in detect_rules(text)}
     return [
@@ -109,7 +109,7 @@ def intents(text: str) -> list[str]:
 
 
 def asks_permission(sentence: str) -> bool:
-    """Whether a sentence asks if something may be done."""
+    """Whether a sentence asks for permission."""
     return _PERMISSION.search(sentence) is not None
 
 
@@ -121,14 +121,14 @@ def _wants(sentence: str) -> bool:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A constraint that a request would break."""
+    """A constraint, and the request that would break it."""
 
     constraint: str
     request: str
 
 
 def find_conflict(request: str, constraints: Sequence[str]) -> Conflict | None:
-    """The first constraint that doing the request would break, oldest first, or None."""
+    """The oldest constraint that the request would break, or None."""
     for constraint in constraints:
         if breaks(request, constraint):
             return Conflict(constraint=constraint, request=request)
@@ -136,10 +136,10 @@ def find_conflict(request: str, constraints: Sequence[str]) -> Conflict | None:
 
 
 def breaks(request: str, constraint: str) -> bool:
-    """Whether doing what the request says would break the constraint, as far as words tell.
+    """Whether the request would break the constraint, judged by words.
 
-    When in doubt about the condition of a ban (is it business hours now?) the ban holds: the
-    words 'after hours' in the request lift the doubt.
+    If the condition of a ban is unclear (is it business hours now?), the ban applies, unless the
+    request says 'after hours'.
     """
     if _exceeds(request, constraint):
         return True
@@ -165,7 +165,7 @@ def _breaks_clause(request: str, clause: str, constraint: str) -> bool:
 
 
 def _same_act(request: str, clause: str) -> bool:
-    """Whether the request orders the act of the clause, on the same things."""
+    """Whether the request orders the clause's action on the same objects."""
     core = _CONDITION.sub("", clause).strip() or clause
     banned = actions_in(core)
     asked = frozenset(
@@ -189,7 +189,7 @@ def _is_negated(part: str) -> bool:
 
 
 def _other_things(request: str, clause: str) -> bool:
-    """Whether both name servers or files and have none in common."""
+    """Whether both name servers, files or services, but none in common."""
     banned = {item for item in find_entities(clause) if item.kind in {"server", "file", "service"}}
     asked = {item for item in find_entities(request) if item.kind in {"server", "file", "service"}}
     if not banned or not asked:
@@ -200,9 +200,9 @@ def _other_things(request: str, clause: str) -> bool:
 
 
 def _no_secret(request: str, core: str) -> bool:
-    """Whether the act is banned for secrets alone, and the request names something else.
+    """Whether the ban is only about secrets, and the request names something else.
 
-    "Never post secrets" does not forbid the release notes. "Post it" may be one, and is banned.
+    "Never post secrets" does not forbid the release notes. "Post it" may mean one, and is banned.
     """
     banned = _RECIPIENT.split(core, maxsplit=1)[0]
     if not _SECRET.search(banned) or _SECRET.search(request) or _POINTS_BACK.search(request):
@@ -212,7 +212,7 @@ def _no_secret(request: str, core: str) -> bool:
 
 
 def _approval_given(request: str, clause: str) -> bool:
-    """Whether the request names the person or the step that the clause asks for."""
+    """Whether the request names a person whose approval the clause requires."""
     people = names_in(clause, "person")
     return any(name.casefold() in request.casefold() for name in people)
 

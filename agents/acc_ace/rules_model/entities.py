@@ -9,11 +9,11 @@ from acc_ace.text.patterns import words_of
 _MAX_CHARS = 20_000
 _MAX_FOUND = 64
 _SHORT_CHARS = 400
-"""Texts up to this length are remembered."""
+"""Results for texts up to this length are cached."""
 
 
 class Entity(NamedTuple):
-    """A typed name. Two mentions that differ in case alone are one entity."""
+    """A typed name. Mentions that differ only in case are one entity."""
 
     kind: str
     name: str
@@ -145,7 +145,7 @@ _CITIES = words_of(
 
 
 def find_entities(text: str) -> tuple[Entity, ...]:
-    """Entities of a text in order of appearance, each once. Bounded work for any text."""
+    """Distinct entities of a text in order of appearance. Bounded work for any text."""
     return _short(text) if len(text) <= _SHORT_CHARS else _found(text[:_MAX_CHARS])
 
 
@@ -156,7 +156,7 @@ def _found(text: str) -> tuple[Entity, ...]:
             if len(taken) >= 4 * _MAX_FOUND:
                 break
             start, end = match.span()
-            # Patterns stand from sharp to vague: 'db-01' inside a URL stays part of the URL.
+            # Patterns are ordered from specific to vague: 'db-01' in a URL is part of the URL.
             if all(end <= other[0] or start >= other[1] for other in taken):
                 taken.append((start, end, Entity(kind, match.group().strip())))
     unique: dict[str, Entity] = {}
@@ -165,15 +165,15 @@ def _found(text: str) -> tuple[Entity, ...]:
     return tuple(unique.values())[:_MAX_FOUND]
 
 
-# The same sentences come back turn after turn, and several parts look at each.
+# The same sentences recur in every turn, and several parts analyse each.
 _short = lru_cache(maxsize=2_048)(_found)
 
 
 def names_in(text: str, *kinds: str) -> list[str]:
-    """Names of the entities of some kinds (all kinds when none is given)."""
+    """Names of the entities of the given kinds (default: all)."""
     return [item.name for item in find_entities(text) if not kinds or item.kind in kinds]
 
 
 def is_city(name: str) -> bool:
-    """Whether a name, in any case, is one of a well-known city."""
+    """Whether a name is a well-known city, ignoring case."""
     return name.casefold() in _CITIES

@@ -1,4 +1,4 @@
-"""Answer with the facts and lessons that match best, quoted as they stand."""
+"""Answer with the best matching facts and lessons, quoted verbatim."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,25 +7,25 @@ from dataclasses import replace
 from acc_ace.rules_model.phrases import Language, cited, say
 from acc_ace.rules_model.prompt_context import PromptContext, RuleAnswer
 from acc_ace.rules_model.relations import find_claim, find_relations, status_of
-from acc_ace.rules_model.superseded_facts import corrected_in, overtaken
+from acc_ace.rules_model.superseded_facts import corrected_in, superseded
 from acc_ace.rules_model.text_match import (
     Fact,
     asked_kinds,
     asks_only_why,
     best_facts,
+    distinct,
     holds_kind,
-    once,
     terms_of,
 )
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 
-_TOLD_CLAIM = re.compile(r"\(a claim\)$|の発言：「")
+_CLAIM_MARK = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
 _TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
 _WHEN_CLAIMED = 0.6
 _WHEN_GENERAL = 0.8
-"""What holds under a condition answers less well than what was observed."""
+"""Weight of conditional statements, which answer less well than observations."""
 
 _ARROWS = {
     "cause": {"en": "{b}, because: {a}", "ja": "{a} → {b}"},
@@ -41,10 +41,10 @@ _OF_OUR_WORK = re.compile(
 _MAX_LINES = 2
 
 
-def facts_held(situation: PromptContext) -> list[Fact]:
-    """What the state and the playbook say, each with its citation; newest first.
+def facts_in(situation: PromptContext) -> list[Fact]:
+    """Facts of the state and the playbook with their citations, newest first.
 
-    What a newer fact or status overtakes is left out, and so is what only repeats the goal.
+    Superseded facts and statuses are left out, and so are repetitions of the goal.
     """
     ccs, language = situation.state.ccs, situation.language
     current = dict(filter(None, map(status_of, ccs.relational_map)))
@@ -63,7 +63,7 @@ def facts_held(situation: PromptContext) -> list[Fact]:
 
 
 def _attached(situation: PromptContext) -> Iterator[Fact]:
-    """Sentences of what came beside x_t, but for those that read like an instruction."""
+    """Sentences of x_t's attachments, except instruction-like ones."""
     for given in situation.attachments:
         for sentence in split_sentences(given.text):
             if instruction_like(sentence) is None:
@@ -71,30 +71,30 @@ def _attached(situation: PromptContext) -> Iterator[Fact]:
 
 
 def _certainty(text: str) -> float:
-    """How much a text counts as an observed fact."""
+    """The weight of a text as an observed fact."""
     if is_claim(text):
         return _WHEN_CLAIMED
     return _WHEN_GENERAL if is_general(text) else 1.0
 
 
 def newest(facts: Iterable[Fact]) -> list[Fact]:
-    """Facts by turn, newest first, without those that a newer one overtakes or corrects."""
+    """Facts by turn, newest first, without superseded and corrected ones."""
     reported = sorted(facts, key=lambda fact: -fact.turn)
     wrong = _corrected(reported)
-    ordered = once(fact for fact in reported if fact not in wrong)
-    gone = overtaken(fact.text for fact in ordered)
+    ordered = distinct(fact for fact in reported if fact not in wrong)
+    stale = superseded(fact.text for fact in ordered)
     hints: dict[str, str] = {}
-    for older, newer in (*gone.items(), *((fact.text, text) for fact, text in wrong.items())):
+    for older, newer in (*stale.items(), *((fact.text, text) for fact, text in wrong.items())):
         hints[newer] = f"{hints.get(newer, '')} {older}"
     return [
-        replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in gone
+        replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in stale
     ]
 
 
 def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
-    """What turns of one session said that a later one of them corrects, each with its words.
+    """Facts that a later turn of the same session corrects, with the correction.
 
-    Only of these is it known which came first; the gist was corrected when it was written.
+    Order is known only within a session; the gist was corrected when it was written.
     """
     said: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -103,19 +103,19 @@ def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
     wrong: dict[Fact, str] = {}
     for session in said.values():
         by_turn = sorted(session, key=lambda fact: -turn_of(fact.cite))
-        gone = corrected_in([fact.text for fact in by_turn])
-        wrong |= {by_turn[older]: by_turn[newer].text for older, newer in gone.items()}
+        corrected = corrected_in([fact.text for fact in by_turn])
+        wrong |= {by_turn[older]: by_turn[newer].text for older, newer in corrected.items()}
     return wrong
 
 
 def turn_of(artifact_id: str) -> int:
-    """The turn in the id of a turn's artifact; 0 for any other artifact."""
+    """The turn number in the id of a TURN artifact; 0 for other artifacts."""
     match = _TURN_ID.match(artifact_id)
     return int(match["turn"]) if match else 0
 
 
 def _reported(situation: PromptContext) -> Iterator[Fact]:
-    """Facts of the gist, which has the newest first, and of the references."""
+    """Facts of the gist, newest first, and of the references."""
     ccs, turn = situation.state.ccs, situation.state.turn
     for age, sentence in enumerate(split_sentences(ccs.semantic_gist)):
         yield Fact(sentence, weight=1.1, turn=max(1, turn - age))
@@ -125,28 +125,28 @@ def _reported(situation: PromptContext) -> Iterator[Fact]:
 
 
 def _repeats(text: str, goal: str) -> bool:
-    """Whether a text only says the goal once more."""
+    """Whether a text only repeats the goal."""
     return bool(goal) and terms_of(text) <= terms_of(goal)
 
 
 def _outdated(text: str, current: Mapping[str, str]) -> bool:
-    """Whether a text tells a status that the relational map has a newer one for."""
+    """Whether a text states a status for which the relational map has a newer one."""
     reported = dict(filter(None, map(status_of, find_relations(text))))
     return any(current.get(name, value) != value for name, value in reported.items())
 
 
 def is_claim(text: str) -> bool:
-    """Whether a text reports what somebody else says."""
-    return find_claim(text) is not None or _TOLD_CLAIM.search(text) is not None
+    """Whether a text reports another person's words."""
+    return find_claim(text) is not None or _CLAIM_MARK.search(text) is not None
 
 
 def is_general(text: str) -> bool:
-    """Whether a text says what holds under a condition, not what was observed."""
+    """Whether a text states a condition, not an observation."""
     return _GENERAL.search(text) is not None
 
 
 def stated_relation(item: str, language: Language) -> str:
-    """An item of the relational map in words."""
+    """An item of the relational map as a sentence."""
     if found := status_of(item):
         return f"{found[0]}：{found[1]}" if language == "ja" else f"{found[0]} is {found[1]}"
     kind, _, rest = item.partition(": ")
@@ -166,23 +166,23 @@ def _without_id(item: str) -> str:
 
 
 def answer_question(situation: PromptContext, question: str) -> RuleAnswer | None:
-    """The facts that answer best, or None when nothing held is near enough."""
+    """Answer with the best matching facts, or None if none is close enough."""
     if (cause := _why(situation, question)) is not None:
         return cause
-    best = best_facts(facts_held(situation), question, limit=_MAX_LINES)
+    best = best_facts(facts_in(situation), question, limit=_MAX_LINES)
     if not best:
         return None
-    lines = [f"{fact.text}{cited(fact.cite)}" for fact in once(best)]
+    lines = [f"{fact.text}{cited(fact.cite)}" for fact in distinct(best)]
     return RuleAnswer(tuple(lines), "quoted the best matching facts", bullets_in(best))
 
 
 def bullets_in(facts: Iterable[Fact]) -> tuple[str, ...]:
-    """The ids of the playbook's bullets among facts."""
+    """The ids of playbook bullets among facts."""
     return tuple(fact.cite for fact in facts if fact.cite.startswith("b-"))
 
 
 def answer_by_goal(situation: PromptContext, question: str) -> RuleAnswer | None:
-    """The goal, where a question about the work at hand asks for what the goal names."""
+    """Answer with the goal if a question about the current work asks for something it names."""
     goal = situation.state.ccs.goal_orientation
     wanted = asked_kinds(question) & _FOCUS_KINDS
     if not wanted or not _OF_OUR_WORK.search(question) or not holds_kind(goal, wanted):
@@ -191,10 +191,10 @@ def answer_by_goal(situation: PromptContext, question: str) -> RuleAnswer | None
 
 
 def is_sure(situation: PromptContext, question: str) -> bool:
-    """Whether the state holds an observed fact of just the kind that is asked for."""
+    """Whether the best fact is an observation of the kind asked for."""
     if _why(situation, question) is not None:
         return True
-    best = best_facts(facts_held(situation), question, limit=1)
+    best = best_facts(facts_in(situation), question, limit=1)
     kinds = asked_kinds(question)
     return any(
         (not kinds or holds_kind(fact.text, kinds)) and not is_general(fact.text) for fact in best
@@ -202,7 +202,7 @@ def is_sure(situation: PromptContext, question: str) -> bool:
 
 
 def _why(situation: PromptContext, question: str) -> RuleAnswer | None:
-    """The newest cause in the state, for a question that asks for 'the cause' and no more."""
+    """The state's newest cause, for a question that asks only for 'the cause'."""
     if not asks_only_why(question):
         return None
     causes = [item for item in situation.state.ccs.relational_map if item.startswith("cause: ")]
@@ -212,16 +212,16 @@ def _why(situation: PromptContext, question: str) -> RuleAnswer | None:
     return RuleAnswer((line,), "quoted the newest cause in the state")
 
 
-def bearing_on(situation: PromptContext, text: str, *, limit: int) -> list[Fact]:
-    """Facts that bear on a text, best first."""
+def related_facts(situation: PromptContext, text: str, *, limit: int) -> list[Fact]:
+    """Facts relevant to a text, best first."""
     words = terms_of(text)
-    near = best_facts(facts_held(situation), text, limit=limit)
-    # A fact with no word beyond the text's own tells nothing about it.
-    return once(fact for fact in near if terms_of(fact.text) - words and not is_claim(fact.text))
+    near = best_facts(facts_in(situation), text, limit=limit)
+    # A fact without any word beyond the text's own adds nothing.
+    return distinct(f for f in near if terms_of(f.text) - words and not is_claim(f.text))
 
 
 def lessons_for(situation: PromptContext, text: str) -> list[Fact]:
-    """Bullets that apply to a text; those that did more harm than good are left alone."""
+    """Bullets that apply to a text, except those with more harmful than helpful tags."""
     facts = [
         Fact(bullet.content, bullet.id)
         for bullet in situation.bullets

@@ -1,4 +1,4 @@
-"""Pick what is worth keeping of a text: its facts, the best sentence, a list of options."""
+"""Extract a text's facts, its best sentence and its list of options."""
 
 import json
 import re
@@ -48,7 +48,7 @@ _MAX_OPTIONS = 9
 
 _TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
 _QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
-"""Marks of a line in which the agent only quotes what it was told."""
+"""Marks of a line in which the agent only quotes others."""
 
 _REFERENCE_TOKENS = 110
 _BEST_GIST_TOKENS = 48
@@ -56,14 +56,14 @@ _GIST_OF_REST_TOKENS = 20
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
 _ORDER_WEIGHT = 0.3
 _ANSWER_WEIGHT = 0.3
-"""The agent's own words mostly repeat the state, so they count little as evidence."""
+"""The agent's answers mostly repeat the state, so they count little as evidence."""
 
 _MAX_CHARS = 12_000
 _MAX_SENTENCES = 80
 
 
 def listed_options(text: str) -> list[str]:
-    """Options of the last numbered list in a text ('1. …', '(2) …', '③ …'); [] when under two."""
+    """Options of the last numbered list ('1. …', '(2) …', '③ …'); [] for fewer than two."""
     text = text[:_MAX_CHARS]
     marks = [mark for mark in _MARK.finditer(text) if mark["n"] or mark["c"]]
     best: list[str] = []
@@ -82,7 +82,7 @@ def listed_options(text: str) -> list[str]:
 
 
 def referred_option(text: str) -> int | None:
-    """Number of the option that a text refers to; -1 for the last one, None for no reference."""
+    """Number of the option that a text refers to; -1 for the last one, None without a reference."""
     if match := _REFERENCE_EN.search(text):
         word = match["word"]
         return _EN_ORDINAL[word.casefold()] if word else int(match["n"])
@@ -97,7 +97,7 @@ def referred_option(text: str) -> int | None:
 
 
 def pick(options: list[str], number: int) -> str | None:
-    """The option of that number (from 1; -1 is the last), or None when there is none."""
+    """The option with a number (from 1; -1 for the last), or None."""
     if not options:
         return None
     if number == -1:
@@ -115,28 +115,28 @@ def _tidy(text: str) -> str:
 
 
 def said_and_answered(content: str) -> tuple[str, str]:
-    """The two halves of a turn's artifact: what came in, and what the agent answered."""
+    """Split a turn's artifact into its input and the agent's answer."""
     said, _, answer = content.partition("\nagent: ")
     return _TURN.sub("", said, count=1), answer
 
 
 def without_list(text: str) -> str:
-    """A text without the items of the numbered list in it: they are offers, not statements."""
+    """A text without the items of its numbered list, which are offers, not statements."""
     options = listed_options(text)
     if not options:
         return text
     lines = text.splitlines()
     items = [number for number, line in enumerate(lines) if any(item in line for item in options)]
     # The line before the list only announces it.
-    gone = {*items, *([items[0] - 1] if items else [])}
-    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+    dropped = {*items, *([items[0] - 1] if items else [])}
+    return "\n".join(line for number, line in enumerate(lines) if number not in dropped)
 
 
 def facts_of(text: str) -> list[str]:
-    """Statements of fact in a text that name something; short ones only where they correct.
+    """Statements of fact with substance; in a correction also short ones with a subject.
 
-    Rules, claims of others, list items, asides, small talk and text that reads like an
-    instruction are none. Those that name an entity come first.
+    Excludes rules, reported claims, list items, asides, small talk and instruction-like text.
+    Those that name an entity come first.
     """
     spoken = without_list(text[:_MAX_CHARS])
     corrects = is_correction(text)
@@ -156,10 +156,10 @@ def _is_fact(sentence: str, *, corrects: bool) -> bool:
 
 
 def gist_of(content: str, query: str, *, tokens: int) -> str:
-    """The sentence of a text that bears most on the query, on one line, within `tokens`.
+    """The sentence of a text most relevant to the query, on one line, within `tokens`.
 
-    Of a turn, what came in counts before the agent's own answer. Questions and text that reads
-    like an instruction are never quoted.
+    In a turn, the input counts more than the agent's answer. Questions and instruction-like text
+    are never quoted.
     """
     said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
     answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
@@ -168,12 +168,12 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     facts = [Fact(item, weight=_ORDER_WEIGHT if is_order(item) else 1.0) for item in heard]
     facts += [Fact(item, weight=_ANSWER_WEIGHT) for item in own]
     best = best_facts(facts, query, limit=1, whole=True)
-    sentence = best[0].text if best else next(iter(sorted(heard, key=_lacks_substance)), "")
+    sentence = best[0].text if best else next(iter(sorted(heard, key=_is_without_substance)), "")
     return clip_tokens(" ".join(sentence.split()), tokens)
 
 
 def _plain(content: str) -> str:
-    """A JSON object, as tools return it, as 'name: value' pairs; other text as it is."""
+    """A JSON object, as tools return it, as 'name: value' pairs; other text unchanged."""
     if not content.startswith("{"):
         return content
     try:
@@ -186,13 +186,13 @@ def _plain(content: str) -> str:
 
 
 def _is_quotable(sentence: str) -> bool:
-    """Whether a sentence tells something, and is no heading of a list."""
+    """Whether a sentence states something and is not the heading of a list."""
     heads_a_list = sentence.rstrip().endswith((":", "："))
     empty = heads_a_list or is_greeting(sentence) or is_question(sentence)
     return not empty and instruction_like(sentence) is None and bool(terms_of(sentence))
 
 
-def _lacks_substance(sentence: str) -> bool:
+def _is_without_substance(sentence: str) -> bool:
     return is_order(sentence) or not _has_substance(sentence)
 
 
@@ -203,7 +203,7 @@ def _has_substance(sentence: str) -> bool:
 
 
 def references(query: str, carried: Sequence[str], artifacts: Sequence[Evidence]) -> list[str]:
-    """Artifacts by id with what they say about the query, best first; then earlier references."""
+    """Artifact ids with gists about the query, best first; then earlier references."""
     wanted, kinds = terms_of(query), asked_kinds(query)
     gists = {item.id: _gist_of_artifact(item, query) for item in artifacts}
 
@@ -224,9 +224,9 @@ def references(query: str, carried: Sequence[str], artifacts: Sequence[Evidence]
 
 
 def _gist_of_artifact(artifact: Evidence, query: str) -> str:
-    """What an artifact says about the query; '' for a turn that only gave an order or a rule.
+    """An artifact's gist about the query; '' for a turn that only has an order or a rule.
 
-    A rule in force stands among the constraints; one that does not is no fact any more.
+    A rule in force is among the constraints; a released one is no fact any more.
     """
     if artifact.source == "tool:search_evidence":
         return ""  # It only repeats other artifacts.
@@ -237,7 +237,7 @@ def _gist_of_artifact(artifact: Evidence, query: str) -> str:
 
 
 def joined(sentences: Iterable[str]) -> str:
-    """Sentences in one line; each has an end mark, so that they can be told apart again."""
+    """Sentences in one line; each gets an end mark, so that they can be split again."""
     return " ".join(item if item.endswith(_ENDS) else item + _end(item) for item in sentences)
 
 
@@ -246,7 +246,7 @@ def _end(sentence: str) -> str:
 
 
 def within(items: Iterable[str], budget: int) -> list[str]:
-    """The first items whose tokens fit the budget together; one too long is left out."""
+    """The first items that fit a token budget together; an item too long is skipped."""
     kept, used = [], 0
     for item in items:
         cost = estimate_tokens(item) + 2

@@ -1,6 +1,6 @@
 """`embedded/rules` as an ADK model: dispatch by role, streaming and token counts.
 
-As the Qualifier it judges by shared words which candidates bear on the current decision.
+As the Qualifier it judges by shared words which candidates are relevant to the decision.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from acc_ace.text.normalize import language_of
 from acc_ace.text.tokens import estimate_tokens
 
 _ENOUGH = 2
-"""Shared terms with x_t that make a candidate relevant; a shared entity counts twice."""
+"""Terms shared with x_t that make a candidate relevant; an entity counts twice."""
 
 _ENOUGH_OF_GOAL = 4
 _REASON = {
@@ -46,7 +46,7 @@ _REASON = {
 
 
 def judge(inputs: Mapping[str, object]) -> RelevanceBatch:
-    """Decide on every candidate; reads `current_input`, `previous_state` and `candidates`."""
+    """Judge every candidate; reads `current_input`, `previous_state` and `candidates`."""
     text = turn_input_of(inputs.get("current_input")).text
     state = state_of(inputs.get("previous_state"))
     chat = is_greeting(text)
@@ -82,16 +82,16 @@ def _weight(terms: frozenset[str]) -> int:
 
 
 def _needed(wanted: frozenset[str]) -> int:
-    """A short input has few terms to share: one of one or two is enough."""
+    """The required weight; one shared term is enough for an input of one or two terms."""
     return _ENOUGH if len(wanted) > 2 else 1
 
 
 NOTE = "extractive, not an LLM"
-"""The label of everything that this model says."""
+"""The label of all replies of this model."""
 
 _CHUNK_CHARS = 48
 _MAX_DEPTH = 12
-_LEAST: dict[str, object] = {
+_MINIMAL: dict[str, object] = {
     "object": {},
     "array": [],
     "integer": 0,
@@ -110,28 +110,27 @@ _BY_INPUTS: Mapping[str, Callable[[Mapping[str, object]], Value]] = {
 class EmbeddedLlm(BaseLlm):
     """A deterministic engine behind ADK's model interface: no network, no download, no LLM.
 
-    It plays the role that the response schema asks for and reads nothing but the request. The
-    same request always gives the same reply; sampling settings have no effect. A schema that is
-    none of ours gets a small value of it.
+    The response schema selects the role; only the request is read. The same request always gives
+    the same reply; sampling settings have no effect. An unknown schema gets a minimal value.
     """
 
     model: str = EMBEDDED_MODEL
 
     @classmethod
     def supported_models(cls) -> list[str]:
-        """The pattern of names for ADK's registry."""
+        """Model name patterns for ADK's registry."""
         return [r"embedded/rules"]
 
     @property
     def capabilities(self) -> LlmCapabilities:
-        """Takes an output schema together with tools."""
+        """Supports an output schema together with tools."""
         return LlmCapabilities(output_schema_and_tools=True)
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Answer once; when streaming, in chunks first and then as a whole."""
-        # A long text takes its time, and others are being answered.
+        """Answer once; when streaming, first in chunks and then as a whole."""
+        # In a thread, so that a long text does not block the event loop.
         parts = await asyncio.to_thread(_parts, llm_request)
         if stream:
             for chunk in _chunks(parts):
@@ -164,11 +163,11 @@ def _is_free_text(llm_request: LlmRequest) -> bool:
 
 
 def _reply(llm_request: LlmRequest) -> Call | object:
-    """The JSON value of the answer, or the tool call that the Generator needs first."""
+    """The JSON value of the reply, or a tool call that the Generator needs first."""
     role = role_of(llm_request)
     if role is None:
         schema = json_schema_of(llm_request) or {}
-        return _least_value(schema, schema)
+        return _minimal_value(schema, schema)
     prompt = read_prompt(llm_request)
     if role == "generator":
         reply = generate(prompt)
@@ -189,7 +188,7 @@ def _content(parts: list[types.Part]) -> types.Content:
 
 
 def _chunks(parts: list[types.Part]) -> Iterator[types.Part]:
-    """Pieces of the text; a function call comes only as a whole, at the end."""
+    """Chunks of the text; a function call is only in the final response."""
     for part in parts:
         text = part.text or ""
         for start in range(0, len(text), _CHUNK_CHARS):
@@ -207,8 +206,8 @@ def _usage(
     )
 
 
-def _least_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> object:
-    """A small value for a schema that is none of the five roles': required fields only."""
+def _minimal_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> object:
+    """A minimal value for an unknown schema: required fields only."""
     schema = _resolved(schema, root)
     for key in ("default", "const"):
         if key in schema:
@@ -216,16 +215,16 @@ def _least_value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int 
     if schema.get("enum"):
         return schema["enum"][0]
     if schema.get("anyOf") and depth < _MAX_DEPTH:
-        return _least_value(schema["anyOf"][0], root, depth + 1)
+        return _minimal_value(schema["anyOf"][0], root, depth + 1)
     properties = schema.get("properties")
     if properties and depth < _MAX_DEPTH:
         names = schema.get("required") or []
-        return {name: _least_value(properties.get(name) or {}, root, depth + 1) for name in names}
-    return schema.get("minimum", _LEAST.get(str(schema.get("type")), ""))
+        return {name: _minimal_value(properties.get(name) or {}, root, depth + 1) for name in names}
+    return schema.get("minimum", _MINIMAL.get(str(schema.get("type")), ""))
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a local '$ref' points to; an empty schema when it points nowhere."""
+    """Resolve a local '$ref'; an empty schema if it points nowhere."""
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return schema

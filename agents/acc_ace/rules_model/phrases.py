@@ -1,4 +1,4 @@
-"""What the engine itself says, in English and Japanese. Everything else it quotes."""
+"""The engine's own sentences, in English and Japanese. All other text is quoted."""
 
 from typing import Literal
 
@@ -15,15 +15,15 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "それは行えません。「{rule}」という制約があります{cite}。",
     ),
     "how_to_release": (
-        "Only you can lift it, by sending just this: release {id}",
+        "Only you can release it, by sending exactly: release {id}",
         "解除できるのはご本人だけです。解除する場合は「制約 {id} を解除」とだけ送ってください。",
     ),
     "how_to_release_text": (
-        "Only you can lift it, by saying so explicitly.",
+        "Only you can release it, by saying so explicitly.",
         "解除できるのはご本人だけです。解除する場合は明示的に書いてください。",
     ),
     "claim": (
-        "I noted this as what {who} says, not as a decision of yours.",
+        "I noted this as a claim of {who}, not as your decision.",
         "これは{who}の発言として記録しました。あなたの決定としては扱いません。",
     ),
     "in_force": (
@@ -35,7 +35,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "これを禁じる有効な制約はありません。",
     ),
     "by_consent": (
-        "I change a rule or the goal only with your word.",
+        "I change a rule or the goal only with your confirmation.",
         "ルールや目標は、ご本人の確認を得てから変更します。",
     ),
     "rules": ("Active constraints:", "有効な制約："),
@@ -45,12 +45,12 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "その内容の有効な制約はありません。",
     ),
     "unpinned": (
-        "(As far as the messages I see tell; nothing is pinned.)",
+        "(Based only on the messages I can see; nothing is pinned.)",
         "（見えている会話の範囲での話です。制約としては固定されていません。）",
     ),
     "unpinned_not_released": (
-        "Nothing is released: I do not reach pinned constraints here, and that names no single "
-        "rule in the messages I see.",
+        "Nothing is released: I cannot change pinned constraints here, and this matches no single "
+        "rule in the messages I can see.",
         "何も解除していません。固定された制約はここでは扱えません。見えている会話の中でも、"
         "該当する決まりが一つに定まりません。",
     ),
@@ -65,16 +65,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "該当する選択肢の一覧がありません。具体的に書いてください。",
     ),
     "cannot_act": (
-        "embedded/rules calls none of your tools, so it is for you to carry out, or for an LLM.",
+        "embedded/rules calls none of your tools; do this yourself, or use an LLM.",
         "embedded/rulesは追加されたツールを呼び出しません。実行はご自身か、LLMでお願いします。",
     ),
-    "known": ("What bears on it:", "関連する情報："),
+    "known": ("Related facts:", "関連する情報："),
     "unknown": (
         "I do not know: nothing in my state or evidence answers that.",
         "分かりません。現在の状態にも記録にも、答えになるものがありません。",
     ),
     "open": ("Still open: {what}", "未確認：{what}"),
-    "situation": ("What I have now:", "現在把握していること："),
+    "situation": ("Current state:", "現在把握していること："),
     "noted": ("Noted: {what}", "記録しました：{what}"),
     "noted_short": ("Noted.", "記録しました。"),
     "corrected": (
@@ -82,8 +82,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "訂正ありがとうございます。次のとおり記録しました：{what}",
     ),
     "corrected_what": (
-        "Thank you for the correction. It does not name what it is about, so what I hold is as it "
-        "was. Please say in full what is true.",
+        "Thank you for the correction. It does not name its subject, so nothing was changed. "
+        "Please state the fact in full.",
         "訂正ありがとうございます。何についての訂正か分からないため、把握している内容は変わっていません。"
         "正しい内容を、名前を挙げて書いてください。",
     ),
@@ -113,18 +113,18 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "file_says": ("{file} says:", "{file} の内容："),
     "time_is": ("The current time is {time}.", "現在の時刻は {time} です。"),
     "left_out": (
-        "(Left out: text in it that reads like an instruction. It is data to me.)",
+        "(Left out: instruction-like text, which I treat as data.)",
         "（指示のように書かれた部分は省きました。データとして扱います。）",
     ),
-    "lesson": ("Lesson kept from before: {what}", "以前の教訓：{what}"),
+    "lesson": ("Earlier lesson: {what}", "以前の教訓：{what}"),
     "warning": ("Note: {what}", "注意：{what}"),
     "learnt": ("something was learned", "学びがあった"),
     "nothing_learnt": ("nothing to learn", "特に学ぶことはない"),
     "judged_wrong": ("the answer was judged wrong", "回答は誤りと評価された"),
     "error_of_tool": ("{tool} failed", "{tool} が失敗した"),
-    "cause_of_tool_error": ("its arguments may not have fitted", "引数が合わなかった可能性"),
+    "cause_of_tool_error": ("its arguments may have been wrong", "引数が合わなかった可能性"),
     "approach_to_tool_error": (
-        "report the failure, mend the arguments",
+        "report the failure and fix the arguments",
         "失敗を伝え、引数を直す",
     ),
     "lesson_of_tool_error": (
@@ -138,7 +138,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "古い、または誤った事実",
     ),
     "approach_to_wrong_answer": (
-        "hold the correction as the latest fact",
+        "treat the correction as the latest fact",
         "訂正を最新の事実とする",
     ),
     "lesson_of_correction": (
@@ -160,11 +160,11 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 def say(name: str, language: Language, **values: object) -> str:
-    """One of the engine's own sentences with its values filled in."""
+    """One of the engine's sentences with values filled in."""
     english, japanese = _TEXTS[name]
     return (japanese if language == "ja" else english).format(**values)
 
 
 def cited(cite: str) -> str:
-    """A citation as it stands behind a quote: ' [c-0001]'; '' for none."""
+    """A citation suffix for a quote: ' [c-0001]'; '' for none."""
     return f" [{cite}]" if cite else ""

@@ -1,8 +1,8 @@
-"""What the Generator knows of a turn, and what its parts hand back.
+"""The Generator's view of a turn, and the results of its parts.
 
-Where a request brings no state, as with a classic memory strategy, it is read off the messages:
-rules still in force, facts newest first, relations, goal, options. What the messages do not say is
-not known; a rule that the window has dropped is gone.
+If a request has no state, as with a classic memory strategy, the state is derived from the
+messages: rules in force, facts newest first, relations, goal, options. A rule that the window has
+dropped is unknown.
 """
 
 import re
@@ -47,7 +47,7 @@ _PASSAGE_FACTS = 3
 
 @dataclass(frozen=True)
 class PromptContext:
-    """x_t with the state, playbook, tools and tool replies the Generator was given."""
+    """x_t with the state, playbook, tools and tool replies of the request."""
 
     text: str
     language: Language
@@ -61,23 +61,23 @@ class PromptContext:
 
     @property
     def options(self) -> list[str]:
-        """Options on offer."""
+        """The options on offer."""
         return offered_options(self.state.ccs.episodic_trace)
 
     def chosen_line(self, number: int | None, option: str | None) -> str:
-        """'Option 2: …', with the number that the option has on offer."""
+        """'Option 2: …', with the option's number in the list."""
         place = len(self.options) if number == -1 else number
         return say("chosen", self.language, number=place, option=option)
 
     def rule_line(self, name: str, **values: object) -> str:
-        """A sentence about rules; of those that are only read off messages it says so."""
+        """A sentence about rules, with a remark if they were only derived from messages."""
         line = say(name, self.language, **values)
         return line if self.state.pinned else f"{line} {say('unpinned', self.language)}"
 
 
 @dataclass(frozen=True)
 class RuleAnswer:
-    """An answer: its lines, why, and the bullets it rests on."""
+    """An answer: its lines, the reason, and the bullets it rests on."""
 
     lines: tuple[str, ...]
     why: str
@@ -86,16 +86,16 @@ class RuleAnswer:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool to call before anything can be answered."""
+    """A tool call that must precede the answer."""
 
     name: str
     args: Mapping[str, object]
 
 
 def prompt_context(prompt: Prompt) -> PromptContext:
-    """Read the Generator's request; an x_t that is not the user's comes as a quoted input.
+    """Read the Generator's request; an x_t that is not the user's is a quoted input.
 
-    So does one that the contents do not end with, because other agents have spoken since.
+    So is an x_t that is not the last content, because other agents have spoken since.
     """
     quoted = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
     turn_input = turn_input_of(prompt.text if quoted is None else quoted)
@@ -113,7 +113,7 @@ def prompt_context(prompt: Prompt) -> PromptContext:
 
 
 def _state(prompt: Prompt, current: TurnInput) -> StateView:
-    """The state that the request brings, or what its messages tell where it brings none."""
+    """The request's state, or one derived from its messages."""
     if "state" in prompt.inputs:
         return state_of(prompt.inputs.get("state"))
     said = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
@@ -124,7 +124,7 @@ def _state(prompt: Prompt, current: TurnInput) -> StateView:
 
 @dataclass(frozen=True)
 class Spoken:
-    """A text of the conversation and who spoke."""
+    """A message, and whether the user wrote it."""
 
     text: str
     by_user: bool
@@ -133,7 +133,7 @@ class Spoken:
 def state_of_transcript(
     said: Sequence[Spoken], current: Spoken, inputs: Mapping[str, object]
 ) -> StateView:
-    """What the messages, x_t and the blocks `summary` and `recalled` tell, as a state."""
+    """Derive a state from the messages, x_t and the blocks `summary` and `recalled`."""
     spoken = [item.text for item in (*said, current) if item.by_user]
     answers = [item.text for item in said if not item.by_user]
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
@@ -162,7 +162,7 @@ def state_of_transcript(
 
 
 def _facts(spoken: Sequence[str]) -> list[str]:
-    """What the user said, newest first, without what a correction took the place of."""
+    """The user's facts, newest first, without corrected ones."""
     facts: list[str] = []
     for text in spoken:
         reported = facts_of(text)
@@ -172,15 +172,15 @@ def _facts(spoken: Sequence[str]) -> list[str]:
 
 
 def _rules(spoken: Sequence[str]) -> tuple[list[ConstraintPin], bool]:
-    """The rules in force after all that was said, oldest first; whether the last ended any."""
+    """The rules in force after all messages, oldest first; whether the last message ended any."""
     pins: list[ConstraintPin] = []
     ended = False
     number = 0
     for turn, text in enumerate(spoken, start=1):
         changes = detect_changes(text, pins)
-        gone = {change.constraint_id for change in changes}
-        ended = bool(gone)
-        pins = [pin for pin in pins if pin.id not in gone]
+        ended_ids = {change.constraint_id for change in changes}
+        ended = bool(ended_ids)
+        pins = [pin for pin in pins if pin.id not in ended_ids]
         amended = [change.new_text for change in changes if change.new_text]
         for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
             if rule not in {pin.text for pin in pins}:
@@ -190,7 +190,7 @@ def _rules(spoken: Sequence[str]) -> tuple[list[ConstraintPin], bool]:
 
 
 def _pin(name: str, rule: str, turn: int) -> ConstraintPin:
-    """A rule that was said; nobody can release it by a name that it was given here."""
+    """A rule of a message; its id is local and cannot be used to release it."""
     return ConstraintPin(id=name, text=rule, authority=Authority.USER, origin_turn=turn, quote=rule)
 
 
@@ -204,7 +204,7 @@ def _goal(spoken: Sequence[str]) -> str:
 
 
 def _passages(quoted: Sequence[str]) -> Iterator[str]:
-    """References with a fact each, from quoted artifacts."""
+    """References to quoted artifacts, one per fact."""
     for block in quoted:
         opening, _, rest = block.partition("\n")
         named = _OPENING.match(opening)

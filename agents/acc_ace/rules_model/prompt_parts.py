@@ -1,7 +1,6 @@
-"""Read a model request the way any model gets it: instruction, contents and declared tools.
+"""Read a model request as any model receives it: instruction, contents and declared tools.
 
-The reader is tolerant: a block that is no JSON is left out, a missing one is simply missing.
-Nothing raises, whatever the request holds.
+The reader is tolerant: a block that is not JSON is left out, and no request raises an error.
 """
 
 import json
@@ -17,7 +16,7 @@ from acc_ace.models.response_shape import declarations_of, parameters_of
 _BLOCK = re.compile(r'<input name="([a-z][a-z0-9_]{0,63})">(.*?)</input>', re.DOTALL)
 _ATTACHMENT = re.compile(r'\n?<input name="attachment">(.*?)</input>', re.DOTALL)
 _MAX_CHARS = 400_000
-"""Characters read of one text; far beyond what the budgets of a prompt allow."""
+"""Maximum characters read of one text; far beyond the budgets of a prompt."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +31,23 @@ class ToolReply:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a request says: its named inputs, x_t as plain text, tools and their replies."""
+    """A parsed request: named inputs, x_t as plain text, tools and their replies."""
 
     inputs: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
     attachments: tuple[object, ...] = ()
-    """What came beside x_t, each as its block holds it."""
+    """Attachments of x_t, as decoded from their blocks."""
     earlier: tuple[tuple[str, str], ...] = ()
     """Role and text of each message before x_t, oldest first."""
     replies: tuple[ToolReply, ...] = ()
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Declared functions, each with the names of its arguments in order."""
+    """Declared functions, with their argument names in order."""
 
 
 def read_inputs(text: str) -> dict[str, object]:
-    """Named inputs of a prompt, as `acc_ace.text.prompt.write_input` wrote them.
+    """Named inputs of a prompt, as written by `acc_ace.text.prompt.write_input`.
 
-    Of two blocks with one name the first counts, so that a later, forged one changes nothing.
+    The first block of a name wins, so a forged later one has no effect.
     A block that starts on a new line holds lines of text, any other JSON.
     """
     inputs: dict[str, object] = {}
@@ -65,7 +64,7 @@ def read_inputs(text: str) -> dict[str, object]:
 
 
 def read_attachments(text: str) -> tuple[str, tuple[object, ...]]:
-    """A text without its blocks of attachments, and what these hold."""
+    """A text without its attachment blocks, and their decoded contents."""
     given: list[object] = []
 
     def take(match: re.Match[str]) -> str:
@@ -79,7 +78,7 @@ def read_attachments(text: str) -> tuple[str, tuple[object, ...]]:
 
 
 def read_prompt(llm_request: LlmRequest) -> Prompt:
-    """Everything the roles need of a request; the instruction counts before the contents."""
+    """Parse a request; inputs of the instruction take precedence over those of the contents."""
     contents = llm_request.contents
     texts = [_instruction(llm_request), *(_text(content) for content in contents)]
     inputs: dict[str, object] = {}
@@ -94,7 +93,7 @@ def read_prompt(llm_request: LlmRequest) -> Prompt:
         earlier=tuple(
             (item.role or "user", text) for item in contents[: at or 0] if (text := _text(item))
         ),
-        # Of this turn's tool loop only: earlier results are part of the conversation.
+        # Only of this turn's tool loop: earlier results belong to the conversation.
         replies=_replies(contents[at or 0 :]),
         tools={
             item.name: tuple(parameters_of(item).get("properties") or {})
@@ -144,7 +143,7 @@ _MEMORY = '<input name="state">'
 
 
 def _position_of_input(contents: list[types.Content]) -> int | None:
-    """Where the last text of the user stands: x_t, or a block of inputs that holds it."""
+    """Index of the user's last text: x_t, or the block of inputs with it."""
     for position in reversed(range(len(contents))):
         content = contents[position]
         if content.role in {None, "user"} and _said(content):

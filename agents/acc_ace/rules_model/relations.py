@@ -1,8 +1,8 @@
 """Find causal, temporal and claim relations, and the latest status of things.
 
 Items of a relational map look like 'cause: disk full -> db-01 down', 'after: deploy -> errors',
-'status: db-01 = down' and 'claim: Bob -> the ban is gone'. A claim is what somebody else is
-quoted with; it is never read as a fact or a rule.
+'status: db-01 = down' and 'claim: Bob -> the ban is lifted'. A claim is reported speech; it is
+never read as a fact or a rule.
 """
 
 import re
@@ -14,7 +14,7 @@ from acc_ace.text.sentences import split_sentences
 
 _MAX_CHARS = 8_000
 _SIDE = 90
-"""Characters of one side of a relation."""
+"""Maximum characters of one side of a relation."""
 
 _EN_CAUSE = re.compile(
     r"^(?P<b>.{3,200}?),?\s+(?:because(?: of)?|due to|caused by|was caused by|is caused by"
@@ -91,7 +91,7 @@ _STATUS_KINDS = {"server", "service"}
 
 
 def find_relations(text: str) -> list[str]:
-    """Relations and statuses of a text, in order, each once."""
+    """Distinct relations and statuses of a text, in order."""
     found: dict[str, None] = {}
     for sentence in split_sentences(text[:_MAX_CHARS]):
         if is_question(sentence):
@@ -106,7 +106,7 @@ def find_relations(text: str) -> list[str]:
 
 
 def find_claim(sentence: str) -> str | None:
-    """'claim: who -> what' when somebody else's words are reported, else None."""
+    """'claim: who -> what' for reported speech, else None."""
     match = _CLAIM_EN.search(sentence) or _CLAIM_JA.search(sentence)
     if match is None:
         return None
@@ -114,7 +114,7 @@ def find_claim(sentence: str) -> str | None:
 
 
 def latest(items: Iterable[str]) -> list[str]:
-    """Items with the first of each subject kept: newest first in, outdated statuses out."""
+    """Keep the first item of each subject; given newest first, this drops outdated statuses."""
     seen: set[str] = set()
     kept = []
     for item in items:
@@ -126,7 +126,7 @@ def latest(items: Iterable[str]) -> list[str]:
 
 
 def status_of(item: str) -> tuple[str, str] | None:
-    """Subject and value of a 'status: x = y' item, else None."""
+    """Subject and value of a 'status: x = y' item, or None."""
     kind, _, rest = item.partition(": ")
     subject, separator, value = rest.partition(" = ")
     return (subject, value) if kind == "status" and separator else None

@@ -7,7 +7,7 @@ from acc_ace.gates.commands import AnswerQuestion, parse_command
 from acc_ace.gates.contradiction import contradiction
 from acc_ace.rules_model.conflicts import asks_permission, find_conflict, intents
 from acc_ace.rules_model.entities import find_entities
-from acc_ace.rules_model.extractive_qa import facts_held, lessons_for, quoted_lines, stated_relation
+from acc_ace.rules_model.extractive_qa import facts_in, lessons_for, quoted_lines, stated_relation
 from acc_ace.rules_model.gist import pick, referred_option, without_list
 from acc_ace.rules_model.phrases import cited, say
 from acc_ace.rules_model.prompt_context import PromptContext, RuleAnswer
@@ -37,7 +37,7 @@ _ASKS_RULES = re.compile(
     r"|制約|ルール|決まり|規則|禁止|しては(?:いけ|なら|だめ|ダメ|駄目)",
     re.IGNORECASE,
 )
-"""What cannot be done is a question of rules only when it asks for no more: "restore" asks more."""
+"""'What can't we' asks for rules only as 'do', 'touch' or 'change': "restore" asks for more."""
 
 _ASKS_GOAL = re.compile(
     r"\b(?:goal|objective|trying to (?:do|achieve)|purpose)\b|目標|目的|ゴール", re.IGNORECASE
@@ -50,7 +50,7 @@ _ASKS_STATUS = re.compile(
 
 
 def answer_command(situation: PromptContext) -> RuleAnswer | None:
-    """After a command about rules: the rules that the state now has."""
+    """After a command about rules, list the rules now in force."""
     command = parse_command(situation.text)
     if command is None:
         return None
@@ -65,10 +65,10 @@ def answer_command(situation: PromptContext) -> RuleAnswer | None:
 
 
 def refuse(situation: PromptContext) -> RuleAnswer | None:
-    """Say no to what would break a constraint, and how the user can lift it."""
+    """Refuse a request that would break a constraint, and say how the user can release it."""
     ruled = [pin.quote for pin in _pins_of_turn(situation)]
-    # To lift a rule is the user's to confirm; to do what it forbids is refused.
-    ending = [change.quote for change in _ends_said(situation)]
+    # Releasing a rule needs the user's confirmation; doing what it forbids is refused.
+    ending = [change.quote for change in _ending_changes(situation)]
     wanted = [
         item
         for item in intents(without_list(situation.text))
@@ -98,7 +98,7 @@ def refuse(situation: PromptContext) -> RuleAnswer | None:
 
 
 def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
-    """Answer for rules and goals that x_t speaks of; what came of them is listed below by code."""
+    """Acknowledge rules and goals in x_t; code appends to the answer what became of them."""
     language, state = situation.language, situation.state
     lines = []
     if not state.pinned and (_pins_of_turn(situation) or state.ended):
@@ -116,20 +116,20 @@ def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
 
 
 def in_force(situation: PromptContext, lines: Sequence[str]) -> list[str]:
-    """The rules that lines of an answer go against and do not quote, to be given beside them."""
+    """Lines for the rules that an answer contradicts without quoting them."""
     said = "\n".join(lines)
     stated = [_LIST_MARK.sub("", line) for line in lines]
     return [
         situation.rule_line("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
         for pin in situation.state.pins
-        if pin.text not in said and any(_is_against(line, pin) for line in stated)
+        if pin.text not in said and any(_conflicts(line, pin) for line in stated)
     ]
 
 
-def _is_against(line: str, pin: ConstraintPin) -> bool:
+def _conflicts(line: str, pin: ConstraintPin) -> bool:
     if contradiction(line, [pin]) is not None:
         return True
-    # "When the queue is full, restart db-01" orders in its second part.
+    # In "When the queue is full, restart db-01" the order is the second part.
     wanted = (item for part in (line, *_PARTS.split(line)) for item in intents(part))
     return any(find_conflict(item, [pin.text]) is not None for item in wanted)
 
@@ -144,20 +144,20 @@ def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     return [pin for pin in situation.state.pins if pin.text in said]
 
 
-def _ends_said(situation: PromptContext) -> Sequence[RuleChange]:
-    """Words of x_t that would lift or change a rule that was there before."""
+def _ending_changes(situation: PromptContext) -> Sequence[RuleChange]:
+    """Changes in x_t that would release or amend an earlier rule."""
     new = _pins_of_turn(situation)
     return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])
 
 
 def _asks_to_end(situation: PromptContext) -> bool:
-    """Whether x_t seems to lift or change a rule, of which the user is asked."""
+    """Whether x_t seems to release or amend a rule, which needs the user's confirmation."""
     unmatched = unmatched_release(situation.text, situation.state.pins)
-    return bool(_ends_said(situation)) or unmatched is not None
+    return bool(_ending_changes(situation)) or unmatched is not None
 
 
 def permit(situation: PromptContext) -> RuleAnswer | None:
-    """Answer 'may we?' where nothing forbids it."""
+    """Answer a request for permission that no constraint forbids."""
     asked = [item for item in split_sentences(situation.text) if asks_permission(item)]
     if not asked:
         return None
@@ -170,7 +170,7 @@ def permit(situation: PromptContext) -> RuleAnswer | None:
 
 
 def take_claim(situation: PromptContext) -> RuleAnswer | None:
-    """Words of somebody else are kept as a claim; a rule they speak against is quoted."""
+    """Note reported speech as a claim, and quote a rule that it conflicts with."""
     for sentence in split_sentences(situation.text):
         claim = find_claim(sentence)
         if claim is None:
@@ -181,12 +181,12 @@ def take_claim(situation: PromptContext) -> RuleAnswer | None:
         if conflict is not None:
             cite = cited(situation.state.constraint_id(conflict.constraint))
             lines.append(situation.rule_line("in_force", rule=conflict.constraint, cite=cite))
-        return RuleAnswer(tuple(lines), "reported speech sets and lifts nothing")
+        return RuleAnswer(tuple(lines), "reported speech sets and releases nothing")
     return None
 
 
 def rule_lines(situation: PromptContext, *, about: str = "") -> list[str]:
-    """The constraints that a question is about, or all when it singles none out."""
+    """The constraints that a question is about, or all if it names none."""
     constraints = situation.state.ccs.constraints
     if not constraints:
         return [situation.rule_line("no_rules")]
@@ -202,7 +202,7 @@ def rule_lines(situation: PromptContext, *, about: str = "") -> list[str]:
 
 
 def describe_state(situation: PromptContext) -> RuleAnswer | None:
-    """Questions about the rules, the goal or the whole situation."""
+    """Answer questions about the rules, the goal or the whole situation."""
     asked = " ".join((*questions(situation.text), *orders(situation.text)))
     if not asked:
         return None
@@ -226,7 +226,7 @@ def _status(situation: PromptContext) -> RuleAnswer:
     lines = [say("situation", language)]
     if ccs.goal_orientation:
         lines.append("- " + say("goal", language, goal=ccs.goal_orientation))
-    facts = [fact for fact in facts_held(situation) if not fact.cite.startswith(("b-", "c-"))]
+    facts = [fact for fact in facts_in(situation) if not fact.cite.startswith(("b-", "c-"))]
     lines += quoted_lines(facts[:5])
     lines += [
         f"- {text}{cited(situation.state.constraint_id(text))}" for text in ccs.constraints[:6]

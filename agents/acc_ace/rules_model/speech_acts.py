@@ -1,4 +1,4 @@
-"""Tell what x_t does: ask, order, correct, thank, report. Cues in English and Japanese."""
+"""Classify speech acts: question, order, praise, greeting, report. English and Japanese cues."""
 
 import re
 
@@ -15,7 +15,7 @@ _QUESTION_START = re.compile(
 _QUESTION_JA = re.compile(
     r"(?:です|ます|でしょう|ました|でした|ません|ない|の|だろう)か[。\s]*$|[？?]\s*$|教えて"
 )
-_TELL = re.compile(
+_INFORM = re.compile(
     r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |please )*(?:can you |could you "
     r"|would you )?(?:please )?"
     r"(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain|describe|summari[sz]e"
@@ -64,7 +64,7 @@ _WORK_ORDER = re.compile(
     r"(?!(?:\s+\S+){0,3}\s+(?:is|are|was|were|has|had|will|looks?|seems?)\b)",
     re.IGNORECASE,
 )
-"""Any verb of work at the start, unless it turns out to be a noun ("Support is slow")."""
+"""A verb of work at the start, unless it is used as a noun ("Support is slow")."""
 
 _ORDER_JA = re.compile(
     r"(?:して|やって|出して|教えて|見せて|送って|消して|止めて|起動して|読んで|調べて|挙げて|まとめて|進めて|かけて"
@@ -105,9 +105,9 @@ _NEXT = re.compile(
 
 
 def is_question(sentence: str) -> bool:
-    """Whether one sentence asks something, or asks to be told something."""
+    """Whether a sentence asks a question or requests information."""
     text = sentence.strip()
-    if _TELL.search(text):
+    if _INFORM.search(text):
         return True
     if _POLITE_ORDER.match(text):
         return False
@@ -119,7 +119,7 @@ def is_question(sentence: str) -> bool:
 
 
 def is_order(sentence: str) -> bool:
-    """Whether one sentence tells the agent to do something."""
+    """Whether a sentence is an order to the agent."""
     text = sentence.strip()
     if is_reminder(text):
         return False
@@ -128,34 +128,34 @@ def is_order(sentence: str) -> bool:
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
 
 
-def is_stated(sentence: str) -> bool:
-    """Whether one sentence asks to be told, shown or explained something."""
-    return _TELL.search(sentence.strip()) is not None
+def asks_information(sentence: str) -> bool:
+    """Whether a sentence requests information, such as "show me" or "explain"."""
+    return _INFORM.search(sentence.strip()) is not None
 
 
 def is_reminder(sentence: str) -> bool:
-    """Whether one sentence asks to keep a fact in mind: "Please remember that …"."""
+    """Whether a sentence asks to remember a fact: "Please remember that …"."""
     text = sentence.strip()
     return bool(_REMEMBER.match(text) or _REMEMBER_JA.search(text.rstrip("?？")))
 
 
 def is_aside(sentence: str) -> bool:
-    """Whether one sentence announces that it is beside the point."""
+    """Whether a sentence is marked as an aside."""
     return _ASIDE.match(sentence.strip()) is not None
 
 
 def questions(text: str) -> list[str]:
-    """Sentences that ask."""
+    """The questions in a text."""
     return [item for item in split_sentences(text) if is_question(item)]
 
 
 def orders(text: str) -> list[str]:
-    """Sentences that tell the agent to do something other than to tell."""
-    return [item for item in split_sentences(text) if is_order(item) and not is_stated(item)]
+    """The orders in a text, without requests for information."""
+    return [item for item in split_sentences(text) if is_order(item) and not asks_information(item)]
 
 
 def statements(text: str) -> list[str]:
-    """Sentences that neither ask nor order nor merely greet."""
+    """Sentences that are neither questions nor orders nor greetings."""
     return [
         item
         for item in split_sentences(text)
@@ -164,12 +164,12 @@ def statements(text: str) -> list[str]:
 
 
 def without_lead(sentence: str) -> str:
-    """A sentence without words that only say that something was wrong, or is to be remembered."""
+    """A sentence without a leading correction ("No, wrong:") or "remember that"."""
     return _REMEMBER.sub("", without_correction(sentence))
 
 
 def is_praise(text: str) -> bool:
-    """Whether the user says that something worked or was right."""
+    """Whether a text says that something worked or was right."""
     return _PRAISE.search(text) is not None
 
 
@@ -179,12 +179,12 @@ def is_greeting(text: str) -> bool:
 
 
 def is_hedged(sentence: str) -> bool:
-    """Whether one sentence says that it is not certain."""
+    """Whether a sentence expresses uncertainty."""
     return _HEDGE.search(sentence) is not None
 
 
 def next_step(text: str) -> str | None:
-    """The step that a text announces, if it does."""
+    """The next step that a text announces, or None."""
     for sentence in split_sentences(text):
         if match := _NEXT.search(sentence):
             return (match["en"] or match["ja"]).strip()

@@ -1,7 +1,7 @@
-"""Tell which facts a newer one takes the place of.
+"""Find facts that are superseded by newer ones.
 
-A newer one says the same, a new status or a new value, or it corrects what was said. Where it is
-not beyond doubt that both speak of one thing, both stand, the newer one first.
+A newer fact repeats the older one, has a new status or value, or corrects it. If it is doubtful
+that both are about the same thing, both are kept, the newer one first.
 """
 
 import re
@@ -21,13 +21,13 @@ _CHANGES = content_words(
     "changed moved shifted postponed rescheduled delayed pushed raised lowered updated revised"
     " instead 変更 延期"
 )
-"""Words that say that a value took the place of another."""
+"""Words that announce a changed value."""
 
 _VALUES = frozenset({"money", "percent", "time", "duration", "version"})
-"""Kinds of entities that are a value of something, not the thing itself."""
+"""Kinds of entities that are values of something, not things themselves."""
 
 _MANY = frozenset({"hour", "number"})
-"""Values of which a thing may have several: a gym is open on Mondays and on Thursdays."""
+"""Kinds of values that a thing may have several of: a gym is open on Mondays and Thursdays."""
 
 _DATE = re.compile(r"\d{4}-|月\d|[A-Z][a-z]{2,8} \d|\d [A-Z][a-z]")
 
@@ -44,7 +44,7 @@ _JA = re.compile(
 )
 _VERBS = {"are": "is", "were": "was", "runs": "run", "sits": "sit", "lives": "live"}
 _SAYS_NO_MORE = re.compile(r"\b(?:the|an?)\s+|(?<=\d)(?:\s+(?:server|host|machine)|サーバー?)$")
-"""Words of a subject that name no other thing: "the db-01 server" is db-01."""
+"""Words of a subject that do not change its meaning: "the db-01 server" is db-01."""
 
 _WORD = re.compile(r"[A-Za-z]+|[\u4e00-\u9fff々]+|[\u30a1-\u30faー]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -56,7 +56,7 @@ _MAX_CHARS = 400
 
 @dataclass(frozen=True)
 class _Stated:
-    """What a sentence tells, for comparing it with another."""
+    """Features of a sentence for comparing it with another."""
 
     terms: frozenset[str]
     subjects: frozenset[str]
@@ -67,28 +67,28 @@ class _Stated:
 
 
 def latest_facts(sentences: Iterable[str]) -> list[str]:
-    """Sentences without those that an earlier one overtakes; the newest must come first."""
+    """Sentences without superseded ones; the newest must come first."""
     reported = unique(sentences)
-    gone = overtaken(reported)
-    return [sentence for sentence in reported if sentence not in gone]
+    stale = superseded(reported)
+    return [sentence for sentence in reported if sentence not in stale]
 
 
-def overtaken(sentences: Iterable[str]) -> dict[str, str]:
-    """Outdated sentences with the one that overtakes each; the newest must come first.
+def superseded(sentences: Iterable[str]) -> dict[str, str]:
+    """Superseded sentences, each with the one that supersedes it; the newest must come first.
 
-    A sentence that tells nothing is overtaken by ''.
+    A sentence without terms is superseded by ''.
     """
-    gone: dict[str, str] = {}
+    stale: dict[str, str] = {}
     kept: list[tuple[str, _Stated]] = []
     revalued: dict[str, dict[str, frozenset[str]]] = {}
     for sentence in sentences:
         reported = _reported(sentence)
         if not reported.terms:
-            gone[sentence] = ""
+            stale[sentence] = ""
         elif (
             same := next((text for text, other in kept if _covers(other, reported)), None)
         ) is not None:
-            gone[sentence] = same
+            stale[sentence] = same
         elif (
             new := next((text for text, other in kept if _revalues(other, reported)), None)
         ) is not None:
@@ -96,10 +96,10 @@ def overtaken(sentences: Iterable[str]) -> dict[str, str]:
         else:
             kept.append((sentence, reported))
     for newer, olds in revalued.items():
-        # "The limit is $250" may mean the limit of meals or that of hotels: then both stand.
+        # "The limit is $250" may mean the limit of meals or of hotels: then all are kept.
         if len(set(olds.values())) == 1:
-            gone |= dict.fromkeys(olds, newer)
-    return gone
+            stale |= dict.fromkeys(olds, newer)
+    return stale
 
 
 def _reported(sentence: str) -> _Stated:
@@ -119,7 +119,7 @@ def _reported(sentence: str) -> _Stated:
 
 
 def _values(entities: Iterable[Entity]) -> Iterator[str]:
-    """The kinds of the values among entities; a day of the week or an hour is no date."""
+    """The kinds of values among entities; a weekday or a time of day is no date."""
     for item in entities:
         if item.kind == "time":
             yield "date" if _DATE.search(item.name) else "hour"
@@ -128,14 +128,14 @@ def _values(entities: Iterable[Entity]) -> Iterator[str]:
 
 
 def _covers(newer: _Stated, older: _Stated) -> bool:
-    """Whether a newer sentence says all that the older does, or a new status of the same thing."""
+    """Whether a newer sentence has all terms of the older, or a new status of the same subject."""
     if older.subjects and older.subjects <= newer.subjects:
         return True
     return older.terms <= newer.terms
 
 
 def _revalues(newer: _Stated, older: _Stated) -> bool:
-    """Whether a newer sentence gives a new value of what both name and speak of."""
+    """Whether a newer sentence has a new value for the same entities and topic."""
     if older.named - newer.words or newer.named - older.words:
         return False
     changes = newer.words & _CHANGES
@@ -144,7 +144,7 @@ def _revalues(newer: _Stated, older: _Stated) -> bool:
 
 
 def _same_topic(newer: _Stated, older: _Stated, changes: frozenset[str]) -> bool:
-    """Whether both speak of the same; the newer may leave out a word where enough is left."""
+    """Whether both have the same topic; the newer may omit words if enough are left."""
     topic = newer.topic - older.named - changes
     if topic == older.topic:
         return bool(topic)
@@ -152,7 +152,7 @@ def _same_topic(newer: _Stated, older: _Stated, changes: frozenset[str]) -> bool
 
 
 class _Statement(NamedTuple):
-    """What something is said to be, or where; `shape` is the value but for names and numbers."""
+    """Subject, link and value; `shape` is the value with names and numbers masked."""
 
     subject: str
     link: str
@@ -161,44 +161,44 @@ class _Statement(NamedTuple):
 
 
 def names_subject(sentence: str) -> bool:
-    """Whether a sentence says something of what it names; "it is in Tokyo" does not."""
+    """Whether a sentence names its subject; "it is in Tokyo" does not."""
     return _statement(sentence) is not None
 
 
-def of_one_matter(newer: str, older: str) -> bool:
-    """Whether two sentences say the same kind of thing of the same subject, perhaps otherwise."""
+def same_matter(newer: str, older: str) -> bool:
+    """Whether two sentences have the same subject and link, maybe with other values."""
     new, old = _statement(newer), _statement(older)
     return new is not None and old is not None and new[:2] == old[:2]
 
 
 def corrected(newest: Iterable[str], held: Sequence[str]) -> list[str]:
-    """What of `held` still stands when `newest` is said to correct it."""
-    standing = list(held)
+    """The sentences of `held` that the corrections `newest` do not replace."""
+    left = list(held)
     for newer in newest:
-        gone = set(_replaced(newer, standing))
-        standing = [older for older in standing if older not in gone]
-    return standing
+        stale = set(_replaced(newer, left))
+        left = [older for older in left if older not in stale]
+    return left
 
 
 def corrected_in(sentences: Sequence[str]) -> dict[int, int]:
-    """Where a sentence stands that a newer one corrects, each with where that stands.
+    """Indexes of corrected sentences, each with the index of the correction.
 
     The newest must come first.
     """
-    gone: dict[int, int] = {}
+    stale: dict[int, int] = {}
     for at in range(len(sentences) - 1, -1, -1):
         if is_correction(sentences[at]):
-            standing = [older for older in range(at + 1, len(sentences)) if older not in gone]
-            wrong = set(_replaced(sentences[at], [sentences[older] for older in standing]))
-            gone |= {older: at for older in standing if sentences[older] in wrong}
-    return gone
+            left = [older for older in range(at + 1, len(sentences)) if older not in stale]
+            wrong = set(_replaced(sentences[at], [sentences[older] for older in left]))
+            stale |= {older: at for older in left if sentences[older] in wrong}
+    return stale
 
 
 def _replaced(newer: str, held: Sequence[str]) -> list[str]:
-    """The sentences that a correction takes the place of; none where it may mean one of two.
+    """The sentences that a correction replaces; none if it is ambiguous.
 
-    "db-01 is in Tokyo" takes the place of "the db-01 server is in Frankfurt", and "db-01 is slow"
-    or "db-01 is in maintenance" that of neither.
+    "db-01 is in Tokyo" replaces "the db-01 server is in Frankfurt"; "db-01 is slow" and "db-01 is
+    in maintenance" replace neither.
     """
     new = _statement(newer)
     if new is None:
@@ -228,18 +228,18 @@ def _parsed(sentence: str) -> _Statement | None:
     return _Statement(subject, link, value, _shape(value, names))
 
 
-# The same sentences are looked at beside each other, turn after turn.
-_remembered = lru_cache(maxsize=2_048)(_parsed)
+# The same sentences are compared in every turn.
+_cached = lru_cache(maxsize=2_048)(_parsed)
 
 
 def _statement(sentence: str) -> _Statement | None:
-    return _remembered(sentence[:_MAX_CHARS])
+    return _cached(sentence[:_MAX_CHARS])
 
 
 def _is_sure(entity: Entity, link: str) -> bool:
-    """Whether a thing is of the kind that it is found as.
+    """Whether an entity's detected kind is reliable.
 
-    Any word with a capital is found as a person, and what is "in rack-4" as a server.
+    Any capitalised word may be detected as a person, and "rack-4" in "in rack-4" as a server.
     """
     if entity.kind == "server":
         return not link.endswith((" in", " at"))
@@ -247,7 +247,7 @@ def _is_sure(entity: Entity, link: str) -> bool:
 
 
 def _shape(value: str, names: Iterable[Entity]) -> str:
-    """The value with the kind of each name, and a mark for each number, in its place."""
+    """The value with names replaced by their kinds, and numbers by '#'."""
     for item in sorted(names, key=lambda item: -len(item.name)):
         value = value.replace(item.name.casefold(), f"<{item.kind}>")
     value = _WORD.sub(lambda word: "<city>" if is_city(word[0]) else word[0], value)

@@ -1,4 +1,4 @@
-"""Tell what texts share: words, named things, actions, and the kind of thing that is asked for."""
+"""Match texts by shared words, entities and actions, and by the kind of thing asked for."""
 
 import re
 from collections import Counter
@@ -41,12 +41,12 @@ _ACTIONS: dict[str, str] = {
 }
 _COMPILED = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _ACTIONS.items()}
 _MEANS_TOO = {"freeze": frozenset({"deploy", "change", "rollback"})}
-"""A freeze speaks of every change to the thing."""
+"""A freeze covers every change."""
 
 _MAX_CHARS = 4_000
 
 _SHORT_CHARS = 400
-"""Texts up to this length are remembered."""
+"""Results for texts up to this length are cached."""
 
 _ASKED_KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"\bwho\b|\bwhom\b|誰|だれ|どなた|担当者", re.I), frozenset({"person", "team"})),
@@ -78,14 +78,14 @@ _ASKED_KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
 )
 _GIVES_WHY = re.compile(r"because|due to|caused|led to|原因|ため|ので|によ", re.IGNORECASE)
 
-_LEAST_SCORE = 0.3
-_LEAST_SHARED = 2
+_MIN_SCORE = 0.3
+_MIN_SHARED = 2
 _ALL = 0.95
 _BESIDE_BEST = 0.75
-"""Share of the best score from which a fact is quoted beside the best."""
+"""Facts with at least this share of the best score are quoted too."""
 
 _RIGHT_KIND = 1.2
-"""Weight of a fact that holds the kind of thing asked for: one shared word is then enough."""
+"""Above this weight a fact has the kind of thing asked for: one shared word is then enough."""
 _ASKS_WHY = re.compile(
     r"\bwhy\b|\b(?:root )?causes?\b|\breasons?\b|なぜ|どうして|原因|理由", re.IGNORECASE
 )
@@ -101,10 +101,10 @@ def actions_in(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A short text that may be quoted, what to cite it by ('' when nothing), and its turn.
+    """A short quotable text, its citation ('' without one), and its turn.
 
-    `turn` is 0 for what has none, such as a document; a higher turn is newer. `hint` holds the
-    older facts that this one overtakes: they are matched with it and never quoted.
+    `turn` is 0 without one, as for a document; a higher turn is newer. `hint` has the older facts
+    that this one supersedes: they are matched, but never quoted.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Match:
-    """A fact with its score: 0 means that it shares nothing with the query."""
+    """A fact with its score, and the number of terms shared with the query."""
 
     fact: Fact
     score: float
@@ -124,7 +124,7 @@ class Match:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """Everything a text can be matched by: words, entities and named actions."""
+    """The terms for matching a text: words, entities and actions."""
     return _short(text) if len(text) <= _SHORT_CHARS else _terms(text)
 
 
@@ -134,15 +134,15 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset({*content_words(text), *entities, *acts})
 
 
-# The same sentences come back turn after turn, and are matched against many others.
+# The same sentences recur in every turn, and are matched against many others.
 _short = lru_cache(maxsize=2_048)(_terms)
 
 
 def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
-    """Facts that share something with the query, best first; ties keep their order.
+    """Facts that share terms with the query, best first; ties keep their order.
 
-    A term counts the more, the fewer facts hold it; a score is the share of the query's weight
-    that a fact covers, times the fact's own weight.
+    Terms are weighted by rarity among the facts; a score is the share of the query's weight that a
+    fact covers, times the fact's own weight.
     """
     wanted = terms_of(query)
     held = [terms_of(fact.text) | terms_of(fact.hint) for fact in facts]
@@ -158,8 +158,8 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
     return sorted(matches, key=lambda match: -match.score)
 
 
-def once(facts: Iterable[Fact]) -> list[Fact]:
-    """Facts that say different things; of two that say the same, one with a citation is kept."""
+def distinct(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts without duplicates; a duplicate with a citation passes it on to the kept one."""
     kept: list[Fact] = []
     for fact in facts:
         twin = next((at for at, other in enumerate(kept) if _same(fact, other)), None)
@@ -171,7 +171,7 @@ def once(facts: Iterable[Fact]) -> list[Fact]:
 
 
 def _same(fact: Fact, earlier: Fact) -> bool:
-    """Whether a fact, perhaps cut short or told as a relation, adds nothing to an earlier one."""
+    """Whether a fact, maybe clipped or restated as a relation, adds nothing to an earlier one."""
     one, other = (item.text.casefold().rstrip(" .。…!！") for item in (fact, earlier))
     return (
         other.startswith(one)
@@ -181,7 +181,7 @@ def _same(fact: Fact, earlier: Fact) -> bool:
 
 
 def unique(texts: Iterable[str]) -> list[str]:
-    """Texts without repetitions (case and blanks aside), first ones kept."""
+    """Texts without duplicates, ignoring case and whitespace; the first is kept."""
     seen: dict[str, str] = {}
     for text in texts:
         key = " ".join(text.casefold().split())
@@ -191,13 +191,13 @@ def unique(texts: Iterable[str]) -> list[str]:
 
 
 def _rarity(term: str, count: int, total: int) -> float:
-    # What no fact holds cannot tell facts apart; it only says that the answer is partial.
+    # A term in no fact cannot rank facts; it only lowers the covered share.
     base = 1.0 + (log((1 + total) / (1 + count)) if count else 0.0)
     return base * (2.0 if term.startswith("@") else 1.0)
 
 
 def asked_kinds(question: str) -> frozenset[str]:
-    """Kinds of entities that would answer: 'who' asks for a person; empty for an open question."""
+    """Kinds of entities asked for: 'who' asks for a person; empty for an open question."""
     found: frozenset[str] = frozenset()
     for asked, kinds in _ASKED_KINDS:
         if asked.search(question):
@@ -206,7 +206,7 @@ def asked_kinds(question: str) -> frozenset[str]:
 
 
 def holds_kind(text: str, kinds: frozenset[str]) -> bool:
-    """Whether a text names a thing of one of the kinds."""
+    """Whether a text has an entity of one of the kinds."""
     return any(entity.kind in kinds for entity in find_entities(text))
 
 
@@ -216,16 +216,16 @@ def asks_why(question: str) -> bool:
 
 
 def asks_only_why(question: str) -> bool:
-    """Whether a question asks for 'the cause' and names nothing else."""
+    """Whether a question asks for 'the cause' without other content words."""
     return asks_why(question) and not content_words(_ASKS_WHY.sub(" ", question))
 
 
 def best_facts(
     facts: Iterable[Fact], question: str, *, limit: int, whole: bool = False
 ) -> list[Fact]:
-    """The facts that answer a question best, the best first.
+    """The facts that answer a question best, best first.
 
-    With `whole` those too that share only a little with it: they come from what it asks about.
+    `whole` includes weak matches too: the facts are then all from the text asked about.
     """
     ranked = rank(question, [_weighed(fact, question) for fact in facts])
     near = [match for match in ranked if whole or _near_enough(match)][:limit]
@@ -233,14 +233,14 @@ def best_facts(
 
 
 def _near_enough(match: Match) -> bool:
-    """Whether a match is good enough to be quoted as an answer."""
+    """Whether a match is good enough to quote as an answer."""
     covers_all = match.score >= _ALL * match.fact.weight
-    fits = match.shared >= _LEAST_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
-    return match.score >= _LEAST_SCORE and fits
+    fits = match.shared >= _MIN_SHARED or match.fact.weight > _RIGHT_KIND or covers_all
+    return match.score >= _MIN_SCORE and fits
 
 
 def _weighed(fact: Fact, question: str) -> Fact:
-    """A fact that holds the kind of thing asked for counts more, one without it less."""
+    """Reweight a fact: more with the kind of thing asked for, less without."""
     factor = 1.0
     if kinds := asked_kinds(question):
         factor *= 1.5 if holds_kind(fact.text, kinds) else 0.5

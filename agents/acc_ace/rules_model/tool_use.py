@@ -1,4 +1,4 @@
-"""Call a tool where x_t plainly asks for one, and read what came back."""
+"""Call a tool if x_t clearly asks for one, and read its reply."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from dataclasses import replace
 from acc_ace.rules_model.entities import names_in
 from acc_ace.rules_model.extractive_qa import (
     bullets_in,
-    facts_held,
+    facts_in,
     newest,
     quoted_lines,
     turn_of,
@@ -17,7 +17,7 @@ from acc_ace.rules_model.phrases import say
 from acc_ace.rules_model.prompt_context import Call, PromptContext, RuleAnswer
 from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
-from acc_ace.rules_model.text_match import Fact, best_facts, once
+from acc_ace.rules_model.text_match import Fact, best_facts, distinct
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
@@ -60,7 +60,7 @@ _ASKS_FILE = re.compile(
 _OPENING = re.compile(r'<artifact id="(?P<id>[^"\n]{1,200})" source="(?P<source>[^"\n]{0,200})"')
 _LIST_TOKENS = 90
 _ORDER_WEIGHT = 0.3
-"""Of a past order only what it mentions is a fact."""
+"""Weight of a past order, which has facts only in passing."""
 
 _MAX_QUERY = 300
 _MAX_PAYLOAD = 12_000
@@ -68,7 +68,7 @@ _MAX_LINES = 3
 
 
 def asked_call(situation: PromptContext) -> Call | None:
-    """The tool that x_t plainly asks for, whether or not it is declared."""
+    """The tool call that x_t clearly asks for, declared or not."""
     text = situation.text
     if (expression := expression_in(text)) is not None:
         return _call(situation, CALCULATE, expression)
@@ -82,12 +82,12 @@ def asked_call(situation: PromptContext) -> Call | None:
 
 
 def search_call(situation: PromptContext) -> Call:
-    """A search of the evidence for x_t."""
+    """A call that searches the evidence for x_t."""
     return _call(situation, SEARCH, " ".join(situation.text.split())[:_MAX_QUERY])
 
 
 def expression_in(text: str) -> str | None:
-    """The sum that a text asks for, or None: dates, versions and host names are no sums."""
+    """The arithmetic expression that a text asks for, or None; not dates, versions or hosts."""
     bare = _DATE_LIKE.sub(" ", text[:2_000])
     for match in _EXPRESSION.finditer(bare):
         found = match.group().strip()
@@ -100,7 +100,7 @@ def expression_in(text: str) -> str | None:
 
 
 def answer_from(situation: PromptContext) -> RuleAnswer:
-    """The answer from the last reply of this turn's tools."""
+    """Answer from the last tool reply of this turn."""
     reply = situation.replies[-1]
     language = situation.language
     if reply.error is not None:
@@ -126,10 +126,10 @@ def _quoted(situation: PromptContext, reply: ToolReply, head: str) -> RuleAnswer
     facts = list(_facts_in(reply.payload))
     if reply.name == SEARCH:
         dated = (replace(fact, turn=turn_of(fact.cite)) for fact in facts)
-        facts = newest([*dated, *facts_held(situation)])
+        facts = newest([*dated, *facts_in(situation)])
     safe = [fact for fact in facts if not instruction_like(fact.text)]
     best = _best(situation, safe, whole=reply.name != SEARCH)
-    lines = quoted_lines(once(best))
+    lines = quoted_lines(distinct(best))
     if not lines:
         name = "found_nothing" if reply.name == SEARCH else "unknown"
         head = say(name, situation.language)
@@ -149,7 +149,7 @@ def _best(situation: PromptContext, facts: list[Fact], *, whole: bool) -> list[F
 
 
 def _facts_in(payload: object) -> Iterator[Fact]:
-    """Sentences of a reply, each with the id of the artifact that it is quoted from."""
+    """Sentences of a reply, each with the id of its artifact."""
     if isinstance(payload, str):
         yield from _sentences_in(payload[:_MAX_PAYLOAD])
     elif isinstance(payload, list | tuple):
@@ -172,12 +172,12 @@ def _sentences_in(text: str) -> Iterator[Fact]:
         yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
     else:
         yield from (Fact(sentence, cite) for sentence in split_sentences(said))
-    # What the agent itself said earlier counts less than what it was told.
+    # The agent's own earlier answers count less than its inputs.
     yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 
 
 def _call(situation: PromptContext, name: str, value: str) -> Call:
-    """A call with the value under the tool's first argument."""
+    """A call with the value as the tool's first argument."""
     usual = {CALCULATE: "expression", SEARCH: "query", READ_FILE: "path"}
     arguments = situation.tools.get(name, ())
     key = arguments[0] if arguments else usual[name]

@@ -1,4 +1,4 @@
-"""Typed views of the inputs of a prompt, coerced from any JSON: a role never sees junk."""
+"""Typed views of a prompt's inputs, coerced from any JSON, so that roles see valid data only."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,16 +14,16 @@ from acc_ace.schemas.interaction import Attachment, TurnInput
 from acc_ace.text.prompt import NOTHING
 
 _MAX_TEXT = 40_000
-"""Characters of one text that the engine analyses; what lies beyond is not read."""
+"""Maximum characters of one text that the engine analyses."""
 
 
 def text_of(value: object) -> str:
-    """A string, bounded; '' for anything else."""
+    """A bounded string; '' for anything else."""
     return value[:_MAX_TEXT] if isinstance(value, str) else ""
 
 
 def texts_of(value: object) -> list[str]:
-    """The strings of a list; one string alone counts as a list of it."""
+    """The strings of a list; a single string counts as a list."""
     if isinstance(value, str):
         return [text_of(value)] if value.strip() else []
     return [text_of(item) for item in items_of(value) if isinstance(item, str) and item.strip()]
@@ -52,7 +52,7 @@ def _whole(value: object) -> int:
 
 
 class Evidence(Value):
-    """A candidate or qualified artifact as a prompt shows it."""
+    """A candidate or qualified artifact in a prompt."""
 
     id: _Id = Field(validation_alias=AliasChoices("artifact_id", "id"))
     content: _Text = Field(default="", validation_alias=AliasChoices("content", "text"))
@@ -61,7 +61,7 @@ class Evidence(Value):
 
 
 class BulletView(Value):
-    """A playbook bullet as a prompt shows it."""
+    """A playbook bullet in a prompt."""
 
     id: _Id
     content: _Text = ""
@@ -72,15 +72,15 @@ class BulletView(Value):
 
 @dataclass(frozen=True)
 class StateView:
-    """A committed state as a prompt shows it."""
+    """A committed state in a prompt."""
 
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...] = ()
     turn: int = 0
     pinned: bool = True
-    """False for what was read off messages: its rules hold while those are shown, no longer."""
+    """False for a state derived from messages: its rules hold only while those are shown."""
     ended: bool = False
-    """Whether x_t released or amended rules that were read off messages."""
+    """Whether x_t released or amended rules derived from messages."""
 
     def constraint_id(self, text: str) -> str:
         """The id of a constraint's pin, or '' for a constraint without one."""
@@ -90,7 +90,7 @@ class StateView:
 
 
 def turn_input_of(value: object) -> TurnInput:
-    """x_t with its authority; an unknown authority counts as the weakest that may be input."""
+    """x_t with its authority; an unknown one counts as RETRIEVED, the weakest input."""
     if isinstance(value, str):
         return TurnInput(text=text_of(value))
     fields = mapping_of(value)
@@ -104,7 +104,7 @@ def turn_input_of(value: object) -> TurnInput:
 
 
 def attachments_of(value: object) -> list[Attachment]:
-    """The attachments of a list, their texts bounded."""
+    """The valid attachments of a list, with bounded texts."""
     given = (
         {**item, "text": text_of(item.get("text"))} for item in map(mapping_of, items_of(value))
     )
@@ -149,12 +149,12 @@ def state_of(value: object) -> StateView:
 
 
 def evidence_of(value: object) -> list[Evidence]:
-    """Artifacts of a prompt; one without an id cannot be cited and is left out."""
+    """Artifacts of a prompt; those without an id cannot be cited and are left out."""
     return _valid(Evidence, items_of(value))
 
 
 def bullets_of(value: object) -> list[BulletView]:
-    """Bullets of a prompt, from a list of objects or from the text of `Playbook.as_prompt`."""
+    """Bullets of a prompt, from a list of objects or the text of `Playbook.as_prompt`."""
     return _valid(BulletView, _bullets_in(value) if isinstance(value, str) else items_of(value))
 
 
@@ -172,7 +172,7 @@ def _valid(kind: type[_V], values: Iterable[object]) -> list[_V]:
 
 
 def _bullets_in(text: str) -> Iterable[Mapping[str, object]]:
-    """Bullets of lines such as '[b-00001] helpful=2 harmful=0 :: content' under '## section'."""
+    """Parse lines such as '[b-00001] helpful=2 harmful=0 :: content' under '## section'."""
     section = ""
     for line in text.splitlines():
         if line.startswith("## "):

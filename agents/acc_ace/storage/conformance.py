@@ -1,10 +1,10 @@
-"""What every store has to keep, as checks that anybody's implementation can run.
+"""Conformance checks of the store protocols, for any implementation.
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     async def test_my_stores(check: Check) -> None:
         await check(MyStores(...))
 
-Each check takes empty stores and raises ConformanceError, which says what was promised.
+Each check takes empty stores and raises a ConformanceError that names the broken guarantee.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _SCOPE: Final = PlaybookScope("shop")
 
 
 class ConformanceError(AccAceError):
-    """A store does not keep what its port promises."""
+    """A store violates its protocol."""
 
 
 class StoresToCheck(Protocol):
@@ -44,32 +44,32 @@ class StoresToCheck(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """Where states are."""
+        """The store of states."""
         ...
 
     @property
     def evidence(self) -> EvidenceStore:
-        """Where interactions are."""
+        """The store of interactions."""
         ...
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """Where artifacts are."""
+        """The store of artifacts."""
         ...
 
     @property
     def playbooks(self) -> PlaybookStore:
-        """Where playbooks are."""
+        """The store of playbooks."""
         ...
 
     @property
     def directory(self) -> SessionDirectory:
-        """Where session records are."""
+        """The store of session records."""
         ...
 
     @property
     def unit_of_work(self) -> Callable[[], UnitOfWork]:
-        """What begins a commit of several of them together."""
+        """Factory of transactions over several stores."""
         ...
 
 
@@ -77,7 +77,7 @@ Check = Callable[[StoresToCheck], Awaitable[None]]
 
 
 async def journal_appends_by_compare_and_swap(stores: StoresToCheck) -> None:
-    """An entry is appended only to the version that it was made from; a session has its own."""
+    """An entry is appended only to the version it was made from; each session has its own."""
     journal = stores.journal
     _expect(await journal.head(_KEY) is None, "a session that never committed has no head")
     await journal.append(_KEY, _entry(1), expected_version=0)
@@ -98,7 +98,7 @@ async def journal_appends_by_compare_and_swap(stores: StoresToCheck) -> None:
 
 
 async def journal_lets_one_of_many_append(stores: StoresToCheck) -> None:
-    """Of many that append to one version at once, exactly one succeeds."""
+    """Of concurrent appends to one version, exactly one succeeds."""
     entries = [_entry(1, f"writer {number}") for number in range(8)]
     results = await asyncio.gather(
         *(stores.journal.append(_KEY, entry, expected_version=0) for entry in entries),
@@ -112,7 +112,7 @@ async def journal_lets_one_of_many_append(stores: StoresToCheck) -> None:
 
 
 async def evidence_is_recorded_and_undone(stores: StoresToCheck) -> None:
-    """The same invocation replaces itself; undone and failed turns are not the last."""
+    """Recording an invocation again replaces it; undone and failed turns are not the last."""
     evidence = stores.evidence
     for turn in (1, 2, 3):
         await evidence.record(_KEY, _interaction(turn))
@@ -125,12 +125,12 @@ async def evidence_is_recorded_and_undone(stores: StoresToCheck) -> None:
     expected = [Outcome.UNDONE, Outcome.UNDONE, Outcome.ANSWERED]
     _same(outcomes, expected, "newest first, undone ones included")
     page = await evidence.list(_KEY, limit=1, before="i-3")
-    _same([found.turn for found in page], [2], "a page goes on behind an invocation")
+    _same([found.turn for found in page], [2], "a page starts after an invocation")
     _same(list(await evidence.list(_OTHER_USER)), [], "other users have nothing of it")
 
 
 async def artifacts_are_recalled_by_their_words(stores: StoresToCheck) -> None:
-    """What has the words of x_t is found, of this user alone, with the previous turn."""
+    """Recall finds this user's artifacts with words of x_t, and the previous turn."""
     artifacts = stores.artifacts
     await artifacts.add(
         [
@@ -153,7 +153,7 @@ async def artifacts_are_recalled_by_their_words(stores: StoresToCheck) -> None:
 
 
 async def artifacts_of_undone_turns_are_not_recalled(stores: StoresToCheck) -> None:
-    """Retired artifacts are hidden, and still counted."""
+    """Retired artifacts are not recalled, but still counted."""
     artifacts = stores.artifacts
     await artifacts.add([_turn(1, "A lighthouse."), _turn(2, "Another lighthouse.")])
     _same(await artifacts.retire(_KEY, 1), 1, "as many are retired as are later")
@@ -164,10 +164,10 @@ async def artifacts_of_undone_turns_are_not_recalled(stores: StoresToCheck) -> N
 
 
 async def playbooks_are_committed_by_compare_and_swap(stores: StoresToCheck) -> None:
-    """A version is stored with its records, once, and can be replayed from them."""
+    """A version is stored once with its records, and can be replayed from them."""
     playbooks = stores.playbooks
     empty = await playbooks.load(_SCOPE)
-    _same((empty.version, empty.playbook), (0, Playbook()), "it begins empty, at version 0")
+    _same((empty.version, empty.playbook), (0, Playbook()), "it starts empty, at version 0")
     added = Playbook().add_bullet("rules", "Look twice.")
     records = [_added(added)]
     first = await playbooks.commit(
@@ -191,7 +191,7 @@ async def playbooks_are_committed_by_compare_and_swap(stores: StoresToCheck) -> 
 
 
 async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
-    """A session is known from its first turn until it is deleted."""
+    """A session exists from its first turn until it is deleted."""
     directory = stores.directory
     _same(await directory.find(_KEY), None, "an unknown session is None")
     opened = await directory.open(_KEY, at=_START, memory="acc")
@@ -223,7 +223,7 @@ async def a_unit_of_work_is_all_or_nothing(stores: StoresToCheck) -> None:
 
 
 async def users_are_erased_and_others_keep_all(stores: StoresToCheck) -> None:
-    """What is erased is gone, of one session or of a user, and nobody else's is touched."""
+    """Erasing a session or a user deletes all of it, and nothing of others."""
     for key in _KEYS:
         await _unit(stores, key, version=1).commit()
     erased = [
@@ -233,13 +233,13 @@ async def users_are_erased_and_others_keep_all(stores: StoresToCheck) -> None:
         await stores.directory.erase(_KEY.tenant, _KEY.session),
     ]
     _same(erased, [1, 1, 1, 1], "as many rows as the session had")
-    _same(await stores.journal.head(_KEY), None, "the session is gone")
+    _same(await stores.journal.head(_KEY), None, "the session is deleted")
     for key in _KEYS[1:]:
         _same(await stores.journal.head(key), _entry(1), "other sessions and users keep theirs")
         _same(await stores.evidence.last(key), _interaction(1), "with their evidence")
     await stores.journal.erase(_KEY.tenant)
     await stores.artifacts.erase(_KEY.tenant)
-    _same(list(await stores.journal.sessions(_KEY.tenant)), [], "a user's sessions are all gone")
+    _same(list(await stores.journal.sessions(_KEY.tenant)), [], "a user's sessions are all deleted")
     _same(await stores.artifacts.count(_OTHER_USER.tenant), 1, "another user keeps artifacts")
 
 
@@ -254,7 +254,7 @@ CHECKS: Final[Sequence[Check]] = (
     a_unit_of_work_is_all_or_nothing,
     users_are_erased_and_others_keep_all,
 )
-"""All checks, each for empty stores of its own."""
+"""All checks; each needs fresh, empty stores."""
 
 
 def _unit(stores: StoresToCheck, key: SessionKey, *, version: int) -> UnitOfWork:
@@ -314,7 +314,7 @@ def _added(change: Added) -> DeltaRecord:
 
 def _expect(kept: bool, promise: str) -> None:
     if not kept:
-        raise ConformanceError(f"not kept: {promise}")
+        raise ConformanceError(f"guarantee broken: {promise}")
 
 
 def _same(found: object, expected: object, promise: str) -> None:
@@ -326,4 +326,4 @@ async def _raises(error: type[Exception], work: Awaitable[object], promise: str)
         await work
     except error:
         return
-    raise ConformanceError(f"not kept: {promise} ({error.__name__})")
+    raise ConformanceError(f"guarantee broken: {promise} ({error.__name__})")

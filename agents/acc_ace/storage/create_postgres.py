@@ -1,4 +1,4 @@
-"""Open the stores in PostgreSQL. Imported only when they are asked for: the driver is an extra."""
+"""Open the stores in PostgreSQL. Imported on demand: the driver is an optional extra."""
 
 from collections.abc import Mapping
 
@@ -30,9 +30,9 @@ def open_postgres_stores(
 ) -> Stores:
     """The stores in the database of the settings. Does no I/O before first use.
 
-    With an embedder artifacts are found by meaning too, for which the server needs pgvector.
+    An embedder enables semantic search, for which the server needs pgvector.
 
-    Raises ConfigError when the URL is missing or cannot be read.
+    Raises ConfigError when the URL is missing or invalid.
     """
     database = open_database(settings)
     lock = PostgresSessionLock(database)

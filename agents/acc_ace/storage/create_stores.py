@@ -1,4 +1,4 @@
-"""Open the stores that the settings ask for, all in one database."""
+"""Open the configured stores, all in one database."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from acc_ace.turn.session_directory import SessionDirectory
 
 
 def open_playbook_files(settings: Settings) -> PlaybookObserver | None:
-    """Whoever keeps files in the data directory in step, or None. Does no I/O."""
+    """The observer that exports playbooks to the data directory, or None. Does no I/O."""
     return PlaybookFiles(settings.data_dir / FOLDER) if settings.playbook_files else None
 
 
@@ -58,14 +58,14 @@ class Stores:
     """Deletes sessions and users from all of them in one transaction."""
     database: Database
     unit_of_work: Callable[[], UnitOfWork]
-    """Begins a commit of several stores together."""
+    """Starts a transaction over several stores."""
     close: Callable[[], Awaitable[None]]
     """Closes the database."""
 
 
 @dataclass(frozen=True)
 class SqlStores:
-    """The stores of one database, without its lock and without what erases from all of them."""
+    """The stores of one database, without lock and erasure."""
 
     database: Database
     artifacts: SqlArtifactStore[Any]
@@ -108,7 +108,7 @@ class SqlStores:
     ) -> Stores:
         """All stores of a process. The lock is closed before the database.
 
-        `files` are erased with a user; `wipe` fails while bytes of what was erased are left.
+        `files` are erased with a user; `wipe` fails while erased bytes are left in a file.
         """
         erasure = SqlErasure(
             self.database,
@@ -142,7 +142,7 @@ class SqlStores:
 
 
 LOCKS = "locks"
-"""The directory of the locks of sessions, in the data directory."""
+"""The directory of the session locks, in the data directory."""
 
 __all__ = ["Stores", "create_stores", "sqlite_dense"]
 
@@ -156,9 +156,9 @@ def create_stores(
 ) -> Stores:
     """The stores of `settings.store`. Needs no event loop and does no I/O before first use.
 
-    With an embedder artifacts are found by meaning too; the caller closes it after the stores.
-    `files` of users are deleted with their sessions, and erased with them.
-    Raises ConfigError when PostgreSQL is asked for and its URL or driver is missing.
+    An embedder enables semantic search; the caller closes it after the stores.
+    `files` are deleted with their sessions and users.
+    Raises ConfigError when PostgreSQL is configured and its URL or driver is missing.
     """
     beside = _files_beside(settings, files)
     match settings.store:
@@ -174,7 +174,7 @@ def create_stores(
 
 
 def _files_beside(settings: Settings, files: UserFiles | None) -> dict[str, Files]:
-    """What is erased with a user beside the rows, by what a report calls it."""
+    """The files erased with a user in addition to rows, by their name in the report."""
     beside: dict[str, Files] = {"history_files": PromptHistory(settings.data_dir)}
     if files is not None:
         beside["files"] = files
@@ -185,7 +185,7 @@ def _files_beside(settings: Settings, files: UserFiles | None) -> dict[str, File
 def _in_memory(
     settings: Settings, clock: Clock, embedder: Embedder | None, files: Mapping[str, Files]
 ) -> Stores:
-    """A SQLite database that nobody else sees, and that is gone when it is closed."""
+    """A private in-memory SQLite database, discarded on close."""
     database = SqliteDatabase(IN_MEMORY)
     dense = sqlite_dense(database, embedder, memory_mb=settings.embedder.memory_mb)
     stores = SqlStores.over(
@@ -223,7 +223,7 @@ def _in_file(
 def sqlite_dense(
     database: SqliteDatabase, embedder: Embedder | None, *, memory_mb: int
 ) -> SqlDense[SqliteArtifactRows] | None:
-    """The vectors beside the words of a SQLite database, where there is an embedder."""
+    """The vector index of a SQLite database; None without an embedder."""
     if embedder is None:
         return None
     # Needs numpy, an optional extra.

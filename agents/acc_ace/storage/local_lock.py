@@ -1,7 +1,7 @@
-"""One turn of a session at a time: first in a queue of the event loop, then among all others.
+"""Session locks: a FIFO queue per event loop in front of a try-lock shared by all holders.
 
-Tasks of one event loop are served in the order in which they came. Whoever is first of them then
-asks for the session where it is locked for everybody, again and again without blocking the loop.
+Tasks of one event loop are served in order of arrival. The first of them then polls the shared
+try-lock without blocking the loop.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ _Queues = WeakValueDictionary[SessionKey, asyncio.Lock]
 
 
 class QueuedSessionLock(ABC):
-    """A queue for each session and event loop, before a lock that is taken or not at once."""
+    """A FIFO queue per session and event loop, in front of a try-lock."""
 
     def __init__(self) -> None:
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queues] = WeakKeyDictionary()
 
     @abstractmethod
-    async def _take(self, key: SessionKey) -> bool:
-        """Take the session among all who could hold it; False while somebody else does."""
+    async def _try_acquire(self, key: SessionKey) -> bool:
+        """Try to lock the session; False while another holder has it."""
 
     @abstractmethod
-    async def _give_back(self, key: SessionKey) -> None:
-        """Let others take the session. Raises nothing."""
+    async def _release(self, key: SessionKey) -> None:
+        """Unlock the session. Raises nothing."""
 
     @asynccontextmanager
     async def hold(self, key: SessionKey, *, wait_s: float) -> AsyncIterator[None]:
@@ -53,17 +53,17 @@ class QueuedSessionLock(ABC):
             try:
                 yield
             finally:
-                await self._give_back(key)
+                await self._release(key)
         finally:
             queue.release()
 
     def __len__(self) -> int:
-        """How many sessions are held or waited for now."""
+        """Number of sessions held or waited for."""
         return sum(queue.locked() for queues in self._queues.values() for queue in queues.values())
 
     async def _wait(self, key: SessionKey, deadline: float, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
-        while not await self._take(key):
+        while not await self._try_acquire(key):
             left = deadline - loop.time()
             if left <= 0:
                 raise busy(key, wait_s)
@@ -82,31 +82,31 @@ class InProcessSessionLock(QueuedSessionLock):
         self._mutex = threading.Lock()
         self._held: set[SessionKey] = set()
 
-    async def _take(self, key: SessionKey) -> bool:
+    async def _try_acquire(self, key: SessionKey) -> bool:
         with self._mutex:
             if key in self._held:
                 return False
             self._held.add(key)
             return True
 
-    async def _give_back(self, key: SessionKey) -> None:
+    async def _release(self, key: SessionKey) -> None:
         with self._mutex:
             self._held.discard(key)
 
 
 class FileSessionLock(QueuedSessionLock):
-    """A SessionLock among the processes of one machine: a file for each session that is held.
+    """A SessionLock for the processes of one machine: one lock file per held session.
 
-    The kernel locks the file, and frees it when the process ends, however it ends.
+    The kernel releases a file's lock when the process ends, for any reason.
     """
 
     def __init__(self, directory: Path) -> None:
-        """Keep the files in `directory`, made at first use. Their names do not tell whose."""
+        """Keep the files in `directory`, made at first use. File names do not identify users."""
         super().__init__()
         self._directory = directory
         self._held: dict[SessionKey, FileLock] = {}
 
-    async def _take(self, key: SessionKey) -> bool:
+    async def _try_acquire(self, key: SessionKey) -> bool:
         lock = FileLock(self._path(key), thread_local=False, mode=0o600)
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,9 +121,9 @@ class FileSessionLock(QueuedSessionLock):
         self._held[key] = lock
         return True
 
-    async def _give_back(self, key: SessionKey) -> None:
+    async def _release(self, key: SessionKey) -> None:
         lock = self._held.pop(key)
-        # Whoever waits for this very file sees that it has no name any more, and begins anew.
+        # A waiter that has opened this file sees that it was unlinked, and retries.
         self._path(key).unlink(missing_ok=True)
         lock.release()
 
@@ -132,7 +132,7 @@ class FileSessionLock(QueuedSessionLock):
 
 
 def busy(key: SessionKey, wait_s: float) -> SessionBusyError:
-    """The error that says who is busy and what to do."""
+    """The error for a busy session."""
     return SessionBusyError(
         f"session {key.session!r} is still busy with another turn after {wait_s:g} s; "
         "wait for its answer and send again"

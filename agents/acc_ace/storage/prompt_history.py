@@ -1,4 +1,4 @@
-"""The lines that users typed at the prompt of `acc-ace chat`: a file for each user."""
+"""The prompt history of `acc-ace chat`: one file per user."""
 
 import asyncio
 import hashlib
@@ -11,11 +11,11 @@ from acc_ace.schemas.base import Tenant
 _DIRECTORY: Final = "history"
 
 TERMINAL_APP: Final = "acc_ace"
-"""The app that the prompt of `acc-ace chat` talks to: what is typed there is of it."""
+"""The app of `acc-ace chat`, which owns its prompt history."""
 
 
 def history_path(data_dir: Path, user: str) -> Path:
-    """The history file of a user; the name does not tell who."""
+    """The history file of a user; its name does not identify them."""
     return data_dir / _DIRECTORY / f"{hashlib.sha256(user.encode()).hexdigest()[:16]}.txt"
 
 
@@ -26,12 +26,12 @@ class PromptHistory:
         self._data_dir = data_dir
 
     async def apps(self, user: str) -> set[str]:
-        """The app of the prompt, when the user typed anything."""
+        """The app of the prompt, if the user has a history."""
         typed = await asyncio.to_thread(history_path(self._data_dir, user).exists)
         return {TERMINAL_APP} if typed else set()
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the user's file, which is of no single session. Raises StoreError."""
+        """Delete the user's file; nothing for a single session. Raises StoreError."""
         if tenant.app != TERMINAL_APP or session is not None:
             return 0
         return await asyncio.to_thread(_unlink, history_path(self._data_dir, tenant.user))
@@ -45,7 +45,7 @@ def _unlink(path: Path) -> int:
         return 0
     except OSError as error:
         raise StoreError(
-            f"typed lines in {path} cannot be deleted ({error.strerror}); make the directory "
+            f"prompt history {path} cannot be deleted ({error.strerror}); make the directory "
             "writable for this program, and erase again"
         ) from error
     return 1

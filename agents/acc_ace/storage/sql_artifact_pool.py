@@ -1,4 +1,4 @@
-"""Pick a bounded pool of what may be relevant, by its words, from an index in a SQL database."""
+"""Pick a bounded pool of candidates by lexical search from an index in a SQL database."""
 
 import threading
 from collections import OrderedDict
@@ -16,57 +16,57 @@ from acc_ace.text.dates.periods import Period
 from acc_ace.text.search_terms import index_terms
 
 MAX_ROWS = 768
-"""Rows of the index that one search may score."""
+"""Maximum index rows that one search scores."""
 
 MAX_LEADS = 32
 """Best matches whose neighbouring turns are ranked too."""
 
 _POOL = 4
-"""Matches looked at for each candidate that is returned."""
+"""Matches ranked per returned candidate."""
 
-_LEAST_POOL = 64
+_MIN_POOL = 64
 
 _PERIOD_POOL = 48
-"""Matches, and newest documents, looked at of each time that x_t names."""
+"""Matches, and newest documents, ranked for each period that x_t names."""
 
 
 class Breadth(NamedTuple):
-    """How widely a database looks, by what that costs there."""
+    """Search breadth of a database, chosen by its costs."""
 
     state: int | None
-    """Matches of the state, which never decides against x_t; None for as many as of x_t."""
+    """Matches for the state's terms; None for as many as for x_t."""
     matches_per_lead: int
-    """Of so many matches, one has its neighbouring turns ranked too."""
+    """One in this many matches has its neighbouring turns ranked too."""
     rows_per_match: int | None
-    """Rows scored for each match; None for MAX_ROWS however few matches are wanted."""
+    """Rows scored per match; None for MAX_ROWS whatever the number of matches."""
     common_terms: int
-    """Terms too common to be looked for whole of which the newest rows are looked at."""
+    """Number of too common terms whose newest rows only are searched."""
 
 
 class Scope(NamedTuple):
-    """Where matches are looked for, and how many of the best are wanted."""
+    """Where to search for matches, and how many of the best to return."""
 
     span: Span
     newest: int | None
-    """Of the one term that is looked for, only so many of the newest rows; None for all."""
+    """Search only this many newest rows of the single term; None for all."""
     times: Times
     size: int
 
 
 class ArtifactRows(Protocol):
-    """What one transaction sees of artifacts. A search never finds retired ones."""
+    """Artifacts as seen by one transaction. Searches exclude retired ones."""
 
     @property
     def breadth(self) -> Breadth:
-        """How widely to look."""
+        """The search breadth."""
         ...
 
     def totals(self, tenant: Tenant) -> TenantTotals | None:
-        """The totals of a tenant, or None when it never stored anything."""
+        """The totals of a tenant, or None when it has stored nothing."""
         ...
 
     def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
-        """How many artifacts hold each term, in one statement; about, of a common one."""
+        """The number of artifacts with each term, in one statement; estimated for common ones."""
         ...
 
     def matches(
@@ -76,43 +76,42 @@ class ArtifactRows(Protocol):
         frequencies: Mapping[str, int],
         scope: Scope,
     ) -> list[Document]:
-        """The documents of a scope that match one of the terms best, best first."""
+        """The documents of a scope that best match the terms, best first."""
         ...
 
     def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
-        """From the first row of these times to the last; None where there is none.
+        """The row ids of a time range, first to last; None if it is empty.
 
-        Rows stored in another order than that of their times may lie outside of it; `newest_of`
-        alone looks at them.
+        Rows stored out of time order may lie outside of it; only `newest_of` finds them.
         """
         ...
 
     def newest_of(self, tenant: TenantTotals, times: Times, *, size: int) -> list[Document]:
-        """The newest documents of these times, at most `size`, whatever they say."""
+        """The newest documents of a time range, at most `size`, whatever their content."""
         ...
 
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
     ) -> list[Document]:
-        """What stands beside the leads in their sessions, the leads themselves included."""
+        """Documents of the leads' turns and neighbouring turns, including the leads."""
         ...
 
     def previous_turn(
         self, tenant: TenantTotals, session: str, *, before: float
     ) -> Document | None:
-        """The newest TURN artifact of the session; of one turn, the one stored last."""
+        """The session's newest TURN artifact; the last stored one of its turn."""
         ...
 
     def bodies(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> dict[str, str]:
-        """The stored JSON of artifacts, by id; those that are not there are left out."""
+        """The stored JSON of artifacts, by id; unknown ids are left out."""
         ...
 
     def page(self, tenant: TenantTotals, *, after: str, limit: int) -> list[tuple[str, str]]:
-        """Ids after `after`, with the stored JSON of each, by id."""
+        """A page of (id, stored JSON) after the id `after`, ordered by id."""
         ...
 
     def count(self, tenant: TenantTotals) -> int:
-        """How many artifacts there are, retired ones included."""
+        """The number of artifacts, including retired ones."""
         ...
 
 
@@ -123,9 +122,9 @@ def lexical_pool(
     terms: SearchQuery,
     frequencies: Mapping[str, int],
 ) -> dict[str, Document]:
-    """Documents that match x_t or the state, what stands beside the best, and those of times."""
+    """Documents that match x_t or the state, neighbours of the best, and those of named periods."""
     search = _Search(rows, tenant, frequencies, query.before)
-    size = max(_LEAST_POOL, _POOL * query.limit)
+    size = max(_MIN_POOL, _POOL * query.limit)
     found = search.with_neighbours(
         (list(terms.text), size), (list(terms.state), rows.breadth.state or size)
     )
@@ -134,8 +133,8 @@ def lexical_pool(
     return {document.artifact_id: document for document in found}
 
 
-def places_beside(leads: Sequence[Document]) -> list[tuple[str, int]]:
-    """(session, turn) of the leads and of the turns around them, each once."""
+def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:
+    """Distinct (session, turn) of the leads and of the turns around them."""
     return sorted(
         {
             (lead.place.session, turn)
@@ -153,7 +152,7 @@ class _Search(NamedTuple):
     before: datetime | None
 
     def with_neighbours(self, *wanted: tuple[Sequence[str], int]) -> list[Document]:
-        """So many of the best matches of each list of terms, and what stands beside the best."""
+        """The best matches for each (terms, size), and the neighbours of the very best."""
         times = Times.of(self.before)
         found: list[Document] = []
         leads: list[Document] = []
@@ -164,14 +163,14 @@ class _Search(NamedTuple):
         return found + self.rows.neighbours(self.tenant, leads, before=times.end)
 
     def of_period(self, terms: Sequence[str], period: Period) -> list[Document]:
-        """Documents of a time that x_t names: those that match x_t best, and the newest."""
+        """Documents of a period that x_t names: the best matches for x_t, and the newest."""
         times = Times.of(self.before, period)
         span = self.rows.span_of(self.tenant, times)
         matches = self._matches(terms, times, span, _PERIOD_POOL) if span else []
         return matches + self.rows.newest_of(self.tenant, times, size=_PERIOD_POOL)
 
     def _matches(self, terms: Sequence[str], times: Times, span: Span, size: int) -> list[Document]:
-        """The best matches of the rarest terms, at most `size` of what is looked for at once."""
+        """The best matches for the rarest terms, at most `size` per lookup."""
         each = self.rows.breadth.rows_per_match
         looks = plan_lookup(
             self.tenant,
@@ -190,7 +189,7 @@ class _Search(NamedTuple):
 
 
 class ArtifactRow(NamedTuple):
-    """An artifact with its search terms, their number and the JSON that is stored."""
+    """An artifact with its search terms, their number, and its stored JSON."""
 
     artifact: Artifact
     terms: str
@@ -222,18 +221,18 @@ class ArtifactRow(NamedTuple):
 _CACHED_TERMS = 50_000
 
 CountTerms = Callable[[TenantTotals, Sequence[str]], Mapping[str, int]]
-"""How many of the tenant's artifacts hold each of the terms; those that none holds may lack."""
+"""Count a tenant's artifacts with each term; terms without any may be missing."""
 
 
 class TermFrequencies:
-    """Counts of terms. Old ones are used while a tenant grew little since. Safe in threads."""
+    """Cache of term counts, valid while a tenant has grown little. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._counts: OrderedDict[tuple[int, str], tuple[int, int]] = OrderedDict()
 
     def of(self, tenant: TenantTotals, terms: Sequence[str], count: CountTerms) -> dict[str, int]:
-        """How many artifacts hold each term; what is not known is counted, all at once."""
+        """The number of artifacts with each term; missing counts are read in one query."""
         known = self._known(tenant, terms)
         missing = [term for term in terms if term not in known]
         if missing:
@@ -261,9 +260,9 @@ class TermFrequencies:
 
 
 def _is_fresh(count: int, counted_at: int, documents: int) -> bool:
-    """Whether a count still serves: the tenant had `counted_at` documents then.
+    """Whether a count is fresh; the tenant had `counted_at` documents when it was taken.
 
-    Not when all that is new could make too common what was rare enough to be looked for whole.
+    It is stale if the new documents could push a term over the limit for a full search.
     """
     new = documents - counted_at
     return 0 <= new <= counted_at // 10 and (count > MAX_ROWS or count + new <= MAX_ROWS)

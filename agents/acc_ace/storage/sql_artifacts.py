@@ -1,7 +1,7 @@
-"""Artifacts in a SQL database: one flow of recall over the indexes of SQLite and PostgreSQL.
+"""Artifacts in a SQL database: one recall algorithm over the indexes of SQLite and PostgreSQL.
 
-The index picks a bounded pool of matches, `acc_ace.memory.ranking` orders them, and only the chosen
-ones are loaded. All that can be done before an embedder has answered is done first.
+The index picks a bounded pool of matches, `acc_ace.memory.ranking` ranks them, and only the chosen
+ones are loaded. Lexical search runs while the embedder computes the query vector.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from acc_ace.storage.tenant_rows import TenantTotals, Times, find_tenant, locked
 from acc_ace.unit_of_work import Write
 
 _ANY_TOKENS = 2**31
-"""For a list that is cut to its tokens later."""
+"""No token limit, for a list that is cut later."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=ArtifactRows)
@@ -47,13 +47,13 @@ R_co = TypeVar("R_co", bound=ArtifactRows, covariant=True)
 
 
 class _Found(NamedTuple):
-    """What the words found, and all that can be done before the vector of x_t is there."""
+    """The result of lexical search, and all that is computed before the vector of x_t arrives."""
 
     terms: SearchQuery
     tenant: TenantTotals
     statistics: CorpusStatistics
     previous: Document | None
-    """The newest turn of the session, which is always a candidate."""
+    """The session's newest turn, which is always a candidate."""
     documents: Mapping[str, Document]
     early: Mapping[str, TermMatches]
     prepared: Prepared | None
@@ -66,29 +66,29 @@ class _Chosen(NamedTuple):
 
 
 class ArtifactIndex(Protocol[R_co]):
-    """What is written per database: artifacts with their search terms.
+    """The database-specific index of artifacts and their search terms.
 
-    Every writing method works in a transaction that holds the tenant's row.
+    Every write method runs in a transaction that has locked the tenant's row.
     """
 
     def reading(self, connection: Any) -> R_co:  # noqa: ANN401 - sqlite3's or psycopg's
-        """What a search reads over this connection."""
+        """The read side over a connection."""
         ...
 
     def insert(self, rows: Rows, tenant: int, items: Sequence[ArtifactRow]) -> None:
-        """Write rows of different ids, in place of those of the same ids."""
+        """Insert or replace rows by id; the ids are distinct."""
         ...
 
     def retire(self, rows: Rows, tenant: int, session: str, after_turn: int) -> int:
-        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        """Hide the session's artifacts after turn `after_turn` from recall; return how many."""
         ...
 
     def remove(self, rows: Rows, tenant: int, artifact_id: str) -> int:
-        """Delete one artifact of the tenant; how many there were."""
+        """Delete one artifact of the tenant; return 1 or 0."""
         ...
 
     def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
-        """Delete the tenant's artifacts (of one session); how many."""
+        """Delete the tenant's artifacts (of one session); return how many."""
         ...
 
 
@@ -103,14 +103,14 @@ class SqlArtifactStore(Generic[R]):
         weights: RecallWeights = DEFAULT_WEIGHTS,
         dense: SqlDense[R] | None = None,
     ) -> None:
-        """Search by words, and by meaning too where there is `dense`."""
+        """Lexical search, plus semantic search if there is `dense`."""
         self._database, self._index = database, index
         self._weights = weights
         self._dense = dense if weights.dense else None
         self._frequencies = TermFrequencies()
 
     async def add(self, artifacts: Sequence[Artifact]) -> None:
-        """Store artifacts, all or none; one whose id is known to the tenant replaces it."""
+        """Store artifacts atomically; replaces the tenant's artifacts with the same ids."""
         if artifacts:
             await self._database.write(self.add_write(artifacts))
             self.wake()
@@ -120,12 +120,12 @@ class SqlArtifactStore(Generic[R]):
         by_tenant: dict[Tenant, dict[str, ArtifactRow]] = {}
         for artifact in artifacts:
             items = by_tenant.setdefault(artifact.tenant, {})
-            # The last of the same id counts, and as the newest.
+            # The last artifact with an id wins, and counts as the newest.
             items.pop(artifact.artifact_id, None)
             items[artifact.artifact_id] = ArtifactRow.of(artifact)
 
         def write(rows: Rows) -> None:
-            # In one order for every writer, so that no two wait for each other.
+            # All writers lock tenants in the same order, which avoids deadlocks.
             for tenant in sorted(by_tenant):
                 number = locked_tenant(rows, tenant)
                 self._index.insert(rows, number, list(by_tenant[tenant].values()))
@@ -133,7 +133,7 @@ class SqlArtifactStore(Generic[R]):
         return write
 
     async def retire(self, key: SessionKey, after_turn: int) -> int:
-        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        """Hide the session's artifacts after turn `after_turn` from recall; return how many."""
         return await self._database.write(lambda rows: self._retire(rows, key, after_turn))
 
     def retire_write(self, key: SessionKey, after_turn: int) -> Write:
@@ -145,7 +145,7 @@ class SqlArtifactStore(Generic[R]):
         return write
 
     async def remove(self, tenant: Tenant, artifact_id: str) -> bool:
-        """Delete one artifact; whether there was one."""
+        """Delete one artifact; return whether it existed."""
 
         def work(rows: Rows) -> int:
             number = find_tenant(rows, tenant)
@@ -160,7 +160,7 @@ class SqlArtifactStore(Generic[R]):
         return removed > 0
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the tenant's artifacts (of one session); how many."""
+        """Delete the tenant's artifacts (of one session); return how many."""
         erased = await self._database.write(lambda rows: self.erase_rows(rows, tenant, session))
         await self._database.scrub()
         return erased
@@ -175,17 +175,17 @@ class SqlArtifactStore(Generic[R]):
         return self._index.delete(rows, number, session)
 
     def wake(self) -> None:
-        """Begin to embed in the background what has no vectors yet."""
+        """Start the background embedding backfill."""
         if self._dense is not None:
             self._dense.filler.wake()
 
     async def close(self) -> None:
-        """End the work in the background; the database stays open."""
+        """Stop the background work; the database stays open."""
         if self._dense is not None:
             await self._dense.filler.close()
 
     async def fill(self) -> int:
-        """Embed now what has no vectors yet; how many artifacts. Raises EmbedderError."""
+        """Run the embedding backfill now; return how many artifacts. Raises EmbedderError."""
         return await self._dense.filler.fill() if self._dense is not None else 0
 
     async def get(self, tenant: Tenant, artifact_id: str) -> Artifact | None:
@@ -201,7 +201,7 @@ class SqlArtifactStore(Generic[R]):
     async def page(
         self, tenant: Tenant, *, limit: int = 100, after: str | None = None
     ) -> Sequence[Artifact]:
-        """A page of artifacts by id, retired ones included; `after` ended the previous page."""
+        """A page of artifacts by id, including retired ones, after the id `after`."""
 
         def work(rows: R) -> Sequence[tuple[str, str]]:
             totals = rows.totals(tenant)
@@ -210,7 +210,7 @@ class SqlArtifactStore(Generic[R]):
         return [_artifact(name, body) for name, body in await self._read(work)]
 
     async def count(self, tenant: Tenant) -> int:
-        """How many artifacts the tenant has, retired ones included."""
+        """The number of the tenant's artifacts, including retired ones."""
 
         def work(rows: R) -> int:
             totals = rows.totals(tenant)
@@ -234,7 +234,7 @@ class SqlArtifactStore(Generic[R]):
         artifacts = _artifacts(chosen.bodies)
         ranked = chosen.ranked
         if not all(is_valid(artifact, query.asked_at) for artifact in artifacts.values()):
-            # They are few as a rule, so that what they stand before is read only now.
+            # Expired ones are rare, so the candidates ranked below them are read only now.
             chosen = await self._read(
                 lambda rows: self._choose(
                     rows, query, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
@@ -247,7 +247,7 @@ class SqlArtifactStore(Generic[R]):
                 limit=query.limit,
                 max_tokens=query.max_tokens,
             )
-        # Long candidates are searched for their best excerpts: 20 ms for eight of 2,000 characters.
+        # Finding the best excerpts of long candidates takes 20 ms for eight of 2,000 characters.
         candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, found.terms)
         return Recall(
             candidates=candidates,
@@ -262,9 +262,9 @@ class SqlArtifactStore(Generic[R]):
         return await self._database.read(lambda rows: work(self._index.reading(rows.connection)))
 
     def _find(self, rows: R, query: RecallQuery) -> _Found | None:
-        """What the words find. An embedder may be at work meanwhile.
+        """Run the lexical search, maybe while an embedder computes the query vector.
 
-        The query is analysed here, in the thread of the store: a long one takes over 20 ms.
+        The query is analysed on the store's thread, since a long one takes over 20 ms.
         """
         tenant = rows.totals(query.key.tenant)
         if tenant is None:

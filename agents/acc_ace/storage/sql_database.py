@@ -1,4 +1,4 @@
-"""What a store asks of a SQL database: schema, transactions, several stores' writes as one."""
+"""SQL databases: schema, transactions, and a unit of work over several stores."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 
 class Database(Protocol):
-    """Runs a transaction as one function on a worker thread. No transaction outlives its call."""
+    """Runs a transaction as one function on a worker thread; it ends with the call."""
 
     async def read(self, work: Callable[[Rows], T]) -> T:
-        """One consistent view of the database."""
+        """Run reads over one consistent snapshot."""
         ...
 
     async def write(self, work: Callable[[Rows], T]) -> T:
-        """All or nothing. The work may run more than once, also after it was committed."""
+        """Run one atomic transaction. `work` may be retried, even after a commit."""
         ...
 
     async def scrub(self) -> bool:
-        """Leave no byte of what was deleted where a file could still hold it; whether it is so."""
+        """Remove deleted data from the database files; return whether that succeeded."""
         ...
 
     async def check(self) -> None:
-        """Reach the database; raises StoreError."""
+        """Check the connection; raises StoreError."""
         ...
 
     async def close(self) -> None:
@@ -37,7 +37,7 @@ class Database(Protocol):
 
 
 VERSION: Final = 101
-"""Of the baseline. Lower numbers are those of programs that were never released."""
+"""Schema version of the baseline. Lower ones are from before the first release."""
 
 _FILES: Final = ("common", "sessions")
 
@@ -48,16 +48,16 @@ _KEYS: Final[dict[Dialect, str]] = {
 
 
 def baseline(dialect: Dialect) -> str:
-    """The statements that make an empty database ours."""
+    """The statements that create the schema."""
     folder = files("acc_ace.storage") / "schema"
     scripts = [(folder / f"{name}.sql").read_text(encoding="utf-8") for name in (*_FILES, dialect)]
     return "\n".join(scripts).replace("{id}", _KEYS[dialect])
 
 
 def check_version(found: int, database: str, setting: str) -> None:
-    """Raise StoreError for a database of another version of the program.
+    """Raise StoreError for a database with another schema version.
 
-    `database` is how it is named in the message, and `setting` what points to it.
+    `database` is its name in the message, `setting` the setting that points to it.
     """
     if found > VERSION:
         raise StoreError(
@@ -73,36 +73,36 @@ def check_version(found: int, database: str, setting: str) -> None:
 
 
 class AlreadyCommittedError(Exception):
-    """A write found itself in the database: the commit took place, its acknowledgement was lost."""
+    """The write is in the database already: it was committed, the acknowledgement was lost."""
 
 
 class UnitOfWork:
-    """Collects writes and commits them together, in the order in which they were added.
+    """Collects writes and commits them in one transaction, in order.
 
-    The write that can tell a repeated commit from a conflict (the journal's compare-and-swap)
-    comes first: by AlreadyCommittedError it says that the others are there too.
+    The write that can distinguish a retry from a conflict (the journal's compare-and-swap) comes
+    first: its AlreadyCommittedError means that the other writes are committed too.
     """
 
     def __init__(
         self, database: Database, *writes: Write, after: Sequence[Callable[[], None]] = ()
     ) -> None:
-        """`after` is called when the writes are committed."""
+        """`after` is called once the writes are committed."""
         self._database, self._after = database, after
         self._writes = list(writes)
 
     def add(self, write: Write) -> None:
-        """Make `write` a part of the commit."""
+        """Add a write to the transaction."""
         self._writes.append(write)
 
     async def commit(self) -> None:
-        """Run all writes in one transaction: all or nothing. Raises what they raise."""
+        """Run all writes in one transaction. Raises the first error of a write."""
         writes = tuple(self._writes)
 
         def work(rows: Rows) -> None:
             for write in writes:
                 write(rows)
 
-        # When it raises that, what this commit wanted is there.
+        # That error means that this unit was committed before.
         with suppress(AlreadyCommittedError):
             await self._database.write(work)
         for call in self._after:

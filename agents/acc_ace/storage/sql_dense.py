@@ -1,6 +1,6 @@
-"""Recall by meaning beside the words of an artifact store in a SQL database.
+"""Semantic search over artifacts in a SQL database, in addition to lexical search.
 
-The embedder is asked while the words are searched; without an answer recall goes on by words.
+The embedder runs during the lexical search; if it fails, recall is lexical only.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 
 class QueryVector(NamedTuple):
-    """The vector of x_t, or None with what the user should know, if anything."""
+    """The vector of x_t, or None and a warning for the user, if any."""
 
     vector: Vector | None = None
     warning: str = ""
 
 
 class DensePool(NamedTuple):
-    """What is near in meaning: documents by id, cosines by id, and what to tell the user."""
+    """Semantic matches: documents by id, cosines by id, and warnings for the user."""
 
     documents: Mapping[str, Document]
     cosines: Mapping[str, float]
@@ -37,7 +37,7 @@ class DensePool(NamedTuple):
 
 
 class DenseQuery(NamedTuple):
-    """What is looked for, by whom, among the vectors of which model."""
+    """A query vector, with the tenant and the model to search."""
 
     tenant: TenantTotals
     model: int
@@ -45,15 +45,15 @@ class DenseQuery(NamedTuple):
 
 
 KeptVector = tuple[str, bytes]
-"""The id of an artifact and the stored vector of one of its parts."""
+"""The id of an artifact and the stored vector of one of its chunks."""
 
 
 class Prepared(NamedTuple):
-    """Vectors that were read while the one of the question was on its way."""
+    """Vectors read while the query vector was being computed."""
 
     model: int
     artifact_ids: frozenset[str]
-    """Whose vectors were looked for; some have none."""
+    """Artifacts whose vectors were read; some have none."""
     kept: Sequence[KeptVector]
 
 
@@ -61,7 +61,7 @@ class Prepared(NamedTuple):
 async def asking(
     embedder: Embedder | None, text: str
 ) -> AsyncIterator["asyncio.Task[QueryVector]"]:
-    """The vector of a text on its way; it is given up when the context ends without it."""
+    """Embed a text in a task, which is cancelled when the context ends before it."""
     task = asyncio.create_task(_ask(embedder, text))
     try:
         yield task
@@ -72,52 +72,52 @@ async def asking(
 
 
 def dimension_changed(model: str, *, before: int, now: int) -> str:
-    """What the user should know when an embedder gives other vectors under the same name."""
+    """The warning for an embedder whose dimension changed under the same name."""
     return (
-        f"embedder {model} gives vectors of {now} numbers now, of {before} before; what was "
-        "stored is being embedded again, and found by its words until then"
+        f"embedder {model} has dimension {now} now, {before} before; stored artifacts are being "
+        "embedded again, and found by lexical search until then"
     )
 
 
 async def _ask(embedder: Embedder | None, text: str) -> QueryVector:
-    # A text without a letter or digit has no meaning to look for.
+    # There is nothing to search for in a text without letters and digits.
     if embedder is None or not any(map(str.isalnum, text)):
         return QueryVector()
     try:
         return QueryVector(await embedder.query(text))
     except EmbedderError as error:
         _log.warning("embedder_failed %s", error)
-        return QueryVector(warning=f"recalled by words alone: {error}")
+        return QueryVector(warning=f"lexical recall only: {error}")
 
 
 _POOL = 64
-"""Artifacts nearest in meaning that are ranked."""
+"""Nearest artifacts that are ranked."""
 
 _LEADS = 16
-"""Those of them whose neighbouring turns are ranked too."""
+"""Nearest artifacts whose neighbouring turns are ranked too."""
 
 R = TypeVar("R", bound=ArtifactRows)
 R_contra = TypeVar("R_contra", bound=ArtifactRows, contravariant=True)
 
 
 class Nearest(NamedTuple):
-    """What is nearest in meaning: documents, the nearest first, and their cosines by id."""
+    """The nearest documents, best first, and their cosines by id."""
 
     documents: Sequence[Document]
     cosines: Mapping[str, float]
 
 
 class VectorSearch(Protocol[R_contra]):
-    """Finds vectors of visible artifacts in a database."""
+    """Searches the vectors of visible artifacts in a database."""
 
     def model_number(self, rows: R_contra, name: str, dimension: int) -> int | None:
-        """The number of a model; None when nothing was embedded with this dimension."""
+        """The number of a model; None if it has embedded nothing with this dimension."""
         ...
 
     def other_dimension(
         self, rows: R_contra, tenant: TenantTotals, name: str, dimension: int
     ) -> int | None:
-        """The dimension of vectors that this model gave before it changed, if any is left."""
+        """Another dimension of this model's stored vectors, from before it changed, or None."""
         ...
 
     def prepare(
@@ -128,11 +128,11 @@ class VectorSearch(Protocol[R_contra]):
         dimension: int,
         lexical: Collection[str],
     ) -> Prepared | None:
-        """What can be read before the vector of the question is there; None if nothing can."""
+        """Vectors that can be read before the query vector is known; None if none can."""
         ...
 
     def nearest(self, rows: R_contra, query: DenseQuery, times: Times, *, limit: int) -> Nearest:
-        """The nearest `limit` artifacts of the tenant made before the end of the times."""
+        """The tenant's nearest `limit` artifacts created before the end of the time range."""
         ...
 
     def cosines(
@@ -142,16 +142,16 @@ class VectorSearch(Protocol[R_contra]):
         artifact_ids: Sequence[str],
         prepared: Prepared | None,
     ) -> Mapping[str, float]:
-        """The cosine of each of these and of what was prepared, where there is a vector."""
+        """The cosine of each of these and of the prepared artifacts, if it has a vector."""
         ...
 
     def forget(self, tenant_id: int) -> None:
-        """Drop what is in memory of a tenant."""
+        """Drop a tenant's cached data."""
         ...
 
 
 class SqlDense(Generic[R]):
-    """The embedder of a store, its vectors, and the task that fills them in."""
+    """The embedder of a store, its vector search, and the embedding backfill."""
 
     def __init__(self, embedder: Embedder, vectors: VectorStore, search: VectorSearch[R]) -> None:
         self.embedder = embedder
@@ -159,7 +159,7 @@ class SqlDense(Generic[R]):
         self._search = search
 
     def prepare(self, rows: R, tenant: TenantTotals, lexical: Collection[str]) -> Prepared | None:
-        """What can be read before the vector of the question is there; None if nothing can."""
+        """Vectors that can be read before the query vector is known; None if none can."""
         name, dimension = self.embedder.model, self.embedder.dimension
         if dimension is None:
             return None
@@ -175,7 +175,7 @@ class SqlDense(Generic[R]):
         before: datetime | None,
         prepared: Prepared | None = None,
     ) -> DensePool:
-        """What is near `vector` and what stands beside it, with the cosines of `lexical` too."""
+        """The nearest artifacts and their neighbours, with the cosines of `lexical` too."""
         name, dimension = self.embedder.model, len(vector)
         earlier = self._search.other_dimension(rows, tenant, name, dimension)
         warnings = [dimension_changed(name, before=earlier, now=dimension)] if earlier else []
@@ -186,28 +186,28 @@ class SqlDense(Generic[R]):
         near = self._search.nearest(rows, query, times, limit=_POOL)
         beside = rows.neighbours(tenant, near.documents[:_LEADS], before=times.end)
         added = {document.artifact_id: document for document in (*near.documents, *beside)}
-        # In the order of the pool, so that the last digits never depend on luck.
+        # In pool order, which makes even the last digits deterministic.
         others = [name for name in {**lexical, **added} if name not in near.cosines]
         cosines = self._search.cosines(rows, query, others, prepared)
         return DensePool(added, {**near.cosines, **cosines}, warnings)
 
     def forget(self, tenant_id: int) -> None:
-        """Drop what is in memory of a tenant."""
+        """Drop a tenant's cached data."""
         self._search.forget(tenant_id)
 
 
 NO_MODEL = 0
-"""What was never embedded has this in place of a model's number; those begin at 1."""
+"""The model number of artifacts never embedded; real ones start at 1."""
 
 _HIGHEST = 2**31 - 1
 
 
 def ranges_without(number: int | None) -> Sequence[tuple[int, int]]:
-    """All numbers but this one, as ranges from the first to be embedded to the last.
+    """All model numbers except this one, as ranges in order of embedding.
 
-    What was never embedded goes first: with another model, all that was stored before is to be
-    done again, and a new turn should not wait for it. Ranges, because an index is read through for
-    'not equal'. A model without a number (None) has embedded nothing.
+    Artifacts never embedded come first: after a change of the model all stored ones are embedded
+    again, and a new turn should not wait for them. Ranges, because 'not equal' would scan the whole
+    index. A model without a number (None) has embedded nothing.
     """
     known = number or NO_MODEL
     return (NO_MODEL, NO_MODEL), (NO_MODEL + 1, known - 1), (known + 1, _HIGHEST)

@@ -18,7 +18,7 @@ from acc_ace.unit_of_work import Write
 logger = logging.getLogger(__name__)
 
 _MORE_ROWS: Final = 100
-"""Rows that are read at a time behind those that could not be read."""
+"""Rows per page read to replace unreadable ones."""
 
 Change = Callable[[SessionRecord], SessionRecord]
 _Row = tuple[str, str | bytes]
@@ -57,7 +57,7 @@ class SqlSessionDirectory:
         self._database = database
 
     async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
-        """Find or create the session and note that it is active."""
+        """Find or create the session and mark it active."""
         return await self._database.write(lambda rows: _open(rows, key, at, memory))
 
     def open_write(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> Write:
@@ -82,7 +82,7 @@ class SqlSessionDirectory:
         )
 
     async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
-        """Take the session to be offloaded that has been idle for longest, by compare-and-swap."""
+        """Claim the longest idle session due for offload, by compare-and-swap."""
         at = since.timestamp()
         while found := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
             user, session, idle_since = found
@@ -96,19 +96,19 @@ class SqlSessionDirectory:
         return await self._database.write(lambda rows: rows.one(_TAKE, values)) is not None
 
     async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Let the messages begin after `turn`."""
+        """Exclude messages up to `turn` from the history."""
         await self._change(key, lambda record: rules.reset(record, turn))
 
     async def restored(
         self, key: SessionKey, *, turn: int, history_from: int | None = None
     ) -> None:
-        """Note that the session left its turns later than `turn`."""
+        """Record a rollback that undid the turns after `turn`."""
         await self._change(key, lambda record: rules.restored(record, turn, history_from))
 
     def restored_write(
         self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
     ) -> Write:
-        """`restored`, without some of its notes, as a part of a unit of work."""
+        """`restored` as a part of a unit of work; also removes `notes` from the record."""
         return self.change_write(
             key,
             lambda record: rules.without_notes(rules.restored(record, turn, history_from), notes),
@@ -119,7 +119,7 @@ class SqlSessionDirectory:
         return self.change_write(key, lambda record: rules.reset(record, turn))
 
     async def summarise(self, key: SessionKey, summary: Summary) -> None:
-        """Keep a finished summary."""
+        """Store a finished summary, unless it is outdated."""
         await self._change(key, lambda record: rules.summarised(record, summary))
 
     async def offloaded(
@@ -130,11 +130,11 @@ class SqlSessionDirectory:
         notes: Sequence[str],
         through: ReadThrough | None = None,
     ) -> None:
-        """Note that the history went to long-term memory up to a turn."""
+        """Record that the history was offloaded up to a turn."""
         await self._change(key, lambda record: rules.offloaded(record, at, notes, through))
 
     def change_write(self, key: SessionKey, change: Change) -> Write:
-        """Replace a session's record by what `change` makes of it; nothing where none is."""
+        """Apply `change` to a session's record; does nothing without a record."""
 
         def write(rows: Rows) -> None:
             record = _read(rows, key, lock=True)
@@ -144,7 +144,7 @@ class SqlSessionDirectory:
         return write
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of notes that outlive the session."""
+        """Delete the record except the ids of notes that outlive the session."""
 
         def work(rows: Rows) -> None:
             record = _read(rows, key, lock=True)
@@ -158,7 +158,7 @@ class SqlSessionDirectory:
         await self._database.scrub()
 
     async def names(self, tenant: Tenant) -> Sequence[str]:
-        """All sessions of a user that have a record, also one that cannot be read."""
+        """All sessions of a user with a record, readable or not."""
         found = await self._database.read(
             lambda rows: rows.all(
                 "SELECT session FROM session_directory WHERE app = ? AND user_id = ?", tenant
@@ -167,7 +167,7 @@ class SqlSessionDirectory:
         return [name for (name,) in found]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the user's records (of one session); how many."""
+        """Delete the user's records (of one session); return how many."""
         erased = await self._database.write(
             lambda rows: rows.run(
                 "DELETE FROM session_directory "
@@ -183,9 +183,9 @@ class SqlSessionDirectory:
 
 
 def end_record(rows: Rows, key: SessionKey, left: SessionRecord | None) -> int:
-    """Delete a session's record, or put what is left of it in its place; 1 if there was one.
+    """Delete a session's record, or replace it by the tombstone `left`; 1 if there was one.
 
-    What an earlier session of its name left stays as it is.
+    The tombstone of an earlier session of its id is left unchanged.
     """
     try:
         known = _read(rows, key, lock=True)
@@ -204,7 +204,7 @@ def _open(rows: Rows, key: SessionKey, at: datetime, memory: MemoryName) -> Sess
     record = rules.opened(known, key.session, at=at, memory=memory)
     if known is None:
         ensure_tenant(rows, key.tenant)
-        # One that somebody else has just made is a race, which is run again.
+        # A concurrent insert is a race, for which the transaction is retried.
         rows.run(_INSERT, _values(key, record))
     else:
         rows.run(_REPLACE, _values(key, record))
@@ -226,10 +226,9 @@ def _values(key: SessionKey, record: SessionRecord) -> tuple[object, ...]:
 
 
 def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequence[SessionRecord]:
-    """The first `limit` readable sessions; others are logged.
+    """The first `limit` readable sessions; unreadable ones are logged.
 
-    Only where rows end is a page shorter than `limit`: one of damaged rows alone would look like
-    the last.
+    Reads on past unreadable rows, so that a page shorter than `limit` is always the last one.
     """
     statement = _PAGE.format(body=raw(rows, "body")) + (_BEFORE if before is not None else "")
     values = (*tenant, *((*tenant, before) if before is not None else ()))
@@ -246,7 +245,7 @@ def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequ
 
 
 def _record(session: str, body: str | bytes) -> SessionRecord:
-    """The record of a row; raises CorruptStoreError that names the session."""
+    """The record of a row; raises a CorruptStoreError that names the session."""
     return decode(SessionRecord, body, what=f"record of session {session!r}")
 
 

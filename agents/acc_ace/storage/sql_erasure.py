@@ -22,7 +22,7 @@ _TABLES: Final = {
     "evidence": "interactions",
     "tool_starts": "tool_starts",
 }
-"""Tables with a row for each session or turn, by what a report calls them."""
+"""Tables with rows per session or turn, by their name in the report."""
 
 _SESSIONS = """
     SELECT session FROM session_directory WHERE app = ? AND user_id = ?
@@ -38,14 +38,14 @@ _APPS = """
 
 
 class Files(Protocol):
-    """Files of users beside the database."""
+    """Files of users outside of the database."""
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that a user has files of."""
+        """The apps in which a user has files."""
         ...
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the user's files (of one session); how many."""
+        """Delete the user's files (of one session); return how many."""
         ...
 
 
@@ -61,12 +61,12 @@ class SqlErasure:
         files: Mapping[str, Files],
         wipe: Callable[[], Awaitable[object]],
     ) -> None:
-        """`files` by what a report calls them; `wipe` fails while bytes of rows are left."""
+        """`files` by their name in the report; `wipe` fails while erased bytes are left."""
         self._database, self._files, self._wipe = database, files, wipe
         self._artifacts, self._playbooks = artifacts, playbooks
 
     async def apps(self, user: str) -> set[str]:
-        """The apps that hold rows or files of a user."""
+        """The apps with rows or files of a user."""
         rows = await self._database.read(lambda rows: rows.all(_APPS, (user, user)))
         found = {app for (app,) in rows}
         for files in self._files.values():
@@ -74,15 +74,15 @@ class SqlErasure:
         return found
 
     async def sessions(self, tenant: Tenant) -> Collection[str]:
-        """All sessions of a user, by whichever table knows of one."""
+        """All sessions of a user found in any table."""
         return await self._database.read(lambda rows: _sessions(rows, tenant))
 
     async def erase(self, tenant: Tenant, *, held: Collection[str]) -> dict[str, int] | None:
-        """Delete the row of the user, on which all of theirs hangs, then files."""
+        """Delete the user's row, which cascades to all of their rows, then files."""
 
         def work(rows: Rows) -> dict[str, int] | None:
-            rows.take_time()
-            # Nobody can add a session before the end of this transaction.
+            rows.disable_timeout()
+            # The row lock prevents new sessions until the end of this transaction.
             rows.all(f"SELECT id FROM tenants WHERE app = ? AND user_id = ?{rows.lock}", tenant)  # noqa: S608 - a constant
             if not _sessions(rows, tenant) <= set(held):
                 return None
@@ -129,7 +129,7 @@ class SqlErasure:
         return deleted
 
     async def presence(self, tenant: Tenant) -> Write:
-        """Compare the user's number, which no later row of theirs has."""
+        """Make a write that checks the user's number, which changes with an erasure."""
         started = await self._database.write(lambda rows: tenant_number(rows, tenant))
 
         def write(rows: Rows) -> None:
@@ -142,7 +142,7 @@ class SqlErasure:
         return write
 
     def _delete(self, rows: Rows, key: SessionKey) -> dict[str, int]:
-        """Delete all of a session but its record."""
+        """Delete all rows of a session except its record."""
         deleted = {
             name: rows.run(
                 f"DELETE FROM {table} WHERE app = ? AND user_id = ? AND session = ?",  # noqa: S608 - our names

@@ -1,4 +1,4 @@
-"""Evidence in a SQL database, and tool calls that were started."""
+"""Evidence and started tool calls in a SQL database."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.unit_of_work import Write
 
-_MOST = 2**31 - 1
+_MAX_TURN = 2**31 - 1
 """Above every turn."""
 
 _INSERT = """
@@ -23,7 +23,7 @@ _INSERT = """
            body = excluded.body
 """
 _UNLESS_COMMITTED = " WHERE interactions.outcome = ?"
-"""What failed never takes the place of what was committed under its name."""
+"""A failed turn never replaces a committed one with the same key."""
 _SELECT = "SELECT outcome, body FROM interactions WHERE app = ? AND user_id = ? AND session = ?"
 _NEWEST_FIRST = " ORDER BY turn DESC, seq DESC LIMIT ?"
 _BEFORE = (
@@ -70,7 +70,7 @@ class SqlEvidenceStore:
         return write
 
     async def last(self, key: SessionKey) -> Interaction | None:
-        """The newest interaction that was answered and not undone, or None."""
+        """The newest answered interaction that was not undone, or None."""
         found = await self._newest(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
         return found[0] if found else None
 
@@ -80,7 +80,7 @@ class SqlEvidenceStore:
         return found[0] if found else None
 
     async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
-        """The committed turn that was sent under an idempotency key, or None."""
+        """The committed turn of an idempotency key, or None."""
         found = await self._newest(key, " AND request = ?", (idempotency_key,), limit=1)
         return found[0] if found else None
 
@@ -93,14 +93,14 @@ class SqlEvidenceStore:
         before: str | None = None,
     ) -> Sequence[Interaction]:
         """A page of interactions, newest first, at most `limit`."""
-        earlier = _MOST if before_turn is None else min(before_turn, _MOST)
+        earlier = _MAX_TURN if before_turn is None else min(before_turn, _MAX_TURN)
         where, values = " AND turn < ?", (earlier,)
         if before is None:
             return await self._newest(key, where, values, limit=limit)
         return await self._newest(key, where + _BEFORE, (*values, *key, before), limit=limit)
 
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
-        """Mark the committed interactions of turns later than `after_turn` UNDONE; how many."""
+        """Mark the committed interactions after turn `after_turn` as UNDONE; return how many."""
         return await self._database.write(lambda rows: _undo(rows, key, after_turn))
 
     def undone_write(self, key: SessionKey, after_turn: int) -> Write:
@@ -112,7 +112,7 @@ class SqlEvidenceStore:
         return write
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the tenant's interactions (of one session); how many."""
+        """Delete the tenant's interactions (of one session); return how many."""
         erased = await self._database.write(lambda rows: erase_evidence(rows, tenant, session))
         await self._database.scrub()
         return erased
@@ -134,7 +134,7 @@ def _undo(rows: Rows, key: SessionKey, after_turn: int) -> int:
 
 
 def erase_evidence(rows: Rows, tenant: Tenant, session: str | None = None) -> int:
-    """Delete the tenant's interactions (of one session); how many."""
+    """Delete the tenant's interactions (of one session); return how many."""
     return rows.run(_DELETE, (*tenant, session))
 
 
@@ -142,7 +142,7 @@ def _interaction(key: SessionKey, outcome: str, body: str) -> Interaction:
     interaction = decode(Interaction, body, what=f"evidence of session {key.session!r}")
     if interaction.outcome.value == outcome:
         return interaction
-    # The column is the truth: undoing changes it and leaves the body as it was recorded.
+    # The column is authoritative: undo updates it and leaves the body unchanged.
     return interaction.model_copy(update={"outcome": Outcome(outcome)})
 
 
@@ -166,7 +166,7 @@ class SqlToolStarts:
         self._database = database
 
     async def start(self, key: SessionKey, start: ToolStart) -> None:
-        """Note a call, durably; the same call id again replaces it."""
+        """Record a call durably; replaces one with the same call id."""
         args = to_jsonable_python(
             start.args, serialize_unknown=True, inf_nan_mode="null", bytes_mode="base64"
         )
@@ -186,7 +186,7 @@ class SqlToolStarts:
         await self._database.write(work)
 
     async def unsettled(self, key: SessionKey) -> Sequence[ToolStart]:
-        """The calls of the session that no commit has settled, in the order of their start."""
+        """The session's calls that no commit has settled, in order of start."""
         found = await self._database.read(lambda rows: rows.all(_SELECT_STARTS, key))
         return [
             ToolStart(
@@ -200,7 +200,7 @@ class SqlToolStarts:
         ]
 
     def settle_write(self, key: SessionKey, call_ids: Collection[str]) -> Write:
-        """Forget calls whose outcome is part of the same unit of work."""
+        """Delete calls whose outcome is part of the same unit of work."""
         values = [(*key, call_id) for call_id in sorted(call_ids)]
 
         def write(rows: Rows) -> None:
@@ -209,7 +209,7 @@ class SqlToolStarts:
         return write
 
     async def erase(self, key: SessionKey) -> int:
-        """Forget all calls of a session; how many."""
+        """Delete all calls of a session; return how many."""
         return await self._database.write(
             lambda rows: rows.run(f"DELETE FROM tool_starts WHERE {_KEY}", key)  # noqa: S608
         )

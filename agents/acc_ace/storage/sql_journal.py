@@ -33,7 +33,7 @@ _SESSIONS = """
 
 
 class SqlJournal:
-    """A Journal in a database. Every state is checked against its digest when it is read."""
+    """A Journal in a database. Every read checks the state against its digest."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -44,15 +44,15 @@ class SqlJournal:
         return entries[0] if entries else None
 
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
-        """Append in one transaction; ConflictError when the newest version is not the expected."""
+        """Append in one transaction; ConflictError unless the newest version is the expected."""
         write = self.append_write(key, entry, expected_version=expected_version)
         await UnitOfWork(self.database, write).commit()
 
     def append_write(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> Write:
-        """`append` as a part of a unit of work, the first one.
+        """`append` as the first part of a unit of work.
 
-        In a transaction that is run again it raises AlreadyCommittedError when an earlier run was
-        committed, and only its acknowledgement was lost.
+        In a retried transaction it raises AlreadyCommittedError if an earlier run was committed
+        and only its acknowledgement was lost.
         """
         check_next_version(key, entry, expected_version)
         version, digest, body = entry.state.version, entry.state.digest, encode(entry)
@@ -68,7 +68,7 @@ class SqlJournal:
                 key, newest, expected_version, last_entry=lambda: _last_entry(rows, key)
             )
             ensure_tenant(rows, key.tenant)
-            # The unique constraint stops a second first entry; there is no row to lock yet.
+            # The unique constraint rejects a second first entry; there is no row to lock yet.
             row = rows.one(_INSERT, (*key, version, digest, body))
             rows.run(_MOVE_HEAD, (*key, version, row[0] if row else None))
 
@@ -105,14 +105,14 @@ class SqlJournal:
         return [(row[0], _entry(*row)) for row in await self.database.read(work)]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the tenant's entries (of one session); how many."""
+        """Delete the tenant's entries (of one session); return how many."""
         erased = await self.database.write(lambda rows: erase_journal(rows, tenant, session))
         await self.database.scrub()
         return erased
 
 
 def erase_journal(rows: Rows, tenant: Tenant, session: str | None = None) -> int:
-    """Delete the tenant's entries (of one session); how many."""
+    """Delete the tenant's entries (of one session); return how many."""
     return rows.run(
         "DELETE FROM journal WHERE app = ? AND user_id = ? AND session = coalesce(?, session)",
         (*tenant, session),
@@ -120,13 +120,13 @@ def erase_journal(rows: Rows, tenant: Tenant, session: str | None = None) -> int
 
 
 def _last_entry(rows: Rows, key: SessionKey) -> int:
-    """The version of the last entry, whatever the head says; 0 without entries."""
+    """The version of the last entry, independent of the head; 0 without entries."""
     row = rows.one(f"SELECT max(version) {_OF_SESSION}", key)
     return int(row[0] or 0) if row else 0
 
 
 def _newest_version(rows: Rows, key: SessionKey) -> int:
-    """The newest version; others that would append wait for this transaction."""
+    """The newest version, row locked against concurrent appends."""
     row = rows.one(f"SELECT version {_HEAD}{rows.lock}", key)
     return int(row[0]) if row else 0
 
@@ -144,7 +144,7 @@ def _last_change(rows: Rows, tenant: Tenant, session: str) -> int:
 
 
 def _entry(session: str, version: int, digest: str, body: str) -> JournalEntry:
-    """The entry of a row; raises CorruptStoreError when it is not what was stored."""
+    """The entry of a row; raises CorruptStoreError when it does not match its digest."""
     what = f"journal of session {session!r}, version {version}"
     entry = decode(JournalEntry, body, what=what)
     if entry.state.digest != digest or entry.state.version != version:

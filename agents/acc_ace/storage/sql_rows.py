@@ -1,4 +1,4 @@
-"""Statements that SQLite and PostgreSQL both understand, and values as JSON text in a column."""
+"""Statements shared by SQLite and PostgreSQL, and values as JSON text in a column."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgres"]
 
-_LONGEST_PAGE = 2**31 - 1
+_MAX_PAGE = 2**31 - 1
 
 
 class Rows(Protocol):
@@ -22,21 +22,21 @@ class Rows(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """Which database this is."""
+        """The kind of the database."""
         ...
 
     @property
     def connection(self) -> Any:  # noqa: ANN401 - sqlite3's or psycopg's
-        """The connection itself, for full text and vectors, which are written per database."""
+        """The raw connection, for full text and vectors, whose SQL is database-specific."""
         ...
 
     @property
     def lock(self) -> str:
-        """What a SELECT says to keep others from changing its rows; '' where nobody else can."""
+        """The clause by which a SELECT locks its rows; '' where a write locks the database."""
         ...
 
-    def take_time(self) -> None:
-        """Let the statements of this transaction take as long as they need."""
+    def disable_timeout(self) -> None:
+        """Remove the statement timeout for this transaction."""
         ...
 
     def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -48,7 +48,7 @@ class Rows(Protocol):
         ...
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement; return the number of changed rows."""
         ...
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
@@ -57,25 +57,25 @@ class Rows(Protocol):
 
 
 def page_size(limit: int) -> int:
-    """A limit that both databases take, whatever the caller asked for."""
-    return min(max(limit, 0), _LONGEST_PAGE)
+    """Clamp a limit to the range that both databases accept."""
+    return min(max(limit, 0), _MAX_PAGE)
 
 
 def raw(rows: Rows, column: str) -> str:
-    """A column of text as an expression that can be read however damaged the text is.
+    """An expression that reads a text column even if it is damaged.
 
-    SQLite keeps bytes that are no text, and fails the whole statement that reads them as text.
+    SQLite stores invalid text, and fails the whole statement that reads it as text.
     """
     return f"CAST({column} AS BLOB)" if rows.dialect == "sqlite" else column
 
 
 def on_connection(work: Callable[[Any], T]) -> Callable[[Rows], T]:
-    """Work over a bare connection as work over rows."""
+    """Adapt work over a raw connection to work over rows."""
     return lambda rows: work(rows.connection)
 
 
 def marks(values: Collection[object]) -> str:
-    """The list of an IN for so many values; nothing is in that of none."""
+    """The placeholders of an IN list; an empty one matches nothing."""
     return f"({', '.join('?' * len(values))})" if values else "(NULL)"
 
 
@@ -83,20 +83,20 @@ V = TypeVar("V", bound=Value)
 
 
 def encode(value: Value) -> str:
-    """Compact JSON. Text of half surrogate pairs is escaped, so that nothing is lost."""
+    """Compact JSON. Lone surrogates are escaped, so that nothing is lost."""
     try:
         return value.model_dump_json()
     except PydanticSerializationError:
-        # Half a surrogate pair is no UTF-8, which is what pydantic writes.
+        # Pydantic writes UTF-8, which cannot encode lone surrogates.
         return json.dumps(value.model_dump(mode="json"), separators=(",", ":"))
 
 
 def decode(model: type[V], text: str | bytes, *, what: str) -> V:
-    """Read what `encode` wrote; raises CorruptStoreError that names `what`."""
+    """Read JSON of `encode`; raises a CorruptStoreError that names `what`."""
     try:
         return model.model_validate_json(text)
     except ValueError:
-        # Half a surrogate pair is no JSON for pydantic, which takes half the time otherwise.
+        # Pydantic, which is twice as fast, rejects JSON with lone surrogates.
         return _decode_slowly(model, text, what=what)
 
 
@@ -104,12 +104,12 @@ def _decode_slowly(model: type[V], text: str | bytes, *, what: str) -> V:
     try:
         return model.model_validate(json.loads(text))
     except ValueError as error:
-        # From None: the trace of a ValidationError says what stands there, as the error itself.
+        # From None: a ValidationError and its trace would show the content.
         raise CorruptStoreError(
             f"{what} cannot be read ({problem_of(error)}); restore the database from a copy"
         ) from None
 
 
 def problem_of(error: ValueError) -> str:
-    """What is wrong with stored text, without what stands there: logs hold no words of users."""
+    """The problem of a stored text without its content: logs must not contain user data."""
     return first_problem(error) if isinstance(error, ValidationError) else str(error)

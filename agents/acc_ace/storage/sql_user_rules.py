@@ -1,4 +1,4 @@
-"""Rules that hold in every session of a user, in a SQL database."""
+"""User-wide rules in a SQL database."""
 
 from collections.abc import Sequence
 
@@ -35,16 +35,16 @@ class SqlUserRules:
         return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in found]
 
     async def next_number(self, tenant: Tenant) -> int:
-        """The number of the user's next rule; those of lifted rules are not given again."""
+        """The number of the user's next rule; numbers are never reused."""
         found = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
         return int(found[0][0]) + 1
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]
     ) -> Write:
-        """Add and lift rules as a part of a unit of work; a lifted one may be added again.
+        """Add and remove rules as a part of a unit of work; a removed one may be added again.
 
-        It raises ConflictError when another session has given the same id in the meantime.
+        The write raises ConflictError when another session used the same id meanwhile.
         """
 
         def write(rows: Rows) -> None:
@@ -54,7 +54,7 @@ class SqlUserRules:
             for pin in added:
                 if rows.one(_INSERT, (*tenant, pin.id, encode(pin))) is None:
                     raise ConflictError(
-                        f"another session of user '{tenant.user}' made a rule in the same moment; "
+                        f"another session of user '{tenant.user}' made a rule at the same time; "
                         "send it again"
                     )
 

@@ -1,4 +1,4 @@
-"""The rows of users, on which all that is theirs hangs, and totals for their searches."""
+"""The rows of users, which all their data references, and totals for searches."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from acc_ace.text.dates.periods import Period
 
 
 def ensure_tenant(rows: Rows, tenant: Tenant) -> None:
-    """Make the user's row if there is none. Each write of something of theirs begins so."""
+    """Create the user's row if missing. Every write of user data starts with this."""
     rows.run(
         "INSERT INTO tenants (app, user_id) VALUES (?, ?) ON CONFLICT (app, user_id) DO NOTHING",
         tenant,
@@ -20,17 +20,17 @@ def ensure_tenant(rows: Rows, tenant: Tenant) -> None:
 
 
 def tenant_number(rows: Rows, tenant: Tenant) -> int:
-    """The user's number, given if it is new."""
+    """The user's number; creates the row if missing."""
     ensure_tenant(rows, tenant)
     row = rows.one("SELECT id FROM tenants WHERE app = ? AND user_id = ?", tenant)
     return _number(row, tenant)
 
 
 def locked_tenant(rows: Rows, tenant: Tenant) -> int:
-    """The user's number, given if it is new; nobody else counts or erases until the end.
+    """Lock the user's row against other writers and erasure; creates it if missing.
 
-    One statement, which waits for whoever erases the user and then makes the row anew. It changes
-    no key, so that it waits for nobody who only refers to the row.
+    A single statement: it waits for a running erasure and then recreates the row. It changes no
+    key, so it does not wait for transactions that only reference the row.
     """
     row = rows.one(
         "INSERT INTO tenants (app, user_id) VALUES (?, ?) "
@@ -41,7 +41,7 @@ def locked_tenant(rows: Rows, tenant: Tenant) -> int:
 
 
 def find_tenant(rows: Rows, tenant: Tenant) -> int | None:
-    """The user's number, locked as `locked_tenant` does; None for one of whom nothing is kept."""
+    """The user's number, locked as by `locked_tenant`; None without a row."""
     row = rows.one(
         "UPDATE tenants SET documents = documents WHERE app = ? AND user_id = ? RETURNING id",
         tenant,
@@ -63,19 +63,19 @@ class Span(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many there are at most."""
+        """The maximum number of rows."""
         return self.last - self.first + 1
 
 
 class TenantTotals(NamedTuple):
-    """The row of a tenant: its number, and what its visible artifacts add up to."""
+    """The row of a tenant: its number, and totals of its visible artifacts."""
 
     id: int
     documents: int
     terms: int
     oldest: int
     newest: int
-    """The first and the last row; 0 when nothing was ever stored."""
+    """The first and the last row; 0 if nothing was stored yet."""
 
     @property
     def span(self) -> Span:
@@ -83,25 +83,25 @@ class TenantTotals(NamedTuple):
         return Span(self.oldest, self.newest)
 
     def statistics(self, frequencies: Mapping[str, int]) -> CorpusStatistics:
-        """What ranking needs to know of the tenant's artifacts."""
+        """The corpus statistics for ranking."""
         return CorpusStatistics(self.documents, self.terms / max(self.documents, 1), frequencies)
 
 
 def prefixed(tenant_id: int, term: str) -> str:
-    """A term as the index holds it: the tenant's number, an 'x', the term."""
+    """A term as indexed: the tenant's number, an 'x', the term."""
     return f"{tenant_id}x{term}"
 
 
 _NEWEST_FOR_ONE = 4
-"""Newest rows of common terms that are scored for each match that is lacking."""
+"""Newest rows of common terms scored for each missing match."""
 
 
 class IndexLookup(NamedTuple):
-    """Terms that are looked for together."""
+    """Terms searched in one lookup."""
 
     terms: list[str]
     newest: int | None = None
-    """Of a single term, only so many of the newest rows; None for all."""
+    """Search only this many newest rows of a single term; None for all."""
 
 
 def plan_lookup(
@@ -114,11 +114,11 @@ def plan_lookup(
     max_rows: int,
     common_terms: int,
 ) -> list[IndexLookup]:
-    """What to look for: the rarest terms, as long as their rows are within `max_rows`.
+    """Choose the rarest terms whose rows together fit within `max_rows`.
 
-    While those have less than `enough` rows, the newest rows of the next `common_terms` terms make
-    up for it, in equal parts, some for each that is lacking. Of a span, a term is taken to have the
-    share that the span has of all rows.
+    If those have fewer than `enough` rows, the newest rows of the next `common_terms` terms are
+    added in equal parts. A term's rows are assumed to be spread evenly: a span has its share of
+    them.
     """
     share = min(1.0, span.rows / tenant.span.rows)
     rarest = sorted(terms, key=lambda term: frequencies[term])
@@ -141,14 +141,14 @@ _FAR_PAST, _FAR_FUTURE = -1e12, 1e12
 
 
 class Times(NamedTuple):
-    """From `start` until just before `end`, in seconds since 1970."""
+    """A half-open time range [start, end), in seconds since 1970."""
 
     start: float
     end: float
 
     @classmethod
     def of(cls, before: datetime | None, period: Period | None = None) -> Self:
-        """The times before a moment and within a period, where they are given."""
+        """The range before a moment and within a period, as far as given."""
         ends = [before, period.end if period else None]
         return cls(
             period.start.timestamp() if period else _FAR_PAST,
@@ -157,10 +157,10 @@ class Times(NamedTuple):
 
     @property
     def has_start(self) -> bool:
-        """Whether anything is too old."""
+        """Whether the range has a start."""
         return self.start > _FAR_PAST
 
     @property
     def has_end(self) -> bool:
-        """Whether anything is too new."""
+        """Whether the range has an end."""
         return self.end < _FAR_FUTURE

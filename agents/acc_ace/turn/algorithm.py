@@ -1,8 +1,8 @@
-"""Algorithm 1: the steps of a turn over its ports, and T turns over them.
+"""Algorithm 1: the steps of a turn over its ports, and a loop of T turns.
 
-`STEPS` is the one list of steps. The pipeline runs one step in each of its stages, the plugin runs
-those of `PREPARATION` around an agent that decides, and the controller runs them all; the ports of
-these three are in `acc_ace.turn.steps`. With ports of your own, call `run_turns`.
+`STEPS` is the single list of steps. The pipeline runs one step per stage, the plugin runs
+`PREPARATION` before the agent decides, and the controller runs them all; their ports are in
+`acc_ace.turn.steps`. With custom ports, call `run_turns`.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,7 +20,7 @@ class RecallPort(Protocol):
     """Step 2: A_t from external memory."""
 
     async def recall(self, x_t: TurnInput, previous: CommittedState) -> Recall:
-        """Candidates for x_t and CCS_{t-1}, a bounded number."""
+        """A bounded number of candidates for x_t and CCS_{t-1}."""
         ...
 
 
@@ -30,7 +30,7 @@ class QualificationPort(Protocol):
     async def qualify(
         self, recalled: Recall, x_t: TurnInput, previous: CommittedState
     ) -> Qualification:
-        """What the current decision needs of the candidates."""
+        """Select the candidates that the current decision needs."""
         ...
 
 
@@ -40,7 +40,7 @@ class CompressionPort(Protocol):
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
     ) -> JournalEntry:
-        """CCS_t, bounded and checked, with how it differs from CCS_{t-1}; of turn t."""
+        """CCS_t of turn t, bounded and validated, with its diff from CCS_{t-1}."""
         ...
 
 
@@ -48,23 +48,23 @@ class DecisionPort(Protocol):
     """Step 5: the agent acts, conditioned on CCS_t and x_t alone."""
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput | None:
-        """The answer; None when the turn pauses for a person or for the caller."""
+        """The answer; None when the turn pauses for a person or the caller."""
         ...
 
 
 class EvidencePort(Protocol):
-    """What is kept of a turn outside of the state, for later recall."""
+    """Stores the evidence of a turn, outside of the state, for later recall."""
 
     async def keep(
         self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None
     ) -> None:
-        """Keep CCS_t and the turn together, or neither."""
+        """Store CCS_t and the turn atomically."""
         ...
 
 
 @dataclass(frozen=True)
 class Ports:
-    """What the steps of a turn are run over."""
+    """The ports that the steps of a turn use."""
 
     recall: RecallPort
     qualification: QualificationPort
@@ -75,14 +75,14 @@ class Ports:
 
 @dataclass(kw_only=True)
 class Turn:
-    """The context of one turn: each step requires values of it and provides others."""
+    """The context of one turn; each step requires some of its values and provides others."""
 
     turn_input: TurnInput | None = None
     previous: CommittedState = field(default_factory=CommittedState)
     recalled: Recall = field(default_factory=Recall)
     qualification: Qualification = field(default_factory=Qualification)
     entry: JournalEntry | None = None
-    """CCS_t, prepared: it is written by the turn's commit."""
+    """The prepared CCS_t; the turn's commit writes it."""
     decision: GeneratorOutput | None = None
     """The answer."""
 
@@ -93,7 +93,7 @@ class Turn:
 
     @property
     def x_t(self) -> TurnInput:
-        """What was said. Raises LookupError before it is taken."""
+        """The turn's input. Raises LookupError before it is set."""
         return require(self.turn_input, "turn_input", "turn")
 
 
@@ -101,7 +101,7 @@ T = TypeVar("T")
 
 
 def require(value: T | None, name: str, stage: str) -> T:
-    """The value; raises LookupError when no earlier stage has provided it."""
+    """Return the value; raises LookupError when no earlier stage has provided it."""
     if value is None:
         raise LookupError(f"stage '{stage}' needs '{name}', which no earlier stage has provided")
     return value
@@ -128,7 +128,7 @@ async def _keep(ports: Ports, turn: Turn) -> None:
 
 
 class Step(NamedTuple):
-    """A step, with the values of the turn that it requires and provides."""
+    """A step, and the names of the turn's values that it requires and provides."""
 
     name: str
     run: Callable[[Ports, Turn], Awaitable[None]]
@@ -137,7 +137,7 @@ class Step(NamedTuple):
 
 
 OPENED: Final = frozenset({"turn_input", "previous"})
-"""What a turn has before its first step."""
+"""Values that a turn has before its first step."""
 
 RECALL: Final = Step("recaller", _recall, OPENED, frozenset({"recalled"}))
 QUALIFY: Final = Step("qualifier", _qualify, OPENED | {"recalled"}, frozenset({"qualification"}))
@@ -152,28 +152,28 @@ STEPS: Final = (*PREPARATION, DECIDE, KEEP)
 
 
 class Ordered(Protocol):
-    """A step or stage that says which values of the turn it requires and provides."""
+    """A step or stage that declares the turn's values it requires and provides."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name, for error messages."""
         ...
 
     @property
     def requires(self) -> frozenset[str]:
-        """Values of the turn that earlier stages have provided."""
+        """Values that earlier stages must have provided."""
         ...
 
     @property
     def provides(self) -> frozenset[str]:
-        """Values of the turn that are there after it."""
+        """Values that it adds to the turn."""
         ...
 
 
 def check_order(stages: Iterable[Ordered], *, provided: frozenset[str] = frozenset()) -> None:
-    """Raise ConfigError unless each stage has what it requires from those before it.
+    """Raise ConfigError unless earlier stages provide what each stage requires.
 
-    `provided` is there before the first.
+    `provided` names the values available before the first stage.
     """
     for stage in stages:
         if missing := sorted(stage.requires - provided):
@@ -185,7 +185,7 @@ def check_order(stages: Iterable[Ordered], *, provided: frozenset[str] = frozens
 
 
 async def run_steps(steps: Iterable[Step], ports: Ports, turn: Turn) -> None:
-    """Run steps of a turn, one after the other. What a port raises ends them."""
+    """Run steps of a turn in order. An exception of a port ends the run."""
     for step in steps:
         await step.run(ports, turn)
 
@@ -195,7 +195,7 @@ async def run_turns(
 ) -> list[Turn]:
     """Run a turn for each input, from CCS_0 or another state.
 
-    A step that fails ends it: the turns before are kept, and nothing of its own.
+    A failing step ends the run: earlier turns are kept, nothing of the failed turn is.
     """
     check_order(STEPS, provided=OPENED)
     previous, turns = begin or CommittedState(), list[Turn]()

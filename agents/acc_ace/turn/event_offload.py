@@ -1,6 +1,6 @@
-"""The words of old events go to long-term memory before the events are deleted.
+"""Copy the text of old events to long-term memory before the events are deleted.
 
-An invocation may hold several turns: a person may answer its calls one by one.
+An invocation may span several turns: a person may answer its calls one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,19 +16,19 @@ from acc_ace.text.tokens import estimate_tokens
 
 
 def later_turn(evidence_id: str) -> tuple[str, int] | None:
-    """The invocation and the version that name the evidence of a turn behind its first one.
+    """Invocation id and version in the evidence key of a later turn of an invocation.
 
-    None for the evidence of a first turn, which has the name of the invocation alone.
+    None for a first turn, whose key is the invocation id alone.
     """
     name, _, version = evidence_id.rpartition("/")
     return (name, int(version)) if name and version.isdecimal() else None
 
 
-def own_words(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTurn]:
-    """What was said in each turn of an invocation, under the name of its evidence, in order.
+def messages_by_turn(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTurn]:
+    """Split an invocation's messages into its turns, in order, under their evidence keys.
 
-    A turn ends with its answer. Behind one whose answer is not found, nobody can tell whose words
-    are whose: those turns have what their evidence says.
+    A turn ends with its answer. From a turn whose answer is not found, messages cannot be
+    assigned: that turn and later ones use the text of their evidence.
     """
     left: Sequence[Utterance] | None = whole.said
     for turn in turns:
@@ -41,7 +41,7 @@ def own_words(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[PastTur
 
 
 def ends_with_answer(whole: PastTurn, turn: Interaction) -> bool:
-    """Whether the answer of a turn is the last that was said in its invocation."""
+    """Whether a turn's answer is the last message of its invocation."""
     return _end(whole.said, turn) == len(whole.said)
 
 
@@ -67,13 +67,13 @@ _PAGE = 50
 async def offload_events(
     container: Container, key: SessionKey, turns: Sequence[PastTurn]
 ) -> Sequence[Artifact]:
-    """Write turns to the artifact store; the same turns again give the same artifacts.
+    """Write turns to the artifact store; idempotent.
 
-    A turn that is known as evidence has left its artifacts when it was answered, so only what
-    those had to cut is written again, whole; so is one that waited for a person, since its
-    evidence has the person's answer in the place of the words that began it. Where an invocation
-    has several answered turns, each has its own words; a failed one has none. A turn that was
-    undone stays out of memory; its evidence is kept. Raises StoreError.
+    A turn with evidence got its artifacts when it was answered, so it is written again only when
+    those were truncated, or when it waited for a person: its evidence then has the person's reply
+    in place of the first message. If an invocation has several answered turns, each gets its own
+    messages; a failed turn gets none. Undone turns stay out of memory; their evidence is kept.
+    Raises StoreError.
     """
     artifacts: list[Artifact] = []
     limit = container.settings.limits.tool_result_tokens
@@ -81,7 +81,7 @@ async def offload_events(
         if not known:
             artifacts += past_turn_artifacts(key, turn, max_tokens=limit)
         reported = [evidence for evidence in known if evidence.outcome is not Outcome.FAILED]
-        words = own_words(turn, reported) if len(known) > 1 else [turn] * len(reported)
+        words = messages_by_turn(turn, reported) if len(known) > 1 else [turn] * len(reported)
         for own, evidence in zip(words, reported, strict=True):
             artifacts += _artifacts(key, own, evidence, limit)
     if artifacts:
@@ -92,14 +92,14 @@ async def offload_events(
 async def _known(
     container: Container, key: SessionKey, turns: Sequence[PastTurn]
 ) -> list[tuple[PastTurn, list[Interaction]]]:
-    """Each invocation with the evidence of its turns, oldest first; none where it is unknown."""
+    """Each invocation with the evidence of its turns, oldest first; empty when there is none."""
     found = [await container.evidence.find(key, turn.invocation_id) for turn in turns]
-    # One that waited and was never answered has left no artifact.
+    # A turn that paused and was never answered has no artifacts.
     first = [None if each and each.outcome is Outcome.PAUSED else each for each in found]
     resumed = {
         known.invocation_id: known.turn
         for turn, known in zip(turns, first, strict=True)
-        if known is not None and _may_have_gone_on(known, turn)
+        if known is not None and _may_have_later_turns(known, turn)
     }
     later = await _later(container, key, resumed) if resumed else {}
     return [
@@ -108,15 +108,15 @@ async def _known(
     ]
 
 
-def _may_have_gone_on(known: Interaction, turn: PastTurn) -> bool:
-    """Whether a person may have answered a call of it after its first turn, or that one failed."""
+def _may_have_later_turns(known: Interaction, turn: PastTurn) -> bool:
+    """Whether the invocation may have later turns: its first answer is not its last message."""
     return not ends_with_answer(turn, known)
 
 
 async def _later(
     container: Container, key: SessionKey, started: Mapping[str, int]
 ) -> dict[str, list[Interaction]]:
-    """The turns of invocations behind the first one, whose number is known; oldest first."""
+    """Later turns of invocations, oldest first; `started` has each first turn's number."""
     found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in started}
     oldest = min(started.values())
     before: str | None = None
@@ -147,5 +147,5 @@ def _artifacts(
 
 
 def _holds_request(known: Interaction, turn: PastTurn) -> bool:
-    """Whether the evidence has what the user said; that of a resumed turn has only the answer."""
+    """Whether the evidence has the user's messages; a resumed turn's has only the reply."""
     return all(part.text in known.input.text for part in turn.said if part.speaker == "user")

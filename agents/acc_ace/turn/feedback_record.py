@@ -1,6 +1,6 @@
-"""Feedback on a turn that is over: keep it with the turn's evidence, then learn from it.
+"""Feedback on a finished turn: store it with the turn's evidence, then learn from it.
 
-The bullets of an answer are followed to what they have become: a merged one to its survivor.
+Ids of merged bullets resolve to the surviving bullet.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import outcome_of, with_feedback
 
 _TRIES_OF_A_TURN = 50
-"""Interactions looked through for the answered one: a turn may have failed or been undone."""
+"""Interactions searched for the answered one: a turn may have failed or been undone before."""
 
 
 @dataclass(frozen=True)
 class StoredFeedback:
-    """Feedback as it is stored, and whether it was new."""
+    """The stored feedback, and whether it was new."""
 
     interaction: Interaction
     feedback: Feedback
@@ -33,10 +33,10 @@ class StoredFeedback:
 async def store_feedback(
     container: Container, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
 ) -> StoredFeedback:
-    """Store feedback with the evidence of an answered turn, each id once.
+    """Store feedback with the evidence of an answered turn, once per id.
 
-    Raises NotFoundError when no such turn was answered, InputError for an id that stands for
-    another judgement or a turn that has MAX_FEEDBACK pieces, SessionBusyError or StoreError.
+    Raises NotFoundError when no such turn was answered, InputError when the id is used for
+    another judgement or the turn has MAX_FEEDBACK pieces, SessionBusyError or StoreError.
     """
     wait_s = container.settings.limits.turn_wait_s
     async with container.lock.hold(key, wait_s=wait_s):
@@ -45,7 +45,7 @@ async def store_feedback(
         known = _find(interaction.feedback, name)
         if known is not None:
             if known.judgement() != judgement.judgement():
-                raise InputError(f"feedback '{name}' of turn {turn} says something else; use a new")
+                raise InputError(f"feedback id '{name}' of turn {turn} is taken; use another")
             return StoredFeedback(interaction, known, fresh=False)
         if len(interaction.feedback) >= MAX_FEEDBACK:
             raise InputError(f"turn {turn} has {MAX_FEEDBACK} pieces of feedback, the maximum")
@@ -58,11 +58,11 @@ async def store_feedback(
 async def learn_from_feedback(
     container: Container, key: SessionKey, turn: int, given_id: str, *, roles: Roles
 ) -> Lesson | None:
-    """Reflect on a turn once more, with feedback that is kept; None when that is done already.
+    """Reflect on a turn again with stored feedback; None when that was done already.
 
-    The feedback counts as learnt when the Reflector has answered. Raises NotFoundError, also when
-    the turn was taken back or erased meanwhile, ConflictError or StoreError; it can then be asked
-    for again.
+    The feedback is marked learned once the Reflector has answered. Raises NotFoundError, also
+    when the turn was undone or erased meanwhile, ConflictError or StoreError; the call can then
+    be retried.
     """
     interaction = await answered_turn(container, key, turn)
     feedback = _find(interaction.feedback, given_id)
@@ -101,7 +101,7 @@ async def learn_from_feedback(
 
 
 def feedback_job(key: SessionKey, interaction: Interaction, feedback: Feedback) -> LearningJob:
-    """The work of learning from a piece of feedback, by the name under which it is done once."""
+    """The learning job of a piece of feedback; its id is the idempotency key."""
     return LearningJob(
         kind=LearningKind.FEEDBACK,
         app=key.app,
@@ -126,18 +126,18 @@ async def answered_turn(container: Container, key: SessionKey, turn: int) -> Int
 async def mark_learned(
     container: Container, key: SessionKey, turn: int, given_id: str = ""
 ) -> None:
-    """Note that feedback is learnt from: of this id, or all that came with the turn.
+    """Mark feedback as learned: that of an id, or all that came with the turn.
 
     Raises SessionBusyError, NotFoundError or StoreError.
     """
-    # Read again under the lock: other feedback may have come while the models were asked.
+    # Read again under the lock: other feedback may have arrived during the model calls.
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
         interaction = await answered_turn(container, key, turn)
         await container.evidence.record(key, interaction.with_feedback_learned(given_id))
 
 
 async def _is_gone(container: Container, key: SessionKey, judged: Interaction) -> bool:
-    """Whether a turn stands no more, while the models were asked about it."""
+    """Whether a turn was undone or replaced during the model calls."""
     try:
         interaction = await answered_turn(container, key, judged.turn)
     except NotFoundError:

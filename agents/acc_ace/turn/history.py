@@ -1,6 +1,6 @@
-"""What a classic memory strategy needs of a session, read from the stores within its budget.
+"""Load the history that a classic memory strategy needs, within its budget.
 
-Old turns are replaced by a summary off the critical path: no turn waits for one.
+Old turns are summarised off the critical path: no turn waits for a summary.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ _PAGE = 20
 
 
 class NewestTurns:
-    """The answered turns after one, newest first; goes on where the last reading ended."""
+    """Answered turns after a given one, newest first; each read resumes where the last ended."""
 
     def __init__(self, evidence: EvidenceStore, key: SessionKey, *, after_turn: int) -> None:
         self._evidence, self._key, self._after = evidence, key, after_turn
@@ -46,12 +46,12 @@ class NewestTurns:
         self._before: str | None = None
         self._last_page = False
         self.tokens = 0
-        """Of what was read, by the estimate."""
+        """Estimated tokens of the turns read so far."""
         self.all_read = False
-        """Whether there is nothing more."""
+        """Whether no turns are left to read."""
 
     async def read(self, tokens: int) -> None:
-        """Read on until what is read now exceeds `tokens`: whole turns, at least one.
+        """Read whole turns, at least one, until this read exceeds `tokens`.
 
         Raises StoreError.
         """
@@ -62,7 +62,7 @@ class NewestTurns:
                 self.tokens += sum(map(estimate_message, messages_of([turn])))
 
     def messages(self) -> list[Message]:
-        """The messages of what was read, oldest first."""
+        """The messages of the turns read so far, oldest first."""
         return messages_of(reversed(self._found))
 
     async def _next(self) -> Interaction | None:
@@ -83,38 +83,38 @@ STRATEGIES: dict[MemoryName, MemoryStrategy] = {
     "summary": Summarised(),
     "retrieval": Retrieval(),
 }
-"""The strategies over messages, by name. 'acc' has stages of its own."""
+"""The strategies over messages, by name. 'acc' is not one: it runs its own stages."""
 
-_MOST = 4
-"""Times its budget, by the estimate, that is read for a replay; hardly a model counts so little."""
+_MAX_BUDGETS = 4
+"""A replay reads up to this many budgets of estimated tokens; hardly any model counts fewer."""
 
 
 @dataclass(frozen=True)
 class HistorySource:
-    """Where a session's past is read from: its stores, its last summary, where it begins."""
+    """Where a session's history is read from: its stores, last summary and starting point."""
 
     key: SessionKey
     evidence: EvidenceStore
     artifacts: ArtifactStore
     summary: Summary | None = None
     after_turn: int = 0
-    """Messages of this turn and earlier ones are past a reset and no longer belong to it."""
+    """Messages up to this turn predate a reset and are excluded."""
     restores: int = 0
-    """How often the session had gone back to other turns when this was read."""
+    """Number of rollbacks of the session when this was read."""
     began: datetime | None = None
-    """When the session began, by its record."""
+    """The session's start, from its record."""
     at: datetime | None = None
-    """When x_t is said, in the zone whose days it means."""
+    """Time of x_t, in the user's time zone."""
 
 
 @dataclass(frozen=True)
 class LoadedHistory:
-    """The context of a request, and what a search found on the way."""
+    """The context of a request, and the recall it was built from."""
 
     context: MemoryContext
     recalled: Recall = field(default_factory=Recall)
     summarise_through: int | None = None
-    """The turn up to which old turns should be summarised now, if they should."""
+    """Turns up to this one are due for summarising; None if none are."""
 
 
 async def load_history(
@@ -127,10 +127,10 @@ async def load_history(
     limits: Limits,
     now: datetime,
 ) -> LoadedHistory:
-    """The context that a strategy makes of the past for x_t.
+    """Build a strategy's context for x_t.
 
-    Reads no more of the past than can fit. Raises InputTooLargeError when what may not be dropped
-    is over the budget, StoreError when a store cannot be read.
+    Reads no more history than can fit. Raises InputTooLargeError when the parts that may not be
+    dropped exceed the budget, StoreError when a store cannot be read.
     """
     budget = limits.replay_tokens if name == "replay" else limits.history_tokens
     summary = past.summary if name == "summary" else None
@@ -158,7 +158,7 @@ async def load_history(
 async def recent_messages(past: HistorySource, *, after_turn: int, tokens: int) -> list[Message]:
     """The newest messages after a turn, oldest first: whole turns, until they exceed `tokens`.
 
-    The turn that goes over is among them, so that it can be seen that there is more.
+    Includes the turn that exceeds the limit, so callers can detect that there are more.
     """
     reading = NewestTurns(past.evidence, past.key, after_turn=after_turn)
     await reading.read(tokens)
@@ -174,7 +174,7 @@ async def _read(
     counter: TokenCounter,
     budget: int,
 ) -> tuple[list[CountedMessage], bool]:
-    """System prompt, earlier messages and x_t, counted; whether there are more earlier ones."""
+    """System prompt, earlier messages and x_t with token counts; whether older ones remain."""
     system, incoming = around
     if name == "retrieval":
         return await counter.count([system, *await _last_turn(past), incoming]), False
@@ -182,14 +182,14 @@ async def _read(
     reading = NewestTurns(past.evidence, past.key, after_turn=after)
     await reading.read(budget)
     counted = await counter.count([system, *reading.messages(), incoming])
-    # The reading ends by the estimate. A model that counts less has room for what comes before,
-    # and a replay leaves nothing out.
-    while name == "replay" and not reading.all_read and reading.tokens <= _MOST * budget:
+    # Reading stops by the estimate. A model that counts fewer tokens has room for older turns,
+    # and a replay must not omit any.
+    while name == "replay" and not reading.all_read and reading.tokens <= _MAX_BUDGETS * budget:
         used = sum(item.tokens for item in counted)
         if used > budget:
             break
         room = ceil((budget - used) * reading.tokens / used)
-        await reading.read(min(room, _MOST * budget - reading.tokens))
+        await reading.read(min(room, _MAX_BUDGETS * budget - reading.tokens))
         counted = await counter.count([system, *reading.messages(), incoming])
     return counted, not reading.all_read
 
@@ -226,19 +226,19 @@ def _message(
 
 
 EXTRACTIVE = "extractive"
-"""Named as the writer of a summary that no model wrote."""
+"""Recorded as the model of a summary that no model wrote."""
 
 _SHOWN_TOKENS = 500
-"""Of one message, as the Summarizer sees it."""
+"""Maximum tokens of one message shown to the Summarizer."""
 
 
 async def summarise(
     past: HistorySource, *, completion: Completion, prompt: Prompt, limits: Limits, now: datetime
 ) -> Summary | None:
-    """A summary that goes further than the last one, or None while there is room for the turns.
+    """Extend the last summary; None while the turns still fit.
 
-    Takes on at most `limits.history_tokens` of messages at once; call again until None. A model
-    that is down or says nothing is replaced by quotes, so that summaries always move on.
+    Covers at most `limits.history_tokens` of messages per call; call again until None. If the
+    model is down or its summary is empty, quotes are used, so every call makes progress.
     Raises StoreError.
     """
     previous = past.summary

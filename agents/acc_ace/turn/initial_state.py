@@ -1,4 +1,4 @@
-"""CCS_0 of a known user: notes of earlier sessions that pass the qualification gate's rules."""
+"""CCS_0 of a returning user: notes of earlier sessions that pass the qualification gate's rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _REFERENCE_TOKENS = 40
 def initial_state(
     empty: CommittedState, notes: Sequence[Artifact], *, limits: Limits
 ) -> CommittedState:
-    """The empty state with entities, and references to preferences and lessons, within budgets.
+    """The empty state plus entities and references to preferences and lessons, within budgets.
 
-    Notes are data: they set no constraint and no goal, and name the session they came from.
+    Notes are data: they set no constraint or goal, and name their source session.
     """
     entities: list[str] = []
     references: list[str] = []
@@ -58,26 +58,26 @@ def initial_state(
 
 KNOWN_SESSIONS = 4
 KNOWN_NOTES = 8
-"""Sessions, and notes of each, that open a new session."""
+"""Earlier sessions, and notes of each, that a new session starts from."""
 
 KNOWN = "known of the user"
-"""Why a note is a candidate at the begin of a session."""
+"""The reason shown for a note that is a candidate at a session's start."""
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The state that a session begins with, and the gate's word on each note."""
+    """The initial state of a session, and the gate's verdict on each note."""
 
     state: CommittedState
     verdicts: tuple[QualificationVerdict, ...] = ()
 
 
 async def bootstrap(container: Container, key: SessionKey) -> Bootstrap:
-    """Fill CCS_0 with what is known. Raises StoreError.
+    """Fill CCS_0 from the user's notes. Raises StoreError.
 
     The deterministic rules decide: scope, authority, staleness, duplicates, impersonation,
-    instruction-like content. No model is asked, since relevance to the first input, often a
-    greeting, is not what matters of a user's preferences; the commit gate bounds what stays.
+    instruction-like content. No model judges relevance, since preferences matter even if the
+    first input is only a greeting; the commit gate bounds the result.
     """
     notes = await _notes(container, key)
     if not notes:
@@ -96,7 +96,7 @@ async def bootstrap(container: Container, key: SessionKey) -> Bootstrap:
 
 
 async def _notes(container: Container, key: SessionKey) -> list[RecalledArtifact]:
-    """Notes of the user's last sessions, newest session and newest note first."""
+    """Notes of the user's latest sessions, newest session and newest note first."""
     records = await container.directory.list(key.tenant, limit=KNOWN_SESSIONS + 1)
     candidates: list[RecalledArtifact] = []
     for record in records:

@@ -1,7 +1,7 @@
 """The journal: every committed CCS of a session, with its diff. The authority on state.
 
-Every store checks an entry by the same rules before it appends it; a whole journal is checked for
-the promises of the commit gate from its entries alone.
+Every store applies the same checks before it appends an entry; the commit gate's invariants can be
+verified from the entries alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +28,9 @@ class Journal(Protocol):
         ...
 
     def append_write(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> Write:
-        """`append` as a part of a unit of work, the first one.
+        """`append` as the first part of a unit of work.
 
-        When it finds that its commit took place before, the rest of the unit is skipped.
+        If the entry was committed already, the rest of the unit is skipped.
         """
         ...
 
@@ -59,7 +59,7 @@ class Journal(Protocol):
 
 
 def check_next_version(key: SessionKey, entry: JournalEntry, expected_version: int) -> None:
-    """Raise StoreError unless the entry is the one that follows `expected_version`."""
+    """Raise StoreError unless the entry's version follows `expected_version`."""
     if entry.state.version != expected_version + 1:
         raise StoreError(
             f"journal of session {key.session!r}: an entry of version {entry.state.version} cannot "
@@ -73,7 +73,7 @@ def check_expected_version(
     """Raise unless the newest version is the expected one.
 
     `last_entry` gives the version of the last entry itself (0 without one), which differs from the
-    newest version only when rows were lost or deleted by hand: CorruptStoreError. Otherwise another
+    newest version only if rows were lost or deleted by hand: CorruptStoreError. Otherwise another
     turn committed first: ConflictError.
     """
     if newest == expected_version:
@@ -82,7 +82,7 @@ def check_expected_version(
     if last != newest:
         raise CorruptStoreError(
             f"journal of session {key.session!r} is damaged: its head is at version {newest}, its "
-            f"last entry is version {last}; repeating the turn will not help. Restore the database "
+            f"last entry is version {last}; a retry will not help. Restore the database "
             "from a copy, or delete the session and start a new one"
         )
     raise ConflictError(
@@ -95,8 +95,8 @@ _FORWARD = (CommitKind.COMMIT, CommitKind.KEPT)
 
 
 def journal_problems(entries: Sequence[JournalEntry]) -> list[str]:
-    """What is wrong with a whole journal, oldest entry first; empty when all is well."""
-    problems = [*_doubled(entries), *_reused_ids(entries)]
+    """Problems of a whole journal, oldest entry first; empty if it is consistent."""
+    problems = [*_repeated_turns(entries), *_reused_ids(entries)]
     earlier = [CommittedState()]
     for entry in entries:
         problems += [f"version {entry.state.version}: {text}" for text in _broken(entry, earlier)]
@@ -105,7 +105,7 @@ def journal_problems(entries: Sequence[JournalEntry]) -> list[str]:
 
 
 def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[str]:
-    """Broken promises of one entry; `earlier` are the states before it, CCS_0 first."""
+    """Violated invariants of one entry; `earlier` are the states before it, CCS_0 first."""
     previous, state = earlier[-1], entry.state
     if state.version != previous.version + 1:
         yield f"follows version {previous.version}"
@@ -122,7 +122,7 @@ def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[
     elif entry.kind is CommitKind.RULES:
         yield from _lost_constraints(entry, previous)
     elif not any(_same_content(state, other) for other in earlier):
-        yield "goes back to a state that never was"
+        yield "restores a state that never existed"
 
 
 def _lost_constraints(entry: JournalEntry, previous: CommittedState) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _lost_constraints(entry: JournalEntry, previous: CommittedState) -> Iterator
             yield f"constraint {pin.id} was altered"
 
 
-def _doubled(entries: Sequence[JournalEntry]) -> Iterator[str]:
+def _repeated_turns(entries: Sequence[JournalEntry]) -> Iterator[str]:
     """Turns that were committed more than once."""
     seen: set[str] = set()
     for entry in entries:
@@ -150,7 +150,7 @@ def _doubled(entries: Sequence[JournalEntry]) -> Iterator[str]:
 
 
 def _reused_ids(entries: Sequence[JournalEntry]) -> Iterator[str]:
-    """Constraint ids that mean one rule here and another one there."""
+    """Constraint ids that were used for different rules."""
     texts: dict[str, str] = {}
     for entry in entries:
         for pin in entry.state.pins:

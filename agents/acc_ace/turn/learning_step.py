@@ -1,8 +1,8 @@
 """After the turn: reflect on it, tag the bullets it used, curate the playbook (ACE, section 3).
 
-Free of any framework: the stages of the pipeline call the steps one by one, everybody else (a
-job, feedback that comes later, offline learning) calls `learn`, which does the same in one go
-and commits tags and deltas together.
+Framework-free: the pipeline's stages call the steps one by one; all other callers (a job, later
+feedback, offline learning) use `learn`, which runs the whole cycle and commits tags and deltas
+together.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from acc_ace.schemas.reflection import Reflection
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
-    heard_in,
+    lesson_sources,
     reflect,
     tool_values,
     with_current_bullets,
@@ -52,9 +52,9 @@ __all__ = [
 ]
 
 _COMMIT_TRIES = 32
-"""Compare-and-swap tries before a batch is given up; each loser reads the newer version first.
+"""Compare-and-swap attempts before a batch is abandoned; each retry reads the newer version.
 
-With eight processes that learn without a pause, one batch in eight loses five times in a row.
+With eight processes learning nonstop, one batch in eight loses five times in a row.
 """
 
 Change = Callable[[Playbook], Curated]
@@ -62,7 +62,7 @@ Change = Callable[[Playbook], Curated]
 
 @dataclass(frozen=True)
 class Learned:
-    """The playbook after a commit, and how each operation ended."""
+    """The playbook after a commit, and the outcome of each operation."""
 
     stored: StoredPlaybook
     curated: Curated
@@ -71,7 +71,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Roles:
-    """Who reflects and who curates: a model with its prompt each."""
+    """The model and prompt of the Reflector and of the Curator."""
 
     reflector: Completion
     reflector_prompt: Prompt
@@ -81,7 +81,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What came of a whole cycle; `learned` is None when nothing was to be committed."""
+    """The result of a learning cycle; `learned` is None when there was nothing to commit."""
 
     reflected: StructuredResult[Reflection]
     proposed: StructuredResult[DeltaBatch]
@@ -94,13 +94,13 @@ class Lesson:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the cycle, into and out of the models."""
+        """Input and output tokens of the cycle."""
         asked = (self.reflected, self.proposed)
         return sum(item.tokens_in + item.tokens_out for item in asked)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong with the models."""
+        """Warnings of the model calls."""
         return (*self.reflected.warnings, *self.proposed.warnings)
 
 
@@ -114,11 +114,11 @@ async def learn(
     max_rounds: int = 1,
     once: IdempotentCommit | None = None,
 ) -> Lesson:
-    """The whole cycle for one turn: reflect, tag, propose, apply; one commit, or none.
+    """The whole cycle for one turn: reflect, tag, propose, apply; at most one commit.
 
-    With `once` the commit bears a job's name, and is left out when the log has it already,
-    or when the turn is gone.
-    A Reflector that fails leaves everything as it is; with a Curator that fails the tags count.
+    `once` makes the commit idempotent under a job's id; it is skipped when the log has that id
+    or the turn no longer exists.
+    If the Reflector fails, nothing changes; if the Curator fails, the tags still count.
     Raises ConflictError or StoreError, with nothing changed.
     """
     playbook = (await store.load(scope)).playbook
@@ -159,7 +159,7 @@ async def propose_deltas(
     prompt: Prompt,
     limits: Limits,
 ) -> StructuredResult[DeltaBatch]:
-    """What the Curator would change. It sees the bullets that matter here, never all of many."""
+    """Ask the Curator for deltas, showing it the bullets relevant here within a token budget."""
     shown = select_bullets(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
     )
@@ -182,9 +182,9 @@ async def apply_tags(
     outcome: TurnOutcome,
     context: CurationContext,
 ) -> Learned:
-    """Count the tags on the bullets that were used, on whatever version is current.
+    """Count the tags on the used bullets, in the current version.
 
-    Tags of a corrected answer count on the bullets that it used, in the name of its turn.
+    Tags on a corrected answer count for the bullets it used and are recorded under its turn.
     """
     return await _commit(store, scope, _tagging(reflection, outcome, context))
 
@@ -192,7 +192,7 @@ async def apply_tags(
 async def apply_batch(
     store: PlaybookStore, scope: PlaybookScope, batch: DeltaBatch, context: CurationContext
 ) -> Learned:
-    """Apply a delta batch to whatever version is current; each operation ends on its own."""
+    """Apply a delta batch to the current version; each operation succeeds or fails by itself."""
     return await _commit(store, scope, lambda playbook: curate(playbook, batch, context))
 
 
@@ -206,15 +206,15 @@ def curation_context(
     shared: bool = True,
     stale_after: timedelta | None = None,
 ) -> CurationContext:
-    """Who taught it, when, and whether it rests on more than tool or document text.
+    """Provenance of a lesson: author, time, and whether it rests on more than tool text.
 
-    Feedback counts as more: a person's verdict, a ground truth or an environment's reward. It does
-    not make words of others the user's own.
-    `shared` is False for the user's own playbook; what goes into any other passes the gate.
-    A playbook that is full is refined first; `stale_after` as in `refine`.
+    Feedback counts as grounding: a person's verdict, a ground truth or an environment's reward.
+    It does not turn quoted words into the user's own.
+    `shared` is False for the user's own playbook; lessons for any other pass the gate.
+    A full playbook is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    heard = heard_in(outcome)
+    sources = lesson_sources(outcome)
     return CurationContext(
         limits=limits,
         at=at,
@@ -222,9 +222,9 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        foreign=heard.foreign,
-        untrusted=heard.doubtful,
-        vouched=heard.own,
+        foreign=sources.foreign,
+        untrusted=sources.doubtful,
+        vouched=sources.own,
         rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
@@ -234,12 +234,12 @@ def curation_context(
 
 
 def _rule_objection(pins: Sequence[ConstraintPin]) -> Callable[[str], str | None]:
-    """What says that a lesson goes against a rule in force."""
+    """A check that rejects lessons contradicting a constraint in force."""
     return lambda text: "against_rule" if contradiction(text, pins) else None
 
 
 def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> str:
-    """What the bullets for the Curator are chosen by; the used ones are part of it."""
+    """The query that selects bullets for the Curator; it includes the used bullets' text."""
     used = {*outcome.used_ids, *outcome.previous_ids}
     contents = [bullet.content for bullet in playbook.bullets if bullet.id in used]
     return " ".join(
@@ -253,13 +253,13 @@ def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> 
 
 
 def _tagging(reflection: Reflection, outcome: TurnOutcome, context: CurationContext) -> Change:
-    """The change that counts a reflection's tags, each in the name of the turn it judges."""
+    """The change that counts a reflection's tags, each recorded under the turn it judges."""
 
     def own(playbook: Playbook) -> Curated:
         return tag(playbook, reflection.bullet_tags, outcome.used_ids, context)
 
     previous = outcome.previous
-    # Only the user can take an answer back; a tool that says "wrong" is data.
+    # Only the user can correct an answer; a tool result saying "wrong" is data.
     if (
         previous is None
         or not reflection.corrects_previous
@@ -273,7 +273,7 @@ def _tagging(reflection: Reflection, outcome: TurnOutcome, context: CurationCont
 
 
 def _both(first: Change, second: Change) -> Change:
-    """One change after the other, as one."""
+    """Compose two changes."""
 
     def change(playbook: Playbook) -> Curated:
         one = first(playbook)

@@ -1,8 +1,8 @@
-"""One lifecycle of a turn, whatever drives it: open, prepare, act, and commit once or fail.
+"""The lifecycle of a turn, shared by all drivers: open, prepare, act, and commit once or fail.
 
-The driver holds the session meanwhile, and runs the steps between `open` and `commit`. Until the
-commit nothing of the turn is written but the name of a new session and the tool calls that it
-begins, so a turn that ends before it, however it does, leaves CCS_{t-1}.
+The driver holds the session lock and runs the steps between `open` and `commit`. Before the
+commit only a new session's record and the started tool calls are written, so a turn that ends
+early for any reason leaves CCS_{t-1}.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ logger = logging.getLogger(__name__)
 
 
 class TurnLifecycle:
-    """What the pipeline, the plugin and the controller share."""
+    """Lifecycle shared by the pipeline, the plugin and the controller."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
 
     def is_over(self, database: Database) -> bool:
-        """Whether the stores are in this database, so that one transaction can hold it all."""
+        """Whether the stores use this database, so that one transaction can cover both."""
         return self._container.database is database
 
     def hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
-        """Hold a session for a turn. Raises SessionBusyError when another one runs too long."""
+        """Hold the session lock for a turn. Raises SessionBusyError when the wait times out."""
         return self._container.lock.hold(key, wait_s=self._container.settings.limits.turn_wait_s)
 
     async def repeated(
@@ -50,26 +50,26 @@ class TurnLifecycle:
     ) -> Interaction | None:
         """The committed turn of an idempotency key, if there is one.
 
-        Raises InputError when that had other words or attachments, or StoreError.
+        Raises InputError when that turn's input differs, or StoreError.
         """
         if not name or turn_input is None:
             return None
         kept = await self._container.evidence.of_request(key, name)
-        # One that went on after a pause has the result that it waited for as its input.
+        # A turn resumed after a pause has the awaited result as its input.
         is_same = kept is None or kept.input.authority is not turn_input.authority
         if kept is not None and not is_same and kept.input != turn_input:
             raise InputError(
                 f"the idempotency key '{name[:80]}' was used for another input of session "
-                f"'{key.session}'; give each turn a key of its own"
+                f"'{key.session}'; give each turn a new key"
             )
         return kept
 
     async def open(
         self, record: TurnRecord, turn_input: TurnInput, *, begin: "Begin | None" = None
     ) -> None:
-        """Take x_t; load CCS_{t-1}, the playbook, and what turns that died have left.
+        """Set x_t; load CCS_{t-1}, the playbook, and the unsettled calls of turns that died.
 
-        A session that begins starts from what `begin` knows of its user, if it is given.
+        A new session starts from the state that `begin` makes of the user's notes, if given.
         Raises StoreError.
         """
         container, key = self._container, record.key
@@ -77,7 +77,7 @@ class TurnLifecycle:
         if head is not None:
             record.previous = head.state
         await self.name(record, record.invocation_id)
-        # From here on a turn that fails is evidence, under a name that no other turn has.
+        # From here on a failed turn is stored as evidence, under a unique key.
         record.turn_input = turn_input
         record.session = await self._session(record)
         record.lost, record.lost_calls = [], []
@@ -87,8 +87,8 @@ class TurnLifecycle:
             record.started.add(lost.id)
             record.lost_calls.append(lost.artifact)
             record.lost.extend([lost.evidence] if lost.evidence else [])
-        if begin is not None and container.settings.bootstrap and await self._begins(key, head):
-            # After an undo of its first turn too, the session begins with what is known then.
+        if begin is not None and container.settings.bootstrap and await self._is_new(key, head):
+            # This also applies after an undo of the first turn.
             started = await begin(container, key)
             record.previous = _started_with(started.state, record.previous)
             record.known = started.verdicts
@@ -100,10 +100,10 @@ class TurnLifecycle:
     async def start_tool(
         self, record: TurnRecord, call_id: str, name: str, args: Mapping[str, Any]
     ) -> str | None:
-        """Note, durably, that a tool that acts is about to run.
+        """Record durably that a tool with side effects is about to run.
 
-        Gives back why it must not: a person may confirm a call once more whose run has died, and
-        it is not made twice. Raises StoreError.
+        Returns the reason when it must not run: a call that a dead turn had started may be
+        confirmed again, and is not made twice. Raises StoreError.
         """
         if (known := record.started_before.get(call_id)) is not None:
             return f"not run again: {known}"
@@ -129,30 +129,30 @@ class TurnLifecycle:
     ) -> None:
         """Commit the turn at its answer, or without an output at a pause.
 
-        Once more, it updates what it has committed. `ahead` is the event by which the user will
-        see it, where events are held back. A cancellation does not cut the commit in two: it
-        takes place or not, and `record.is_committed` tells. Raises ConflictError or StoreError.
+        A second commit updates the first. `ahead` is the event that will show the answer to the
+        user, where events are buffered. A cancellation cannot split the commit; it completes or
+        fails as a whole, as `record.is_committed` shows. Raises ConflictError or StoreError.
         """
         interaction = self._interaction(record, output, prompt_hashes)
         doing = asyncio.create_task(self._commit(record, interaction, ahead))
         try:
             await asyncio.shield(doing)
         except asyncio.CancelledError:
-            # However often: the session is not given free while its turn may still be written.
+            # Even if cancelled repeatedly: never release the session while its commit may run.
             while not doing.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([doing])
             raise
 
     async def keep_events(self, held: HeldEvents) -> None:
-        """Store the events of a run that was no turn, such as one that a plugin has answered."""
+        """Store the events of a run without a turn, such as one that a plugin answered."""
         work = self._container.unit_of_work()
         work.add(held.write())
         await work.commit()
         held.written()
 
     async def fail(self, record: TurnRecord) -> None:
-        """Keep what was tried as evidence, if it can be; there is nothing to undo."""
+        """Store the failed turn as evidence, best effort; there is nothing to undo."""
         if record.is_committed:
             return
         if record.held is not None:
@@ -172,7 +172,7 @@ class TurnLifecycle:
         try:
             await self._container.evidence.record(record.key, failed)
         except StoreError:
-            # The error that ended the turn is what the caller must see; this one is logged.
+            # The caller must see the error that ended the turn; this one is logged.
             logger.exception("failure_not_kept session=%s", record.key.session)
 
     async def _commit(self, record: TurnRecord, interaction: Interaction, ahead: Any) -> None:  # noqa: ANN401
@@ -221,11 +221,11 @@ class TurnLifecycle:
         )
 
     async def name(self, record: TurnRecord, name: str) -> None:
-        """Name the evidence of a turn after its invocation, once CCS_{t-1} is known.
+        """Set the turn's evidence key from its invocation id, once CCS_{t-1} is known.
 
-        An invocation that is run again has evidence of its own already; this is another turn,
-        whose name has the version of CCS_t as well. One that goes on after a pause takes the place
-        of what was kept then. Raises StoreError.
+        If the invocation ran before, its evidence exists; this is another turn, and its key gets
+        the version of CCS_t as a suffix. A turn resumed after a pause replaces the evidence stored
+        at the pause. Raises StoreError.
         """
         record.invocation_id = name
         kept = await self._container.evidence.find(record.key, name)
@@ -242,25 +242,25 @@ class TurnLifecycle:
         record.invocation_id = f"{name}/{record.previous.version + 1}" if is_another else name
 
     async def _session(self, record: TurnRecord) -> SessionRecord:
-        """The session's record. A new session is made known, so that an erasure waits for it."""
+        """The session's record. A new session is stored first, so that an erasure waits for it."""
         directory, key = self._container.directory, record.key
         known = await directory.find(key)
         if known is not None and not known.ended:
             return known
         return await directory.open(key, at=self._container.clock.now(), memory=record.memory)
 
-    async def _begins(self, key: SessionKey, head: JournalEntry | None) -> bool:
+    async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
         before_turns = {CommitKind.ROLLBACK, CommitKind.RULES}
         while head is not None and head.kind in before_turns and not head.state.turn:
-            # Undone more than once, it stands on the undo before.
+            # After several undos, each rollback follows the one before.
             follows = head.state.version - 1 if head.follows is None else head.follows
             head = await self._container.journal.get(key, follows) if follows else None
         return head is None
 
 
 def _started_with(known: CommittedState, previous: CommittedState) -> CommittedState:
-    """What is known of the user, with the rules and questions of before the first turn."""
+    """The bootstrapped state, with the rules and questions set before the first turn."""
     ruled = {
         "constraints": previous.ccs.constraints,
         "goal_orientation": previous.ccs.goal_orientation,

@@ -1,4 +1,4 @@
-"""A session's history goes to long-term memory, each offload from where the last one ended."""
+"""Offload a session's history to long-term memory, incrementally."""
 
 import logging
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from acc_ace.schemas.session import ReadThrough, SessionMemory, SessionRecord
 from acc_ace.strategies.transcript import message_text, messages_of
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.tokens import clip_tokens
-from acc_ace.turn.session_changes import line
+from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
 from acc_ace.turn.structured_call import Completion, parser, structured_call
 
 logger = logging.getLogger(__name__)
 
 BATCH_TURNS = 50
-"""Turns that are read, and shown to the model, at a time."""
+"""Turns read, and shown to the model, at a time."""
 
 MODEL_TURNS = 200
-"""Newest turns of an offload that the model is shown; the rules read all of them."""
+"""Newest turns of an offload shown to the model; the rules read all turns."""
 
 _LAST_STATES = 5
 _SHOWN_TOKENS = 200
@@ -40,14 +40,14 @@ async def offload(
 ) -> None:
     """Extract entities, preferences and lessons of a session into artifacts with provenance.
 
-    Turns that an earlier offload has read are not read again. How far it came is kept after each
-    batch, and a batch that is read again gives the same artifacts. A model that is down costs only
-    what it would have found beyond the rules.
+    Resumes after the last offload's turns. Progress is stored after each batch, and repeating a
+    batch gives the same artifacts. If the model is down, only its finds beyond the rules are
+    missing.
 
-    Turns go on while the model thinks. The session is held while what was found is written, and
-    nothing is written of a turn that was undone or deleted meanwhile. When the session went back
-    meanwhile, and forth again, notes of earlier turns may be gone: it is not noted how far this
-    offload came, so that the next one reads those turns again. Raises
+    Turns may run during the model call. The session is held only for the write, and nothing is
+    written for a turn undone or deleted meanwhile. If a rollback happened meanwhile, even one
+    that was reverted, notes of earlier turns may be deleted: progress is then not stored, so
+    that the next offload reads those turns again. Raises
     SessionBusyError or StoreError.
     """
     now = container.clock.now()
@@ -60,18 +60,18 @@ async def offload(
         turns = await _turns(container, key, after, through)
         found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
         async with _hold(container, key):
-            left = await _went_back(container, key, record)
+            left = await _reverted(container, key, record)
             at = await _time(container, key, through, now, left=left)
-            if not await _kept(container, key, turns, found, at=at, left=left):
-                return  # What was said instead, if anything, is still to be read.
+            if not await _write_notes(container, key, turns, found, at=at, left=left):
+                return  # Turns that replaced these are read by the next offload.
 
 
 async def outliving_notes(
     container: Container, key: SessionKey, *, completion: Completion, prompt: Prompt
 ) -> list[Artifact]:
-    """The notes that stay when a session is deleted with consent: those it has, and all it gives.
+    """The notes to keep when a session is deleted with consent: stored ones and new extracts.
 
-    Nothing is written. The caller holds the session. Raises StoreError.
+    Writes nothing. The caller holds the session. Raises StoreError.
     """
     now, newest = container.clock.now(), await container.evidence.last(key)
     last = newest.turn if newest else 0
@@ -87,7 +87,7 @@ async def outliving_notes(
 
 
 async def _own_notes(container: Container, key: SessionKey) -> list[Artifact]:
-    """The notes that earlier offloads made of a session; none of one whose record is damaged."""
+    """Notes made by earlier offloads of a session; empty if its record is damaged."""
     try:
         record = await container.directory.find(key)
     except CorruptStoreError as error:
@@ -103,8 +103,8 @@ def _hold(container: Container, key: SessionKey) -> AbstractAsyncContextManager[
     return container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s)
 
 
-async def _went_back(container: Container, key: SessionKey, started: SessionRecord | None) -> bool:
-    """Whether the session left turns since an offload began, when its record was `started`."""
+async def _reverted(container: Container, key: SessionKey, started: SessionRecord | None) -> bool:
+    """Whether a rollback happened since the offload started with the record `started`."""
     record = await container.directory.find(key)
     return record is not None and record.restores != (started.restores if started else 0)
 
@@ -112,9 +112,9 @@ async def _went_back(container: Container, key: SessionKey, started: SessionReco
 async def _time(
     container: Container, key: SessionKey, through: int, now: datetime, *, left: bool
 ) -> datetime:
-    """Since when the session is offloaded: before its last turn while something is to be read.
+    """The offload time to record: before the last turn while unread turns remain.
 
-    A turn that ran meanwhile began before, maybe.
+    A turn that ran meanwhile may have started before `now`.
     """
     newest = await container.evidence.last(key)
     if not left and (newest is None or newest.turn <= through):
@@ -123,7 +123,7 @@ async def _time(
     return now if record is None else before_last_turn(record, now)
 
 
-async def _kept(
+async def _write_notes(
     container: Container,
     key: SessionKey,
     read: Sequence[Interaction],
@@ -132,10 +132,10 @@ async def _kept(
     at: datetime,
     left: bool,
 ) -> bool:
-    """Write what came of turns that were read; False if they were deleted, or all undone, since."""
+    """Write the notes of the turns read; False if those were all deleted or undone meanwhile."""
     if await container.directory.find(key) is None:
         return False
-    turns = await _still_there(container, key, read)
+    turns = await _remaining(container, key, read)
     if read and not turns:
         return False
     if len(turns) < len(read):
@@ -149,12 +149,12 @@ async def _kept(
     return True
 
 
-async def _still_there(
+async def _remaining(
     container: Container, key: SessionKey, read: Sequence[Interaction]
 ) -> list[Interaction]:
-    """Those of the turns, which were read before, that still are answered turns of the session.
+    """The turns read before that are still answered turns of the session.
 
-    A turn that was taken again bears the number of the one that was undone, but is another one.
+    A repeated turn has the number of the undone one, but another invocation id.
     """
     if not read:
         return []
@@ -164,7 +164,7 @@ async def _still_there(
 
 
 async def _add(container: Container, notes: Sequence[Artifact]) -> None:
-    """Store notes. One that a deleted session of that name has left stays nobody's own."""
+    """Store notes, except those that a deleted session of the same id has left."""
     left = [note for note in notes if note.session is None or not await _outlives(container, note)]
     if left:
         await container.artifacts.add(left)
@@ -184,7 +184,7 @@ async def _found(
     completion: Completion,
     prompt: Prompt,
 ) -> list[SessionMemory]:
-    """What is worth knowing of some turns: the model's word, if it is asked, and the rules'."""
+    """Extract memories from turns, by rule and, for the newest turns, also by the model."""
     if not turns:
         return []
     entities = await _entities(container, key, last) if turns[-1].turn == last else []
@@ -207,21 +207,21 @@ async def _found(
 
 
 async def _entities(container: Container, key: SessionKey, last: int) -> list[str]:
-    """Those of the session up to its last answered turn, on the line that leads to its head."""
+    """The session's entities as of its last answered turn, on the head's ancestry."""
     head = await container.journal.head(key)
     left = _LAST_STATES
-    async for entry in line(container.journal, key, head.state.version if head else 0):
-        # A turn that runs now may fail.
+    async for entry in ancestry(container.journal, key, head.state.version if head else 0):
+        # Skip a turn that is still running: it may fail.
         if entry.state.turn > last:
             continue
-        # After a reset the newest state is empty, so one of the last that was not is taken.
+        # After a reset the newest state is empty, so use a recent one that is not.
         if entry.state.ccs.focal_entities or not (left := left - 1):
             return entry.state.ccs.focal_entities
     return []
 
 
 async def _read_turns(container: Container, key: SessionKey, record: SessionRecord | None) -> int:
-    """The last turn that an offload has read; 0 when that was undone since, with some before."""
+    """The last turn read by an offload; 0 if it was undone since, maybe with earlier turns."""
     through = record.offloaded_through if record else None
     if through is None:
         return 0

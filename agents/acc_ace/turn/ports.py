@@ -1,7 +1,7 @@
-"""Ports of a turn: what it needs of the stores, as protocols that `acc_ace.storage` implements.
+"""Ports of a turn: the store protocols that it uses, implemented by `acc_ace.storage`.
 
-The journal and the directory of sessions have modules of their own, with the rules that every
-store applies.
+The journal and the session directory are in separate modules, with the rules that every store
+applies.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -22,19 +22,19 @@ class Database(Protocol):
     """Runs a transaction as one function, over rows, on a worker thread. Raises StoreError."""
 
     async def read(self, work: Callable[[Any], T]) -> T:
-        """One consistent view of the database."""
+        """Run reads over one consistent snapshot."""
         ...
 
     async def write(self, work: Callable[[Any], T]) -> T:
-        """All or nothing. The work may run more than once, also after it was committed."""
+        """Run one atomic transaction. `work` may be retried, even after a commit."""
         ...
 
     async def scrub(self) -> bool:
-        """Leave no byte of what was deleted where a file could still hold it; whether it is so."""
+        """Remove deleted data from the database files; return whether that succeeded."""
         ...
 
     async def check(self) -> None:
-        """Reach the database; raises StoreError."""
+        """Check the connection; raises StoreError."""
         ...
 
     async def close(self) -> None:
@@ -43,7 +43,7 @@ class Database(Protocol):
 
 
 class HeldEvents(Protocol):
-    """What one run has appended to its session and not yet stored."""
+    """Events that a run has appended to its session but not stored yet."""
 
     @property
     def is_open(self) -> bool:
@@ -51,15 +51,15 @@ class HeldEvents(Protocol):
         ...
 
     def write(self, *ahead: Any) -> Write:  # noqa: ANN401 - events of a framework
-        """The write of all that is held, and of events that the run will append next."""
+        """The write of the held events and of `ahead`, which the run will append next."""
         ...
 
     def written(self) -> None:
-        """Note that the commit took place: what the run appends now is stored at once."""
+        """Record the commit: from now on, appended events are stored at once."""
         ...
 
     def discard(self) -> None:
-        """Drop what is held, and what the run still appends: the turn has failed."""
+        """Drop held and future events of the run: the turn has failed."""
         ...
 
 
@@ -83,7 +83,7 @@ class EvidenceStore(Protocol):
         ...
 
     async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
-        """The committed turn that was sent under an idempotency key, or None."""
+        """Return the committed turn of an idempotency key, or None."""
         ...
 
     async def list(
@@ -96,16 +96,16 @@ class EvidenceStore(Protocol):
     ) -> Sequence[Interaction]:
         """Return a page of interactions, newest first, at most `limit`.
 
-        Of earlier turns alone with `before_turn`. The next page comes after the one whose
-        invocation_id is `before`: a turn that was undone and repeated is listed twice, so
-        its number cannot tell where a page ended.
+        `before_turn` limits it to earlier turns. `before` is the last invocation_id of the
+        previous page: a turn that was undone and repeated is listed twice, so its number is no
+        cursor.
         """
         ...
 
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
         """Mark the committed interactions after `after_turn` as UNDONE; return how many.
 
-        Their idempotency keys are free again.
+        Their idempotency keys may be used again.
         """
         ...
 
@@ -130,62 +130,62 @@ class SessionLock(Protocol):
 
 
 class ToolStarts(Protocol):
-    """Keeps what turns have started and not yet committed. Raises StoreError."""
+    """Durable log of tool calls started but not committed. Raises StoreError."""
 
     async def start(self, key: SessionKey, start: ToolStart) -> None:
-        """Note a call, durably; the same call id again replaces it."""
+        """Record a call durably; replaces one with the same call id."""
         ...
 
     async def unsettled(self, key: SessionKey) -> Sequence[ToolStart]:
-        """The calls of the session that no commit has settled, in the order of their start."""
+        """Return the session's calls that no commit has settled, in order of start."""
         ...
 
     def settle_write(self, key: SessionKey, call_ids: Collection[str]) -> Write:
-        """Forget calls whose outcome is part of the same unit of work."""
+        """Delete calls whose outcome is part of the same unit of work."""
         ...
 
     async def erase(self, key: SessionKey) -> int:
-        """Forget all calls of a session; how many."""
+        """Delete all calls of a session; return how many."""
         ...
 
 
 class UserRules(Protocol):
-    """Keeps the rules that hold in every session of a user. Raises StoreError."""
+    """Store the user-wide rules. Raises StoreError."""
 
     async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
-        """The user's rules, oldest first."""
+        """Return the user's rules, oldest first."""
         ...
 
     async def next_number(self, tenant: Tenant) -> int:
-        """The number of the user's next rule; those of lifted rules are not given again."""
+        """Return the number of the user's next rule; numbers are never reused."""
         ...
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]
     ) -> Write:
-        """Add and lift rules as a part of a unit of work; a lifted one may be added again.
+        """Add and remove rules as a part of a unit of work; a removed one may be added again.
 
-        It raises ConflictError when another session has given the same id in the meantime.
+        The write raises ConflictError when another session used the same id meanwhile.
         """
         ...
 
 
 class UserErasure(Protocol):
-    """Deletes what the stores of a process hold. Every method raises StoreError."""
+    """Deletes users and sessions from all stores. Every method raises StoreError."""
 
     async def apps(self, user: str) -> set[str]:
         """Return the apps that store anything about a user."""
         ...
 
     async def sessions(self, tenant: Tenant) -> Collection[str]:
-        """Return all sessions of a user, also those with unreadable records."""
+        """Return all sessions of a user, including those with unreadable records."""
         ...
 
     async def erase(self, tenant: Tenant, *, held: Collection[str]) -> dict[str, int] | None:
-        """Delete all of a user: rows in one transaction, then files; return how much of what.
+        """Delete all data of a user: rows in one transaction, then files; return counts by kind.
 
         The caller holds the sessions `held`. Deletes nothing and returns None when there are
-        others: a turn may run in one, and would write again.
+        others: a turn running in one of them would write again.
         """
         ...
 
@@ -196,17 +196,17 @@ class UserErasure(Protocol):
         left: SessionRecord | None = None,
         notes: Sequence[Artifact] = (),
     ) -> dict[str, int]:
-        """Delete sessions, which the caller holds, with ADK's rows and files; how much of what.
+        """Delete sessions held by the caller, with ADK's rows and files; return counts by kind.
 
-        Of a single one, `left` stays in the directory, and `notes` are stored, in the same
-        transaction.
+        For a single session, the same transaction stores `left` in the directory as its
+        tombstone, and `notes`.
         """
         ...
 
     async def presence(self, tenant: Tenant) -> Write:
-        """Make a part of a unit of work that raises ConflictError once the user is erased.
+        """Make a write that raises ConflictError when the user was erased meanwhile.
 
-        A user of whom nothing is stored yet gets a row.
+        A user without stored data gets a row.
         """
         ...
 
@@ -215,7 +215,7 @@ class UserFile(NamedTuple):
     """One file or its metadata."""
 
     path: str
-    """Where it is among the user's files; the session, the name and the version are part of it."""
+    """Path below the user's folder; it includes the session, the name and the version."""
     content: bytes
 
 

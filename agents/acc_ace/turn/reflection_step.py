@@ -1,7 +1,7 @@
-"""Ask the Reflector about the finished turn (ACE, section 3).
+"""Call the Reflector on a finished turn (ACE, section 3).
 
-It is asked for as many rounds as it still changes its mind; Reflector and Curator are shown the
-same outcome of the turn.
+It runs in rounds until its reflection stays the same; the Reflector and the Curator see the same
+outcome of the turn.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from acc_ace.turn.structured_call import (
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """x_t, CCS_t, the answer, what the tools returned, and what was said of the answer."""
+    """x_t, CCS_t, the answer, tool results, and feedback on the answer."""
 
     turn_input: TurnInput
     state: CommittedState
@@ -43,24 +43,24 @@ class TurnOutcome:
     warnings: Sequence[str] = ()
     feedback: Sequence[Judgement] = ()
     documents: Sequence[str] = ()
-    """What the turn was shown of tools and documents of before."""
+    """Text of earlier tool results and documents that the turn was shown."""
     guarded: bool = False
-    """Whether a tool call was held against a rule in force."""
+    """Whether the guard found a tool call that breaks a constraint."""
 
     @property
     def used_ids(self) -> tuple[str, ...]:
-        """Bullets that the answer used."""
+        """Ids of the bullets used by the answer."""
         return tuple(self.generation.bullet_ids)
 
     @property
     def previous_ids(self) -> tuple[str, ...]:
-        """Bullets that the answer before used."""
+        """Ids of the bullets used by the previous answer."""
         decision = self.previous.decision if self.previous else None
         return tuple(decision.bullet_ids) if decision else ()
 
 
 def with_feedback(outcome: TurnOutcome, *feedback: Judgement) -> TurnOutcome:
-    """The outcome with what was said of it; the turn before is then out of question."""
+    """The outcome with feedback added; the previous turn is then left out."""
     return replace(outcome, feedback=(*outcome.feedback, *feedback), previous=None)
 
 
@@ -78,10 +78,10 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
     )
 
 
-def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What agent and CCM wrote by themselves: without feedback on it, no evidence of anything.
+def agent_text(outcome: TurnOutcome) -> tuple[str, ...]:
+    """Text written by the agent and the CCM, which is no evidence; empty if there is feedback.
 
-    Words of others that they repeat are there too, whatever way they came by.
+    It includes text of others that they repeat, however it reached them.
     """
     if outcome.feedback:
         return ()
@@ -98,15 +98,15 @@ def words_of_the_agent(outcome: TurnOutcome) -> tuple[str, ...]:
 
 
 def was_guarded(turn: object) -> bool:
-    """Whether the guard has held a tool call of a turn against a rule in force."""
+    """Whether the guard found a tool call of a turn that breaks a constraint."""
     return any(getattr(decision, "rule_id", "") for decision in getattr(turn, "guarded", ()))
 
 
 def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
-    """What there is to learn from: 'correction', 'feedback', 'tool_error', 'recovery', 'guarded'.
+    """Signals to learn from: 'correction', 'feedback', 'tool_error', 'recovery', 'guarded'.
 
-    'recovery' is success after the error of a tool in the turn before. What a tool says of an
-    answer is no correction.
+    'recovery' is a success after a tool error in the previous turn. Tool text about an answer is
+    no correction.
     """
     before = outcome.previous
     failed_before = before is not None and any(r.is_error for r in before.tool_results)
@@ -125,27 +125,27 @@ def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
     return tuple(name for name, there in found.items() if there)
 
 
-class Heard(NamedTuple):
-    """What was said in a turn and in the one before, by whose words they are."""
+class LessonSources(NamedTuple):
+    """The text of a turn and the one before, by whose words they are."""
 
     own: tuple[str, ...]
-    """The user's, and what people say of the answer."""
+    """The user's words, and people's feedback on the answer."""
     doubtful: tuple[str, ...]
-    """What only the user can say is their own; and errors of tools, which are experience too."""
+    """Text that may or may not be the user's own, and tool errors, which are experience too."""
     foreign: tuple[str, ...]
-    """Of tools, documents, attachments and quotations."""
+    """Text of tools, documents, attachments and quotations."""
 
 
-def heard_in(outcome: TurnOutcome) -> Heard:
-    """Part what the lessons of a turn may rest on by whose words they are."""
+def lesson_sources(outcome: TurnOutcome) -> LessonSources:
+    """Split the text that a turn's lessons may rest on by whose words they are."""
     before = outcome.previous
     inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
     results = (*outcome.tool_results, *(before.tool_results if before else ()))
     parts = [_speakers(said) for said in inputs]
     judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
-    # Whoever gives the right answer vouches for what was asked.
+    # A ground truth vouches for the text of the question.
     is_vouched = any(item.ground_truth for item in outcome.feedback)
-    return Heard(
+    return LessonSources(
         own=(
             *(part.own for part in parts),
             *(words for part in parts for words in (part.doubtful, part.quoted) if is_vouched),
@@ -154,7 +154,7 @@ def heard_in(outcome: TurnOutcome) -> Heard:
         doubtful=(
             *(result.result for result in results if result.is_error),
             *(part.doubtful for part in parts if not is_vouched),
-            *words_of_the_agent(outcome),
+            *agent_text(outcome),
         ),
         foreign=(
             *(result.result for result in results if not result.is_error),
@@ -174,7 +174,7 @@ def _speakers(said: TurnInput) -> Speakers:
 
 
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:
-    """The inputs of the Reflector's prompt but for the reflection of the round before."""
+    """The inputs of the Reflector's prompt, without the last round's reflection."""
     return {
         "state": state_value(outcome.state),
         "current_input": input_value(outcome.turn_input),
@@ -188,7 +188,7 @@ def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -
 
 
 def tool_values(results: Sequence[ToolResult]) -> list[dict[str, object]]:
-    """Tool results as prompts show them."""
+    """Tool results for a prompt."""
     return [result.model_dump(mode="json", exclude={"whole"}) for result in results]
 
 
@@ -204,7 +204,7 @@ def _bullet_values(playbook: Playbook, ids: Sequence[str]) -> list[dict[str, obj
 def _previous_value(
     outcome: TurnOutcome, playbook: Playbook, limits: Limits
 ) -> dict[str, object] | None:
-    """The turn before, each text cut to what an artifact may have."""
+    """The previous turn, each text clipped to the artifact limit."""
     previous = outcome.previous
     if previous is None or previous.decision is None:
         return None
@@ -224,10 +224,10 @@ async def reflect(
     limits: Limits,
     max_rounds: int = 1,
 ) -> StructuredResult[Reflection]:
-    """What helped and what harmed, of this turn and of the one that x_t corrects.
+    """Reflect on what helped and what harmed in this turn and in the one that x_t corrects.
 
-    From the second round on the Reflector sees its last reflection; it ends when that stays, or
-    after `max_rounds`. A round that fails leaves the reflection of the round before. At most
+    From the second round on, the Reflector sees its last reflection; it stops when that is
+    unchanged, or after `max_rounds`. A failed round keeps the last reflection. At most
     `max_rounds * (1 + limits.repairs)` model calls.
     """
     inputs = reflector_inputs(outcome, playbook, limits)
@@ -247,7 +247,7 @@ async def reflect(
 def _after(
     before: StructuredResult[Reflection], fresh: StructuredResult[Reflection]
 ) -> StructuredResult[Reflection]:
-    """The newest reflection there is, and what all rounds cost."""
+    """The newest reflection, with the cost of all rounds."""
     return StructuredResult(
         value=before.value if fresh.value is None else fresh.value,
         model=fresh.model or before.model,
@@ -259,16 +259,16 @@ def _after(
 
 
 def _same(one: Reflection, other: Reflection) -> bool:
-    """Whether two rounds say the same; how they argue for it does not count."""
+    """Whether two reflections are equal, ignoring their reasoning."""
     return one.model_copy(update={"reasoning": ""}) == other.model_copy(update={"reasoning": ""})
 
 
 async def with_current_bullets(
     outcome: TurnOutcome, store: PlaybookReader, scope: PlaybookScope, playbook: Playbook
 ) -> TurnOutcome:
-    """The outcome with the bullets that the used ones are in `playbook`.
+    """The outcome with the ids of used bullets resolved to those in `playbook`.
 
-    Feedback and corrections may come long after the answer. A bullet that left without a
+    Feedback and corrections may come long after the answer. A removed bullet without a
     successor keeps its id, so that its tag is rejected in the log. Raises StoreError.
     """
     live = frozenset(bullet.id for bullet in playbook.bullets)

@@ -1,6 +1,6 @@
-"""Rules that an owner sees and corrects outside of a turn: pin, forget, answer a question.
+"""An owner's changes of rules outside of a turn: pin, forget, answer a question.
 
-Each change is one transaction: a new version of the session's state, and the user's own rules.
+Each change is one transaction over the session's state and the user-wide rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ Change = Callable[[ConstraintSet], None]
 async def with_user_rules(
     container: Container, key: SessionKey, state: CommittedState
 ) -> CommittedState:
-    """The state with the rules that hold in every session of its user, as they are now."""
+    """The state with the user-wide rules brought up to date."""
     rules = await container.user_rules.list(key.tenant)
     number = await container.user_rules.next_number(key.tenant)
     state = state.model_copy(update={"next_user_pin": number})
@@ -49,7 +49,7 @@ async def with_user_rules(
 
 
 class RuleService:
-    """Changes the rules of a session on its owner's word. Raises StoreError everywhere."""
+    """Changes a session's rules for its owner. Every method raises StoreError."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
@@ -60,14 +60,14 @@ class RuleService:
         return await with_user_rules(self._container, key, head.state if head else CommittedState())
 
     async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
-        """Make a rule of these words; the one that is active already if they are the same.
+        """Pin a text as a rule; returns the active one when it has the same words.
 
         Raises InputError for a text without words or one that is too long, ConstraintBudgetError.
         """
         if len(text) > MAX_RULE_CHARS:
-            raise InputError(f"the rule has {len(text):,} characters, at most {MAX_RULE_CHARS:,}")
+            raise InputError(f"a rule has at most {MAX_RULE_CHARS:,} characters, not {len(text):,}")
 
-        made: list[ConstraintPin] = []
+        pinned: list[ConstraintPin] = []
 
         def change(rules: ConstraintSet) -> None:
             make_rule(rules, text, text, Authority.USER, scope)
@@ -75,32 +75,32 @@ class RuleService:
             pin = rules.find(rules.active(text))
             if pin is None:
                 raise InputError("the rule has no words; write what must hold")
-            made.append(pin)
+            pinned.append(pin)
 
         await self._change(key, change)
-        return made[0]
+        return pinned[0]
 
     async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
-        """Lift a rule, and give back which.
+        """Release a rule and return it.
 
         Raises NotFoundError, or ForbiddenError for a rule of system authority.
         """
-        lifted: list[ConstraintPin] = []
+        released: list[ConstraintPin] = []
 
         def change(rules: ConstraintSet) -> None:
             pin = rules.find(rule_id)
             forget_rules(rules, [rule_id], f"/forget {rule_id}", Authority.USER)
             _raise(rules.warnings, ForbiddenError if pin else NotFoundError)
-            lifted.extend([pin] if pin else [])
+            released.extend([pin] if pin else [])
 
         await self._change(key, change)
-        return lifted[0]
+        return released[0]
 
     async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
         """Settle an open question.
 
-        Raises NotFoundError when it lapsed or was answered, ForbiddenError when the rule that it
-        is about is of system authority, ConstraintBudgetError.
+        Raises NotFoundError when it lapsed or was answered, ForbiddenError when it concerns a
+        rule of system authority, ConstraintBudgetError.
         """
 
         def change(rules: ConstraintSet) -> None:

@@ -1,4 +1,4 @@
-"""What an owner does to a session: rollback, undo, reset and deletion, each in one transaction.
+"""An owner's operations on a session: rollback, undo, reset and deletion, one transaction each.
 
 Rollback, undo and reset append a version and rewrite nothing. A deletion leaves the notes that
 the owner consented to keep.
@@ -29,7 +29,7 @@ _ROLLED_BACK = "rolled back"
 
 
 async def notes_after(container: Container, key: SessionKey, turn: int) -> list[str]:
-    """The session's notes that rest on turns later than `turn`. Raises StoreError."""
+    """Ids of the session's notes derived from turns after `turn`. Raises StoreError."""
     record = await container.directory.find(key)
     found: list[str] = []
     for name in record.notes if record else ():
@@ -42,10 +42,10 @@ async def notes_after(container: Container, key: SessionKey, turn: int) -> list[
 async def delete_session(
     container: Container, key: SessionKey, *, outliving: Sequence[Artifact] | None = None
 ) -> bool:
-    """Delete a session in one transaction, then its files; whether there was any of it.
+    """Delete a session in one transaction, then its files; return whether anything existed.
 
-    Its notes go with it unless the user consented that those `outliving` stay. Notes that an
-    earlier session of its name left are the user's and stay. The caller holds the session.
+    Its notes are deleted too, except `outliving`, which the user consented to keep. Notes left by
+    an earlier session of the same id belong to the user and stay. The caller holds the session.
     Raises StoreError.
     """
     now, record = container.clock.now(), await _record(container, key)
@@ -69,7 +69,7 @@ async def forget_session(container: Container, key: SessionKey) -> None:
 
 
 async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
-    """The record of a session; None also when it cannot be read, so that it can be deleted."""
+    """The record of a session; None also if unreadable, so that it can still be deleted."""
     try:
         return await container.directory.find(key)
     except CorruptStoreError:
@@ -77,27 +77,27 @@ async def _record(container: Container, key: SessionKey) -> SessionRecord | None
 
 
 class Rollback:
-    """Writes an older state as the newest version of a session that its caller holds."""
+    """Appends an older state as the newest version; the caller holds the session."""
 
     def __init__(self, container: Container) -> None:
         self._container, self._journal = container, container.journal
 
     async def to_version(self, key: SessionKey, version: int) -> CommittedState:
-        """Go back to a version's content. Raises NotFoundError."""
+        """Restore a version's content. Raises NotFoundError."""
         head, target = await self._journal.head(key), await self._journal.get(key, version)
         if head is None or target is None:
             raise NotFoundError(f"session '{key.session}' has no version {version}")
         return await self._restore(key, head.state, target.state)
 
     async def before_last_turn(self, key: SessionKey, turn: int | None = None) -> CommittedState:
-        """Take the last turn back, or the rules changed since. Raises NotFoundError for neither.
+        """Undo the last turn, or the rule changes after it. Raises NotFoundError if neither exists.
 
-        With `turn` that one is taken back and no other: once it is, asking again changes nothing.
+        With `turn`, only that turn is undone, idempotently.
         Raises ConflictError when another turn is the last.
         """
         head = await self._journal.head(key)
         if head is not None and turn is not None and head.state.turn != turn:
-            if await self._took_back(key, head, turn):
+            if await self._is_undone(key, head, turn):
                 return head.state
             raise ConflictError(
                 f"the last turn of session '{key.session}' is {head.state.turn}, not {turn}; "
@@ -110,9 +110,9 @@ class Rollback:
         return await self._restore(key, head.state, await self._before_turn(key, head.state))
 
     async def to_start(self, key: SessionKey) -> int | None:
-        """Go on from CCS_0; the last turn before it, None where there is no turn at all.
+        """Reset the state to CCS_0; return the last turn, None for a session without a version.
 
-        Evidence stays searchable; the messages of a classic memory begin anew.
+        Evidence stays searchable; a classic memory starts with empty messages.
         """
         head = await self._journal.head(key)
         if head is None:
@@ -129,12 +129,12 @@ class Rollback:
         self, key: SessionKey, current: CommittedState, target: CommittedState
     ) -> CommittedState:
         container = self._container
-        # Not the target's turn: turns of the line that is left may have the same numbers.
+        # Not the target's turn: turns of the abandoned branch may have the same numbers.
         turn, crossed = await self._common_turn(key, current.version, target.version)
         notes = await notes_after(container, key, turn)
         history_from = await self._history_from(key, target.version) if crossed else None
         work = container.unit_of_work()
-        rules_of_user = await self._taken_back(key, current.version, target.version)
+        rules_of_user = await self._inverse_rule_changes(key, current.version, target.version)
         restored, write = self._appended(
             key, current, target, CommitKind.ROLLBACK, rules_of_user=rules_of_user
         )
@@ -160,7 +160,7 @@ class Rollback:
         *,
         rules_of_user: CcsDiff | None = None,
     ) -> tuple[CommittedState, Write]:
-        """The next version, with the content of `target`; no id is given twice."""
+        """The next version, with the content of `target`; ids are never reused."""
         changes = {
             "version": current.version + 1,
             "next_pin": max(current.next_pin, target.next_pin),
@@ -183,16 +183,16 @@ class Rollback:
         )
         return restored, self._journal.append_write(key, entry, expected_version=current.version)
 
-    async def _took_back(self, key: SessionKey, head: JournalEntry, turn: int) -> bool:
-        """Whether the head is a rollback from that turn, or a later one, to before it."""
+    async def _is_undone(self, key: SessionKey, head: JournalEntry, turn: int) -> bool:
+        """Whether the head is a rollback from that turn or a later one to before it."""
         left = await self._journal.get(key, head.state.version - 1)
         if head.kind is not CommitKind.ROLLBACK or left is None:
             return False
         return head.state.turn < turn <= left.state.turn
 
     async def _before_rules(self, key: SessionKey, head: JournalEntry) -> CommittedState | None:
-        """The state before the newest change of rules outside of a turn; None after a turn."""
-        async for entry in line(self._journal, key, head.state.version):
+        """The state before the newest rule change outside of a turn; None if a turn followed."""
+        async for entry in ancestry(self._journal, key, head.state.version):
             if entry.kind is CommitKind.RULES:
                 before = await self._journal.get(key, entry.state.version - 1)
                 return before.state if before else CommittedState()
@@ -200,8 +200,8 @@ class Rollback:
                 break
         return None
 
-    async def _taken_back(self, key: SessionKey, current: int, target: int) -> CcsDiff:
-        """What this session did to the user's own rules after version `target`, the other way."""
+    async def _inverse_rule_changes(self, key: SessionKey, current: int, target: int) -> CcsDiff:
+        """The inverse of this session's changes to user-wide rules after version `target`."""
         held = {pin.id for pin in await self._container.user_rules.list(key.tenant)}
         pins: dict[str, ConstraintPin] = {}
         present: dict[str, bool] = {}
@@ -211,10 +211,10 @@ class Rollback:
             for pin in diff.constraints_added:
                 pins[pin.id] = pin
                 present[pin.id] = False
-            if any(gone.id.startswith("u-") for gone in diff.constraints_released):
+            if any(release.id.startswith("u-") for release in diff.constraints_released):
                 before = await self._journal.get(key, version - 1)
                 pins |= {pin.id: pin for pin in (before.state.pins if before else ())}
-                present |= {gone.id: True for gone in diff.constraints_released}
+                present |= {release.id: True for release in diff.constraints_released}
         users = {name: pin for name, pin in pins.items() if pin.scope is RuleScope.USER}
         return CcsDiff(
             constraints_added=[
@@ -229,39 +229,39 @@ class Rollback:
 
     async def _before_turn(self, key: SessionKey, current: CommittedState) -> CommittedState:
         """The newest state of an earlier turn; CCS_0 before the first one."""
-        async for entry in line(self._journal, key, current.version):
+        async for entry in ancestry(self._journal, key, current.version):
             if entry.state.turn < current.turn:
                 return entry.state
         return CommittedState()
 
     async def _common_turn(self, key: SessionKey, here: int, there: int) -> tuple[int, bool]:
-        """The last turn that led to both versions, and whether a reset lies between them."""
+        """The last common turn of both versions, and whether a reset lies between them."""
         crossed = False
-        # The later of the two goes back, until both stand on the same version.
+        # Step back from the later version until both meet.
         while here != there and (entry := await self._journal.get(key, max(here, there))):
             crossed = crossed or entry.kind is CommitKind.RESET
             if here > there:
-                here = _before(entry)
+                here = _parent(entry)
             else:
-                there = _before(entry)
+                there = _parent(entry)
         common = await self._journal.get(key, min(here, there))
         return common.state.turn if common else 0, crossed
 
     async def _history_from(self, key: SessionKey, version: int) -> int:
-        """The turn after which messages begin at a version."""
-        async for entry in line(self._journal, key, version):
+        """The turn after which a version's messages start."""
+        async for entry in ancestry(self._journal, key, version):
             if entry.kind is CommitKind.RESET:
                 return entry.state.turn
         return 0
 
 
-async def line(journal: Journal, key: SessionKey, version: int) -> AsyncIterator[JournalEntry]:
-    """What led to a version, newest first, its own entry included. Raises StoreError."""
+async def ancestry(journal: Journal, key: SessionKey, version: int) -> AsyncIterator[JournalEntry]:
+    """The ancestry of a version, newest first, starting with its own entry. Raises StoreError."""
     while version and (entry := await journal.get(key, version)) is not None:
         yield entry
-        version = _before(entry)
+        version = _parent(entry)
 
 
-def _before(entry: JournalEntry) -> int:
-    """The version that an entry went on from, or whose content it has again."""
+def _parent(entry: JournalEntry) -> int:
+    """The parent version: the one an entry continues, or whose content it restores."""
     return entry.state.version - 1 if entry.follows is None else entry.follows

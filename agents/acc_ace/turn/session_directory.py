@@ -1,6 +1,6 @@
-"""The directory of sessions, and how a session's record changes.
+"""The session directory: its protocol, and the state changes of a session record.
 
-Every store applies the same rules to a record.
+Every store applies these same functions to a record.
 """
 
 from collections.abc import Collection, Sequence
@@ -33,37 +33,37 @@ class SessionDirectory(Protocol):
     ) -> Sequence[SessionRecord]:
         """Return a page of sessions, most recently active first, including deleted ones with notes.
 
-        `before` is the session that ended the previous page. One that cannot be read is passed
-        over with an error in the log; `names` has it.
+        `before` is the last session of the previous page. Unreadable records are skipped and
+        logged as errors; `names` includes them.
         """
         ...
 
     async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
-        """Take the session idle for longest before `since` whose history is not offloaded yet.
+        """Claim the session idle longest before `since` whose history is not offloaded yet.
 
-        It is due again when it has been idle for `retry_s` seconds more, so an offload that fails
-        is repeated, or when it changes. Two processes never take the same one.
+        It is due again after `retry_s` more idle seconds, so a failed offload is retried, or when
+        the session changes. Two processes never claim the same one.
         """
         ...
 
     async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Start the messages after `turn`, without a summary."""
+        """Exclude messages up to `turn` from the history, and drop the summary."""
         ...
 
     async def restored(
         self, key: SessionKey, *, turn: int, history_from: int | None = None
     ) -> None:
-        """Note that the session left its turns later than `turn`, for older ones or others.
+        """Record a rollback that undid the turns after `turn`.
 
-        A summary of them is forgotten, and one that is in the making will not be kept. The
-        messages begin after `history_from`; without it, where they did.
+        A summary of those turns is dropped, and one in progress will be rejected. Messages start
+        after `history_from`; without it, their start is unchanged.
         """
         ...
 
     def restored_write(
         self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
     ) -> Write:
-        """`restored`, without some of its notes, as a part of a unit of work."""
+        """`restored` as a part of a unit of work; also removes `notes` from the record."""
         ...
 
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
@@ -82,16 +82,16 @@ class SessionDirectory(Protocol):
         notes: Sequence[str],
         through: ReadThrough | None = None,
     ) -> None:
-        """Note that the history went to long-term memory up to a turn, and what came of it.
+        """Record that the history was offloaded up to a turn, with the notes it produced.
 
-        Without `through`, what is known of that stays.
+        Without `through`, the last known turn is left unchanged.
         """
         ...
 
     async def delete(self, key: SessionKey, *, at: datetime, keep_notes: bool) -> None:
-        """Delete the record, or all of it but the ids of notes that outlive the session.
+        """Delete the record except the ids of notes that outlive the session.
 
-        Those are its notes with `keep_notes`, without it those an earlier session of its name left.
+        With `keep_notes` these are all its notes, otherwise those of an earlier session of its id.
         """
         ...
 
@@ -107,20 +107,20 @@ class SessionDirectory(Protocol):
 _TICK = timedelta(microseconds=1)
 
 NOTES_KEPT = 64
-"""Ids of notes that a record holds; the oldest are forgotten first, their artifacts stay."""
+"""Maximum note ids in a record; the oldest are dropped first, their artifacts stay."""
 
 
 def opened(
     record: SessionRecord | None, session: str, *, at: datetime, memory: MemoryName
 ) -> SessionRecord:
-    """The record at the begin of a turn. Time never runs backwards in it.
+    """The record at the start of a turn. Its times are monotonic.
 
-    A turn is always after the last offload, also when a clock that was ahead noted that one: its
-    words must not be taken for offloaded.
+    A turn is always after the last offload, even if that was stamped by a clock running ahead:
+    the turn must not count as offloaded.
     """
     if record is None or record.ended or record.deleted_at is not None:
         notes = record.notes if record else []
-        # What is still to be done for the earlier session tells the two by this time.
+        # Pending work of the earlier session tells the two apart by this time.
         began = at + _TICK if record is not None and record.created_at == at else at
         return SessionRecord(
             session=session,
@@ -137,24 +137,24 @@ def opened(
 
 
 def reset(record: SessionRecord, turn: int) -> SessionRecord:
-    """The record of a session that begins anew after a turn."""
+    """The record after a reset at a turn."""
     return record.model_copy(update={"history_from": turn, "summary": None})
 
 
 def restored(record: SessionRecord, turn: int, history_from: int | None) -> SessionRecord:
-    """The record of a session that left its turns later than `turn`.
+    """The record after a rollback that undid the turns after `turn`.
 
-    A summary that covers one of them is dropped, and its turns are offloaded again: notes of those
-    that were left are gone, and other turns may stand again.
-    Without `history_from` its messages begin where they did.
+    A summary covering one of them is dropped, and the session is offloaded again: the notes of
+    undone turns were removed, and other turns may have been restored.
+    Without `history_from` the start of its messages is unchanged.
     """
     begin = record.history_from if history_from is None else history_from
     summary, read = record.summary, record.offloaded_through
-    stands = summary is not None and begin < summary.through_turn <= turn
+    is_valid = summary is not None and begin < summary.through_turn <= turn
     return record.model_copy(
         update={
             "history_from": begin,
-            "summary": summary if stands else None,
+            "summary": summary if is_valid else None,
             "offloaded_at": None,
             "offloaded_through": read if read is not None and read.turn <= turn else None,
             "restores": record.restores + 1,
@@ -163,11 +163,11 @@ def restored(record: SessionRecord, turn: int, history_from: int | None) -> Sess
 
 
 def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
-    """The record with a summary, unless that is overtaken.
+    """The record with a summary, unless the summary is outdated.
 
-    Or of words from before a reset, or started before the session went back to other turns, or for
-    a deleted one of the same name. Which one it is for is told by when that began, not by when the
-    summary was made: a clock that was ahead then would let each summary be late.
+    It is outdated when a later one exists, or when it predates a reset, a rollback or the
+    session itself (a deleted one had the same id). Sessions are compared by their start, not by
+    the summary's own time, since a clock running ahead would make every summary late.
     """
     known = record.summary.through_turn if record.summary else 0
     late = (
@@ -184,9 +184,9 @@ def offloaded(
     notes: Sequence[str],
     through: ReadThrough | None = None,
 ) -> SessionRecord:
-    """The record after its history, up to a turn, went to long-term memory.
+    """The record after its history was offloaded up to a turn.
 
-    A note that came of it again is one of the newest.
+    A note produced again moves to the newest end.
     """
     came = list(dict.fromkeys(notes))
     known = [*(name for name in record.notes if name not in came), *came][-NOTES_KEPT:]
@@ -196,17 +196,17 @@ def offloaded(
 
 
 def before_last_turn(record: SessionRecord, at: datetime) -> datetime:
-    """The time of an offload that has not read the last turn, which is still to be offloaded."""
+    """The time to record for an offload that did not read the last turn, so it stays due."""
     return min(at, record.active_at - _TICK)
 
 
 def without_notes(record: SessionRecord, notes: Collection[str]) -> SessionRecord:
-    """The record after some of its notes turned out to rest on turns that were undone."""
+    """The record without notes that were derived from undone turns."""
     return _with_notes(record, [note for note in record.notes if note not in notes])
 
 
 def deleted(record: SessionRecord, at: datetime, *, keep_notes: bool) -> SessionRecord | None:
-    """What is left of a deleted session: its notes, if they are kept, or those it did not make."""
+    """The tombstone of a deleted session: the ids of surviving notes; None if there are none."""
     notes = record.notes if keep_notes else record.notes_left
     if not notes:
         return None
@@ -222,7 +222,7 @@ def deleted(record: SessionRecord, at: datetime, *, keep_notes: bool) -> Session
 
 
 def must_be_offloaded(record: SessionRecord) -> bool:
-    """Whether words were said since the last offload."""
+    """Whether the session was active since the last offload."""
     if record.ended or record.deleted_at is not None:
         return False
     return record.offloaded_at is None or record.offloaded_at < record.active_at

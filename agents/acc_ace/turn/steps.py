@@ -1,7 +1,7 @@
 """The ports of a turn over the stores, gates and models of the process.
 
-Rules come first in qualification, and the model judges only what they leave; the CCM's reply
-passes the commit gate before it is CCS_t.
+Qualification applies rules first, and the model judges only the rest; the CCM's reply passes the
+commit gate before it becomes CCS_t.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ def recall_query(
     *,
     at: datetime,
 ) -> RecallQuery:
-    """The query: x_t, said at `at`, and of CCS_{t-1} entities, goal, open questions, gist."""
+    """The query: x_t at time `at`, and the entities, goal, open questions and gist of CCS_{t-1}."""
     ccs = previous.ccs
     terms = [
         *ccs.focal_entities,
@@ -70,7 +70,7 @@ def recall_query(
 
 
 class TurnSteps:
-    """Recall, qualification, compression and evidence of one turn, which notes what they cost."""
+    """Recall, qualification, compression and evidence of one turn; costs go to its record."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class TurnSteps:
         self._limits, self._prompts = container.settings.limits, load_prompts()
 
     def ports(self, decision: DecisionPort | None = None) -> Ports:
-        """All ports of the turn; without a `decision` it pauses, as its caller acts."""
+        """All ports of the turn; without a `decision` it pauses, and the caller acts."""
         return Ports(self, self, self, decision or _Caller(), self)
 
     async def recall(self, x_t: TurnInput, previous: CommittedState) -> Recall:
-        """At most k candidates, and before them the calls that turns which died had started.
+        """At most k candidates, preceded by the unsettled calls of turns that died.
 
         Raises StoreError when the store cannot be read.
         """
@@ -110,7 +110,7 @@ class TurnSteps:
     ) -> Qualification:
         """Screen by rule, let the model judge the rest in one call, conclude.
 
-        A model that is down qualifies nothing: the unjudged stay out.
+        If the model is down, unjudged candidates are left out.
         """
         with self._record.stage("qualifier") as use:
             screening = screen(
@@ -141,7 +141,7 @@ class TurnSteps:
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
     ) -> JournalEntry:
-        """Ask the CCM for CCS_t and pass whatever it said through the gate.
+        """Call the CCM for CCS_t and pass its reply through the commit gate.
 
         Raises ConstraintBudgetError when the constraints alone are over budget.
         """
@@ -170,7 +170,7 @@ class TurnSteps:
                 changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
                 sole_question=sole_question(previous, self._last_answer()),
             )
-            # The language pass takes some 15 ms for 1,000 characters, and compiles its rules once.
+            # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
             gate = await asyncio.to_thread(gated)
             self._record.warn(*asked.warnings, *gate.warnings)
             self._record.notes = gate.notes
@@ -186,9 +186,9 @@ class TurnSteps:
     def _shown(
         self, artifacts: Sequence[Artifact], previous: CommittedState
     ) -> list[dict[str, object]]:
-        """What the models see of artifacts: by the rules of CCS_{t-1}; x_t's are not known yet.
+        """Artifacts for the models, screened by CCS_{t-1}'s constraints (x_t's are not known yet).
 
-        All of them stood the gate, but the session's own turns, which it lets answers contradict.
+        All passed the gate except the session's own turns, in which answers may contradict.
         """
         limit = self._limits.artifact_tokens
         quoted = [
@@ -200,7 +200,7 @@ class TurnSteps:
         return artifact_values(quoted, self._limits)
 
     def _evidence(self, qualified: Qualification) -> Evidence:
-        """What the gate grounds the state in, and judges again by the rules that x_t makes."""
+        """Evidence for grounding; the gate screens it again by the constraints that x_t sets."""
         session = self._record.key.session
         own = (
             a for a in qualified.qualified if a.kind is ArtifactKind.TURN and a.session == session
@@ -211,7 +211,7 @@ class TurnSteps:
         )
 
     def _last_answer(self) -> str:
-        """What the agent said last."""
+        """The agent's last answer."""
         last = self._record.previous_turn
         return last.decision.final_answer if last and last.decision else ""
 
@@ -219,12 +219,12 @@ class TurnSteps:
         self, x_t: TurnInput, state: CommittedState, decision: GeneratorOutput | None
     ) -> None:
         """Commit the turn in one transaction. Raises ConflictError or StoreError."""
-        del x_t, state  # They are in the record, with what else the commit needs.
+        del x_t, state  # The record has them, and all else that the commit needs.
         await TurnLifecycle(self._container).commit(self._record, decision, prompt_hashes={})
 
 
 class _Caller:
-    """Decides elsewhere: to the journal the turn pauses until its answer is recorded."""
+    """The caller decides outside: the turn is stored as paused until its answer is recorded."""
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> None:
         """No answer yet."""

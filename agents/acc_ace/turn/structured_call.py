@@ -1,7 +1,7 @@
-"""Ask a model for a value of a schema: validate, repair within bounds, or give up with a word.
+"""Call a model for a value of a schema: validate, repair a bounded number of times, or give up.
 
-The prompts of the stages are read from `prompts/*.md`; state and artifacts are shown in them
-bounded, and without what a decision never needs.
+The prompts of the stages are read from `prompts/*.md`; state and artifacts are rendered in them
+within bounds, without fields that a decision never needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StructuredResult(Generic[T]):
-    """A value or None, what the calls cost, and what went wrong on the way."""
+    """A value or None, the cost of the calls, and warnings."""
 
     value: T | None
     model: str = ""
@@ -64,10 +64,10 @@ async def structured_call(
     *,
     repairs: int,
 ) -> StructuredResult[T]:
-    """Call, parse, and call again with the reason at most `repairs` times.
+    """Call and parse; on an unusable reply call again with the reason, at most `repairs` times.
 
-    A model that cannot be reached or keeps answering nonsense gives `value=None` and a warning:
-    every caller has a last good state to go on with.
+    If the model is unreachable or its replies stay unusable, returns `value=None` and a warning:
+    every caller has a last good state to fall back to.
     """
     user_text = prompt.render(inputs)
     asked: StructuredResult[T] = StructuredResult(value=None)
@@ -99,7 +99,7 @@ _REPAIR_NOTE = (
 
 
 def _named(prompt: Prompt, message: str) -> str:
-    """The message with its role in front, once."""
+    """The message prefixed with its role, unless it has that prefix."""
     return message if message.startswith(f"{prompt.name}:") else f"{prompt.name}: {message}"
 
 
@@ -132,7 +132,7 @@ V = TypeVar("V", bound=BaseModel)
 
 
 def parser(schema: type[V]) -> Callable[[str], V]:
-    """A parser of replies of one schema; it raises ModelOutputError that names the field."""
+    """A parser of replies of one schema; it raises a ModelOutputError that names the field."""
 
     def parse(text: str) -> V:
         value = parse_json_object(text)
@@ -182,7 +182,7 @@ def state_value(state: CommittedState) -> Lines:
 
 
 def input_value(turn_input: TurnInput) -> dict[str, object]:
-    """x_t with who said it."""
+    """x_t with its authority."""
     return turn_input.model_dump(mode="json")
 
 

@@ -1,6 +1,6 @@
-"""Step 4, Commit: CCS_t is prepared here, and written once, with all that its turn leaves.
+"""Step 4, Commit: prepare CCS_t, and write it once together with the turn's other data.
 
-Tool calls that turns which died have started are told from their rows: their outcome is unknown.
+Calls started by turns that died are recovered from their rows; their outcome is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -43,7 +43,7 @@ def prepared_entry(
 
 @dataclass(frozen=True)
 class TurnCommit:
-    """All that a turn leaves, at its answer or at a pause that waits for a person."""
+    """The data of a turn to be committed, at its answer or at a pause for a person."""
 
     key: SessionKey
     entry: JournalEntry
@@ -51,19 +51,19 @@ class TurnCommit:
     is_new: bool = True
     """False for a later segment of the turn, whose CCS_t is in the journal already."""
     settled: Collection[str] = ()
-    """Tool calls whose outcome is known by the interactions of this commit."""
+    """Ids of tool calls whose outcome this commit's interactions record."""
     lost: Sequence[Interaction] = ()
-    """What turns that died have left: tool calls of unknown outcome."""
+    """Evidence of turns that died: tool calls with an unknown outcome."""
     lost_calls: Sequence[Artifact] = ()
-    """The same as recall finds it."""
+    """The same as artifacts for recall."""
     events: Write | None = None
-    """The turn's events, where the session service holds them back."""
+    """The turn's events, where the session service buffers them."""
 
 
 def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Write | None:
-    """What a change of rules writes for the other sessions of the user; None if nothing."""
+    """The write of changed user-wide rules; None if there are none."""
     added = [pin for pin in diff.constraints_added if pin.scope is RuleScope.USER]
-    removed = [gone.id for gone in diff.constraints_released if gone.id.startswith("u-")]
+    removed = [old.id for old in diff.constraints_released if old.id.startswith("u-")]
     if not added and not removed:
         return None
     return container.user_rules.change_write(key.tenant, added=added, removed=removed)
@@ -72,8 +72,8 @@ def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Wr
 async def commit_turn(container: Container, commit: TurnCommit) -> None:
     """Write a turn in one transaction, the journal's compare-and-swap first.
 
-    Done again with the same commit it changes nothing. Raises ConflictError when another turn
-    committed first, or StoreError; then nothing of the turn is written.
+    Idempotent for the same commit. Raises ConflictError when another turn committed first, or
+    StoreError; nothing of the turn is then written.
     """
     key, entry = commit.key, commit.entry
     work = container.unit_of_work()
@@ -100,13 +100,13 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
 
 
 _FAILED_TURNS = 10
-"""Newest turns among which a started call is looked for."""
+"""Newest turns searched for a started call."""
 
 _CALL_CHARS = 200
 
 
 async def lost_calls(container: Container, key: SessionKey) -> "Sequence[LostCall]":
-    """What is unsettled of turns that died or failed; the caller holds the session.
+    """Unsettled calls of turns that died or failed; the caller holds the session.
 
     Raises StoreError.
     """
@@ -119,10 +119,10 @@ async def lost_calls(container: Container, key: SessionKey) -> "Sequence[LostCal
 
 
 class LostCall:
-    """One call that no commit has settled."""
+    """A call that no commit has settled."""
 
     def __init__(self, key: SessionKey, start: ToolStart, failed: Sequence[Interaction]) -> None:
-        """`failed` are the newest turns that failed, which may have kept the call."""
+        """`failed` are the newest failed turns, whose evidence may include the call."""
         self.id = start.call_id
         self._key, self._start = key, start
         self._kept = any(call.id == start.call_id for turn in failed for call in turn.tool_calls)
@@ -131,7 +131,7 @@ class LostCall:
 
     @property
     def warning(self) -> str:
-        """What the model and the user are shown, once."""
+        """The warning shown once to the model and the user."""
         call = call_text(self._start.name, self._start.args)
         if self._result is None:
             return f"outcome unknown: {call}; it was started in a turn that ended without an answer"
@@ -140,7 +140,7 @@ class LostCall:
 
     @property
     def evidence(self) -> Interaction | None:
-        """The turn that died in the call; None when its failure was kept as evidence."""
+        """Evidence of the turn that died in the call; None when its failure is stored already."""
         if self._kept:
             return None
         start = self._start
@@ -163,7 +163,7 @@ class LostCall:
 
     @property
     def artifact(self) -> Artifact:
-        """The call as a candidate of recall."""
+        """The call as a recall candidate."""
         start = self._start
         return Artifact(
             artifact_id=f"lost:{self._key.session}:{start.call_id}",

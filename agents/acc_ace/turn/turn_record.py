@@ -1,6 +1,6 @@
-"""What a running turn has done so far: filled by the stages, read for the report.
+"""The state of a running turn: filled by the stages, read for the report.
 
-What its steps hand to one another is the context of `acc_ace.turn.algorithm`.
+The values that steps pass on are in the base class, `acc_ace.turn.algorithm.Turn`.
 """
 
 import time
@@ -37,7 +37,7 @@ Listener = Callable[[TurnEvent], None]
 
 @dataclass
 class StageUse:
-    """What one stage cost."""
+    """Tokens, calls and time of one stage."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -46,7 +46,7 @@ class StageUse:
     ms: float = 0.0
 
     def count(self, asked: StructuredResult[Any]) -> None:
-        """Count the model calls of a question; the model named last is the one that answered."""
+        """Add the cost of a structured call; `model` is the model that answered last."""
         self.tokens_in += asked.tokens_in
         self.tokens_out += asked.tokens_out
         self.calls += asked.calls
@@ -55,90 +55,90 @@ class StageUse:
 
 @dataclass
 class TurnRecord(Turn):
-    """One turn in progress. Lives in the process only; what must last is in the stores."""
+    """One turn in progress. In memory only; durable data is in the stores."""
 
     key: SessionKey
     invocation_id: str
-    """The name of its evidence: that of its invocation, unless that was answered before."""
+    """Key of its evidence: the invocation id, unless an earlier turn answered under it."""
     listener: Listener | None = None
     memory: MemoryName = "acc"
     context: MemoryContext | None = None
-    """With a classic memory: the messages that the Generator is shown."""
+    """With a classic memory: the messages shown to the Generator."""
     session: SessionRecord | None = None
     previous_turn: Interaction | None = None
     playbook: StoredPlaybook | None = None
     playbook_scope: PlaybookScope | None = None
-    """Whose playbook it is; None before it was loaded."""
+    """The playbook's scope; None before it is loaded."""
     marks_playbook: bool = False
-    """Whether session.state shows the playbook's version alone: each event would carry it all."""
+    """Whether session.state has only the playbook's version, so events do not repeat it whole."""
     known: tuple[QualificationVerdict, ...] = ()
-    """At the begin of a session: the gate's word on the notes of earlier ones."""
+    """At a session's start: the gate's verdicts on the notes of earlier sessions."""
     is_written: bool = False
-    """Whether CCS_t stands in the journal."""
+    """Whether CCS_t is in the journal."""
     held: HeldEvents | None = None
-    """The turn's events, where the session service holds them back."""
+    """The turn's events, where the session service buffers them."""
     idempotency_key: str = ""
-    """What the caller named the turn, so that a repeat of it runs nothing."""
+    """The caller's key of the turn; a repeated key returns the committed turn."""
     started: set[str] = field(default_factory=set)
-    """Ids of the calls that this turn, or one that died, has started; its commit settles them."""
+    """Ids of calls started by this turn or by turns that died; the commit settles them."""
     is_committed: bool = False
-    """Whether this run has committed it; a run that goes on after a pause may still fail."""
+    """Whether this run has committed the turn; a run resumed after a pause may still fail."""
     failure_id: str = ""
-    """The name of its evidence if it fails, where another one has its own."""
+    """Key of its evidence on failure, when the usual key is taken by a paused turn."""
     started_before: dict[str, str] = field(default_factory=dict)
-    """Of calls that a turn which died has started, by id: what is known of them."""
+    """Warnings about calls started by turns that died, by call id."""
     lost: list[Interaction] = field(default_factory=list)
-    """What turns that died have left, to be committed with this one."""
+    """Evidence of turns that died, committed with this turn."""
     lost_calls: list[Artifact] = field(default_factory=list)
-    """The same as the model is shown it."""
+    """The same as artifacts, shown to the model."""
     model_calls: int = 0
-    """Of the Generator so far."""
+    """The Generator's model calls so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_results: list[ToolResult] = field(default_factory=list)
     guarded: list[GuardDecision] = field(default_factory=list)
-    """Tool calls that were held against the rules."""
+    """Guard decisions on tool calls of this turn."""
     call_ids: set[str] = field(default_factory=set)
-    """Ids that another tool call of this turn may not have."""
+    """Tool call ids already used in this turn."""
     streamed_ids: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Of replies that are still streamed, by run and agent: a call's id by the model's id."""
+    """For replies being streamed, by run and agent: our call id by the model's id."""
     tools_started: int = 0
-    """By the Generator so far, those that were not run for being too many included."""
+    """Tool calls of the Generator so far, including those rejected as too many."""
     feedback: tuple[Feedback, ...] = ()
-    """What came with the turn of its answer; only Reflector and Curator see it."""
+    """Feedback sent with the turn; only the Reflector and the Curator see it."""
     outcome: TurnOutcome | None = None
-    """What is learnt from, once the Reflector has looked at it."""
+    """The outcome to learn from; set when the Reflector runs."""
     reflection: Reflection | None = None
-    """Of this turn; what stands in session.state could be an older one, or a client's."""
+    """Of this turn; the one in session.state could be older or written by a client."""
     batch: DeltaBatch | None = None
-    """What the Curator proposes in this turn."""
+    """The Curator's proposal in this turn."""
     deltas: list[DeltaResult] = field(default_factory=list)
     learning: ReportedLearning = field(default_factory=ReportedLearning)
     warnings: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
-    """What the answer says of rules, below what the agent says."""
+    """Remarks about rules, appended to the answer."""
     dropped: list[Release] = field(default_factory=list)
-    """Rules that a state which the caller edited leaves out."""
+    """Rules missing from a state that the caller edited."""
     stages: dict[Stage, StageUse] = field(default_factory=dict)
     answered: bool = False
     paused: bool = False
 
     @property
     def rules(self) -> list[ConstraintPin]:
-        """The rules in force: of CCS_t once it is there, until then of CCS_{t-1}."""
+        """The constraints in force: those of CCS_t once it is prepared, else of CCS_{t-1}."""
         return (self.entry.state if self.entry else self.previous).pins
 
     def emit(self, event: TurnEvent) -> None:
-        """Pass an event to whoever listens to this turn."""
+        """Send an event to the turn's listener, if any."""
         if self.listener is not None:
             self.listener(event)
 
     def warn(self, *warnings: str) -> None:
-        """Note warnings, each once."""
+        """Add warnings, without duplicates."""
         self.warnings.extend(w for w in warnings if w not in self.warnings)
 
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[StageUse]:
-        """Time work for a stage without telling of it: the second half of a pair."""
+        """Time work of a stage without emitting events."""
         use = self.stages.setdefault(stage, StageUse())
         started = time.perf_counter()
         try:
@@ -148,7 +148,7 @@ class TurnRecord(Turn):
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[StageUse]:
-        """Time a stage and tell its start and end; the stage adds its model calls."""
+        """Time a stage and emit its start and end; the stage adds its model calls."""
         self.emit(StageStarted(stage=stage))
         try:
             with self.timed(stage) as use:
@@ -167,7 +167,7 @@ class TurnRecord(Turn):
 
 
 class TurnRequest(NamedTuple):
-    """What the caller of a turn wants beside its words."""
+    """The caller's options for a turn."""
 
     listener: Listener | None = None
     idempotency_key: str = ""
@@ -175,22 +175,22 @@ class TurnRequest(NamedTuple):
 
 
 class TurnRecords:
-    """The turns running in this process, at most one a session (the session lock sees to it)."""
+    """The turns running in this process; the session lock allows one per session."""
 
     def __init__(self) -> None:
         self._running: dict[SessionKey, TurnRecord] = {}
-        # By task, as several turns may wait for one session at the same time, and by session, as
-        # a task that a tool begins and leaves inherits it, and may run turns of others.
+        # Per task, since several turns may wait for one session at the same time, and per session,
+        # since a background task started by a tool inherits it and may run other sessions' turns.
         self._requested: ContextVar[tuple[SessionKey, TurnRequest] | None] = ContextVar(
             "turn_request", default=None
         )
 
     def request(self, key: SessionKey, request: TurnRequest) -> None:
-        """Say what is wanted of the turn of a session that the current task runs."""
+        """Set the options of the session's turn that the current task runs."""
         self._requested.set((key, request))
 
     def requested(self, key: SessionKey) -> TurnRequest:
-        """What is wanted of the turn of a session that the current task runs."""
+        """The options of the session's turn that the current task runs."""
         session, request = self._requested.get() or (None, TurnRequest())
         return request if session == key else TurnRequest()
 

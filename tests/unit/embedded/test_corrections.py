@@ -31,14 +31,14 @@ async def answers(memory: MemoryName, *texts: str) -> list[str]:
             "The db-01 server is in Frankfurt.",
             "No, it is in Tokyo.",
             "Where is db-01?",
-            "what I hold is as it was",
+            "so nothing was changed",
             "Frankfurt",
         ),
         (
             "The owner of checkout is Aiko.",
             "That's wrong.",
             "Who owns checkout?",
-            "what I hold is as it was",
+            "so nothing was changed",
             "Aiko",
         ),
         (

@@ -1,1 +1,1 @@
-"""How the embedded model answers, for each agent that asks it."""
+"""The roles of the embedded model, one per agent."""

@@ -1,8 +1,8 @@
-"""Play the Compressor: the next cognitive state from x_t, the last one and the evidence.
+"""The Compressor role: the next cognitive state from x_t, the last state and the evidence.
 
-Newest facts stand first in every list and the oldest fall out when a budget is reached; a status
-that changed replaces the old one. Rules and goal are copied word for word; what x_t says of them
-is proposed to the commit gate.
+Lists have the newest facts first, and the oldest are dropped at the budget; a changed status
+replaces the old one. Rules and goal are copied verbatim; changes of them in x_t are proposed to
+the commit gate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from acc_ace.rules_model.speech_acts import (
     orders,
     questions,
 )
-from acc_ace.rules_model.superseded_facts import corrected, latest_facts, of_one_matter
+from acc_ace.rules_model.superseded_facts import corrected, latest_facts, same_matter
 from acc_ace.rules_model.text_match import terms_of, unique
 from acc_ace.rules_model.views import (
     Evidence,
@@ -62,7 +62,7 @@ _SAID = {"en": "Input: ", "ja": "入力："}
 
 @dataclass(frozen=True)
 class _Turn:
-    """x_t with what it proposes about the rules, the state before it, and the evidence."""
+    """x_t with its proposed rule changes, the previous state, and the evidence."""
 
     text: str
     changes: Sequence[RuleChange]
@@ -105,7 +105,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
 
 
 def offered_options(trace: str) -> list[str]:
-    """The options that an episodic trace of this engine carries."""
+    """The options in an episodic trace of this engine."""
     for mark in _OPTIONS.values():
         _, found, tail = trace.partition(mark)
         if found:
@@ -131,7 +131,7 @@ def _options_tail(options: Sequence[str], language: Language) -> str:
 
 
 def _options(turn: _Turn) -> list[str]:
-    """The latest list on offer: in x_t, else in the previous answer, else carried until chosen."""
+    """The latest options: of x_t, else of the previous answer, else of the state until chosen."""
     reported = listed_options(turn.text)
     if reported:
         return reported
@@ -158,12 +158,12 @@ def _gist(turn: _Turn) -> str:
 
 
 def _lasting(facts: Sequence[str]) -> list[str]:
-    """Facts about something that has a name: they outlive the others.
+    """Facts about a named entity, which are kept longer than others.
 
-    So does what was said since of the same, or an answer would have only what it said before.
+    So are newer facts about the same matter; otherwise only the outdated ones would be left.
     """
     named = [item for item in facts if find_entities(item)]
-    return [item for item in facts if item in named or any(of_one_matter(item, n) for n in named)]
+    return [item for item in facts if item in named or any(same_matter(item, n) for n in named)]
 
 
 def _entities(turn: _Turn) -> list[str]:
@@ -190,16 +190,16 @@ def _relations(turn: _Turn) -> list[str]:
 
 
 def _cue(turn: _Turn) -> str | None:
-    """What x_t announces, orders or asks, the first of it that no constraint forbids."""
+    """The first announcement, order or question of x_t that no constraint forbids."""
     if parse_command(turn.text) is not None:
         return None
     constraints = [*turn.previous.ccs.constraints, *_new_rules(turn)]
     number = referred_option(turn.text)
     chosen = pick(_options(turn), number) if number else None
     if chosen and find_conflict(chosen, constraints):
-        return None  # "Do the second option" does not show what it would do.
+        return None  # "Do the second option" does not show which action it means.
     announced, spoken = next_step(turn.text), without_list(turn.text)
-    # Words that would release or amend a rule are the user's to confirm, and no next step.
+    # A release or amendment of a rule needs the user's confirmation; it is no next step.
     asked = [change.quote for change in turn.changes if change.kind in _ENDING]
     for said in (*([announced] if announced else []), *orders(spoken)):
         step = _still_to_do(said, asked)
@@ -216,7 +216,7 @@ def _new_rules(turn: _Turn) -> list[str]:
 
 
 def _still_to_do(step: str, ending: Sequence[str]) -> str:
-    """The first clause of a step that ends no rule; '' when all of it does."""
+    """The first clause of a step that ends no rule; '' if all clauses do."""
     if not any(quote in step or step in quote for quote in ending):
         return step
     clauses = split_clauses(step)
@@ -225,11 +225,11 @@ def _still_to_do(step: str, ending: Sequence[str]) -> str:
 
 
 def _uncertainty(turn: _Turn) -> str:
-    """What x_t leaves open, then what was open before and x_t does not answer."""
+    """Open points of x_t, then earlier ones that x_t does not answer."""
     text = turn.text
     claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
     hedged = [item for item in split_sentences(text) if is_hedged(item)]
-    # A question of x_t is answered by this very turn; it stays open only as the newest item.
+    # A question of x_t is answered in this turn, so it is open only until the next one.
     asked = questions(text)[:1]
     answered = terms_of(" ".join(facts_of(text)))
     before = [

@@ -1,4 +1,4 @@
-"""Play the Curator: at most a few small changes, and none when nothing was learned."""
+"""The Curator role: a few small changes at most, and none if nothing was learned."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,18 +17,18 @@ STRATEGIES = "strategies"
 TOOLS = "tools"
 
 _HARM = 3
-"""Harmful tags from which a bullet is removed, if they are more than twice the helpful ones."""
+"""Harmful tags at which a bullet is removed, if more than twice the helpful ones."""
 
-_MOST_REMOVED = 2
+_MAX_REMOVED = 2
 
 
 def curate(inputs: Mapping[str, object]) -> DeltaBatch:
-    """The delta of a turn; reads `reflection`, `playbook` and `tool_results`."""
+    """The delta batch of a turn; reads `reflection`, `playbook` and `tool_results`."""
     reflection = mapping_of(inputs.get("reflection"))
     bullets = bullets_of(inputs.get("playbook"))
     removed = _removals(bullets)
-    gone = {operation.bullet_id for operation in removed}
-    kept = [bullet for bullet in bullets if bullet.id not in gone]
+    removed_ids = {operation.bullet_id for operation in removed}
+    kept = [bullet for bullet in bullets if bullet.id not in removed_ids]
     learned = _learned(reflection, kept, failed=_any_failed(inputs.get("tool_results")))
     operations = [*([learned] if learned else []), *removed]
     return DeltaBatch(reasoning=_reasoning(operations), operations=operations)
@@ -37,7 +37,7 @@ def curate(inputs: Mapping[str, object]) -> DeltaBatch:
 def _learned(
     reflection: Mapping[str, object], bullets: Sequence[BulletView], *, failed: bool
 ) -> DeltaOperation | None:
-    """What to do with the lesson; None without one, or when a bullet says it already."""
+    """The operation for the lesson; None without one, or if a bullet has it already."""
     insight = " ".join(text_of(reflection.get("key_insight")).split())
     if not insight:
         return None
@@ -65,7 +65,7 @@ def _removals(bullets: Sequence[BulletView]) -> list[DeltaOperation]:
         for bullet in bullets
         if bullet.harmful >= _HARM and bullet.harmful > 2 * bullet.helpful
     ]
-    worst = sorted(bad, key=lambda bullet: bullet.helpful - bullet.harmful)[:_MOST_REMOVED]
+    worst = sorted(bad, key=lambda bullet: bullet.helpful - bullet.harmful)[:_MAX_REMOVED]
     return [
         DeltaOperation(type=DeltaType.REMOVE, section=bullet.section, bullet_id=bullet.id)
         for bullet in worst
@@ -78,5 +78,5 @@ def _any_failed(results: object) -> bool:
 
 def _reasoning(operations: Sequence[DeltaOperation]) -> str:
     if not operations:
-        return "nothing was learned that the playbook does not hold"
+        return "nothing was learned that the playbook does not have"
     return ", ".join(operation.type.value for operation in operations)

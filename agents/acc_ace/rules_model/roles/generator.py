@@ -1,7 +1,7 @@
-"""Play the Generator: answer by quoting state, playbook, tools and evidence, with citations.
+"""The Generator role: answer by quoting state, playbook, tools and evidence, with citations.
 
-Parts are asked in order, the first that has something to say answers: a constraint in the way
-comes before everything that x_t asks for.
+A chain of responsibility: the first part with an answer wins; a conflict with a constraint comes
+before all requests of x_t.
 """
 
 import re
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from acc_ace.rules_model.extractive_qa import (
     answer_by_goal,
     answer_question,
-    bearing_on,
     bullets_in,
     is_sure,
     lessons_for,
     quoted_lines,
+    related_facts,
 )
 from acc_ace.rules_model.gist import facts_of, listed_options, pick, referred_option, without_list
 from acc_ace.rules_model.phrases import NOTE, cited, say
@@ -44,10 +44,10 @@ from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
 
 _LABEL_TURNS = 1
-"""Turns at the start of a session whose answers carry the label."""
+"""Turns at the start of a session whose answers have the label."""
 
 _NOTE_TOKENS = 120
-"""Of a warning that is passed on."""
+"""Maximum tokens of a warning in an answer."""
 
 _THANKS = re.compile(r"thank|thx|cheers|ありがと|助かり", re.IGNORECASE)
 _HELLO = re.compile(
@@ -72,7 +72,7 @@ def _say(situation: PromptContext) -> RuleAnswer | Call:
     if situation.replies:
         return answer_from(situation)
     if not situation.authority.may_rule:
-        return take_in(situation)
+        return acknowledge_foreign(situation)
     for part in _PARTS:
         if (said := part(situation)) is not None:
             return said
@@ -108,7 +108,7 @@ def _tool(situation: PromptContext) -> RuleAnswer | Call | None:
 
 
 def greet(situation: PromptContext) -> RuleAnswer | None:
-    """Answer small talk in kind."""
+    """Answer small talk."""
     if not is_greeting(situation.text):
         return None
     name = "ok"
@@ -120,7 +120,7 @@ def greet(situation: PromptContext) -> RuleAnswer | None:
 
 
 def answer(situation: PromptContext) -> RuleAnswer | Call | None:
-    """Answer a question from the state, from a search of the evidence, or say that it is open."""
+    """Answer a question from the state or by searching the evidence, or say that it is unknown."""
     asked = questions(situation.text)
     if not asked:
         return None
@@ -140,42 +140,42 @@ def answer(situation: PromptContext) -> RuleAnswer | Call | None:
     lines = [say("unknown", situation.language)]
     if open_items:
         lines.append(say("open", situation.language, what=open_items[0]))
-    return RuleAnswer(tuple(lines), "nothing held answers the question")
+    return RuleAnswer(tuple(lines), "no known fact answers the question")
 
 
 def take_correction(situation: PromptContext) -> RuleAnswer | None:
-    """Thank for a correction and say what was noted of it, if it says what it is about."""
+    """Acknowledge a correction with the facts noted; ask for details if it names none."""
     if not is_correction(situation.text):
         return None
     facts = facts_of(situation.text)
     if not facts:
         line = say("corrected_what", situation.language)
-        return RuleAnswer((line,), "the correction names nothing")
+        return RuleAnswer((line,), "the correction names no subject")
     line = say("corrected", situation.language, what=clip_tokens(" ".join(facts[:2]), 80))
     return RuleAnswer((line,), "the user corrected the previous answer")
 
 
 def answer_order(situation: PromptContext) -> RuleAnswer | None:
-    """Say that no tool does this, and quote what bears on it."""
+    """Say that no tool does this, and quote relevant facts."""
     wanted = orders(situation.text)
     if not wanted:
         return None
-    known = bearing_on(situation, wanted[0], limit=3)
+    known = related_facts(situation, wanted[0], limit=3)
     lines = [say("cannot_act", situation.language), situation.rule_line("allowed")]
     if known:
         lines += [say("known", situation.language), *quoted_lines(known)]
-    return RuleAnswer(tuple(lines), "no tool does this; quoted what bears on it", bullets_in(known))
+    return RuleAnswer(tuple(lines), "no tool does this; quoted related facts", bullets_in(known))
 
 
 def take_praise(situation: PromptContext) -> RuleAnswer | None:
-    """Note a success."""
+    """Acknowledge a reported success."""
     if not is_praise(situation.text) or questions(situation.text):
         return None
     return RuleAnswer((say("glad", situation.language),), "the user reported a success")
 
 
-def take_in(situation: PromptContext) -> RuleAnswer:
-    """Answer for a tool's or a document's text: its facts are noted, its orders are not obeyed."""
+def acknowledge_foreign(situation: PromptContext) -> RuleAnswer:
+    """Acknowledge tool or document text: facts are noted, instructions are not followed."""
     sentences = split_sentences(situation.text)
     safe = [item for item in sentences if instruction_like(item) is None]
     facts = facts_of("\n".join(safe))
@@ -184,12 +184,12 @@ def take_in(situation: PromptContext) -> RuleAnswer:
     if len(safe) < len(sentences):
         lines.append(say("left_out", situation.language))
     return RuleAnswer(
-        tuple(lines) or (say("noted_short", situation.language),), "took in text that may not rule"
+        tuple(lines) or (say("noted_short", situation.language),), "noted foreign text"
     )
 
 
 def acknowledge(situation: PromptContext) -> RuleAnswer:
-    """Say what was noted, with a lesson that applies."""
+    """Confirm a noted fact, with a lesson that applies."""
     facts = facts_of(situation.text)
     if not facts:
         return RuleAnswer((say("noted_short", situation.language),), "nothing to answer")
@@ -199,16 +199,16 @@ def acknowledge(situation: PromptContext) -> RuleAnswer:
         say("lesson", situation.language, what=f"{fact.text}{cited(fact.cite)}")
         for fact in lessons[:1]
     ]
-    return RuleAnswer(tuple(lines), "took in a fact", tuple(fact.cite for fact in lessons[:1]))
+    return RuleAnswer(tuple(lines), "noted a fact", tuple(fact.cite for fact in lessons[:1]))
 
 
 def take_options(situation: PromptContext) -> RuleAnswer | None:
-    """Confirm a list of options that x_t itself brings."""
+    """Confirm a list of options in x_t."""
     options = listed_options(situation.text)
     if not options or questions(without_list(situation.text)):
         return None
     numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
-    return RuleAnswer((say("options_noted", situation.language), *numbered), "took in the options")
+    return RuleAnswer((say("options_noted", situation.language), *numbered), "noted the options")
 
 
 def list_options(situation: PromptContext) -> RuleAnswer | None:
@@ -232,7 +232,7 @@ def resolve_option(situation: PromptContext) -> RuleAnswer | None:
     if option is None:
         return RuleAnswer((say("no_option", situation.language),), "no such option on offer")
     lines = [situation.chosen_line(number, option), say("allowed", situation.language)]
-    lines += quoted_lines(bearing_on(situation, option, limit=1))
+    lines += quoted_lines(related_facts(situation, option, limit=1))
     if any(not is_question(item) for item in orders(situation.text)):
         lines.append(say("cannot_act", situation.language))
     return RuleAnswer(tuple(lines), "resolved the option from the state")

@@ -1,6 +1,6 @@
-"""Play the Reflector: what went right or wrong, from feedback, errors, corrections and praise.
+"""The Reflector role: what went right or wrong, from feedback, errors, corrections and praise.
 
-A lesson is general and holds no names and no facts of one case.
+A lesson is general, without names and facts of a single case.
 """
 
 from collections.abc import Mapping
@@ -50,11 +50,11 @@ _ACTIONS: dict[str, tuple[str, str]] = {
     "disable": ("switching the feature off", "無効化"),
     "change": ("a configuration change", "設定変更"),
 }
-"""Actions that a lesson can be drawn from, the most telling first."""
+"""Actions that make a lesson, the most specific first."""
 
 
 class Verdict(Enum):
-    """What feedback says of an answer."""
+    """The verdict of feedback on an answer."""
 
     NONE = "none"
     GOOD = "good"
@@ -72,7 +72,7 @@ class _Turn:
     previous: tuple[BulletView, ...]
     verdict: Verdict
     right: str
-    """What feedback says would have been right, or was wrong."""
+    """The right answer or the comment in the feedback."""
     may_correct: bool
 
 
@@ -90,9 +90,8 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
     """The reflection on a turn.
 
     Reads `current_input`, `state`, `generation`, `tool_results`, `used_bullets`,
-    `previous_turn` and `feedback`. Feedback on the answer counts before everything else. A
-    correction concerns the previous answer; it teaches a general lesson and never repeats the
-    case.
+    `previous_turn` and `feedback`. Feedback on the answer takes precedence. A correction concerns
+    the previous answer; its lesson is general and never repeats the case.
     """
     turn = _read(inputs)
     finding = _finding(turn)
@@ -128,7 +127,7 @@ def _read(inputs: Mapping[str, object]) -> _Turn:
 
 
 def _finding(turn: _Turn) -> _Finding:
-    """The most telling thing of the turn: feedback, a failure, a correction, or a success."""
+    """The most important signal of the turn: feedback, a failure, a correction, or a success."""
     if turn.verdict is not Verdict.NONE:
         return _on_verdict(turn)
     if turn.failed:
@@ -143,7 +142,7 @@ def _finding(turn: _Turn) -> _Finding:
 
 
 def _on_verdict(turn: _Turn) -> _Finding:
-    """A verdict counts on the bullets that were used; what was right teaches a lesson, too."""
+    """Tag the used bullets by the verdict; the right answer also gives a lesson."""
     if turn.verdict is Verdict.GOOD:
         return _Finding(tag="helpful")
     error = say("judged_wrong", turn.language)
@@ -166,7 +165,7 @@ def _on_correction(turn: _Turn) -> _Finding:
 
 
 def _correction(right: str, language: Language) -> _Finding:
-    """The general lesson of what was right: of which kind it is, never the thing itself."""
+    """The general lesson of a right answer: names only its kind, never the value."""
     kind = next((entity.kind for entity in find_entities(right)), "")
     english, japanese = _KINDS.get(kind, ("fact", "事実"))
     what = japanese if language == "ja" else english
@@ -179,7 +178,7 @@ def _correction(right: str, language: Language) -> _Finding:
 
 
 def _lesson_of_success(turn: _Turn) -> str:
-    """What action worked; '' where praise names none that a lesson can be drawn from."""
+    """The lesson of an action that worked; '' if the praise names no known action."""
     named = actions_in(turn.text)
     names = next((names for action, names in _ACTIONS.items() if action in named), None)
     if names is None:
@@ -189,13 +188,13 @@ def _lesson_of_success(turn: _Turn) -> str:
 
 
 def _pressed(turn: _Turn) -> bool:
-    """Whether x_t asked for something that an active constraint forbids."""
+    """Whether x_t requests something that an active constraint forbids."""
     rules = turn.state.ccs.constraints
     return any(find_conflict(wanted, rules) is not None for wanted in intents(turn.text))
 
 
 def _previous_tags(turn: _Turn) -> list[BulletTag]:
-    """Of the corrected answer's bullets, those harmed that the correction speaks of."""
+    """Tags of the corrected answer's bullets: harmful if the correction shares terms with them."""
     words = terms_of(turn.text)
     return [
         BulletTag(id=bullet.id, tag="harmful" if terms_of(bullet.content) & words else "neutral")
@@ -204,14 +203,14 @@ def _previous_tags(turn: _Turn) -> list[BulletTag]:
 
 
 def _right(feedback: object) -> str:
-    """The newest right answer that feedback names, or the newest comment."""
+    """The newest ground truth in the feedback, or the newest comment."""
     pieces = [mapping_of(item) for item in items_of(feedback)]
     said = [text_of(item.get(name)) for name in ("comment", "ground_truth") for item in pieces]
     return next(filter(None, reversed(said)), "")
 
 
 def _verdict_of(generation: object, feedback: object) -> Verdict:
-    """The verdict of the newest feedback that has one."""
+    """The verdict of the newest feedback with one."""
     answer = text_of(mapping_of(generation).get("final_answer"))
     verdicts = [_verdict(answer, mapping_of(item)) for item in items_of(feedback)]
     said = [verdict for verdict in verdicts if verdict is not Verdict.NONE]
@@ -219,9 +218,9 @@ def _verdict_of(generation: object, feedback: object) -> Verdict:
 
 
 def _verdict(answer: str, item: Mapping[str, object]) -> Verdict:
-    """Truth decides before reward, reward before thumbs, thumbs before words."""
+    """Precedence: ground truth, reward, thumbs, comment."""
     if truth := text_of(item.get("ground_truth")):
-        # A list that is right in part is no proof that the lessons behind it were right.
+        # A partly right list does not prove that the lessons behind it were right.
         return Verdict.GOOD if score_answer(answer, truth) == 1 else Verdict.BAD
     reward = item.get("reward")
     if isinstance(reward, int | float) and reward:

@@ -16,10 +16,10 @@ LOCK = ".lock"
 _WAIT_S = 2.0
 
 FOLDER = "playbook"
-"""Where the files are in the data directory."""
+"""The export folder in the data directory."""
 
-_LONGEST = 72
-"""Bytes of one part of a name; three of them stay below what file systems take."""
+_MAX_PART = 72
+"""Maximum bytes of one part of a name; three parts stay within file system limits."""
 
 
 def name_of(scope: PlaybookScope) -> str:
@@ -44,10 +44,10 @@ def _names_of(root: Path, scope: PlaybookScope) -> list[str]:
 
 
 def remove_files(root: Path, names: Iterable[str]) -> int:
-    """Remove the files of playbooks by their names; how many had any. Raises OSError."""
+    """Remove playbooks' files by name; return how many had any. Raises OSError."""
     removed = 0
     for name in names:
-        # The mark goes first: without it everything is written anew.
+        # `current` holds the mark and goes first: without it, all files are rewritten.
         folders = [root / part / name for part in ("current", "deltas", "archive")]
         removed += any(folder.exists() for folder in folders)
         for folder in folders:
@@ -57,23 +57,23 @@ def remove_files(root: Path, names: Iterable[str]) -> int:
 
 
 class ErasedPlaybookFiles:
-    """The exports of a user's playbooks, whether or not they are written any more.
+    """Erases the exports of a user's playbooks, even if exports are now off.
 
-    What was exported goes with the user, that of the app's shared playbooks too, which may quote
-    them; those are written anew where exports are on.
+    Exports of the app's shared playbooks are removed too, since they may quote the user; they
+    are rewritten where exports are on.
     """
 
     def __init__(self, directory: Path) -> None:
         self._root = directory
 
     async def apps(self, user: str) -> set[str]:
-        """The apps whose playbook of this user has files."""
+        """The apps in which this user's playbook has files."""
         own = f"+{part(user)}"
         found = {path.name.partition("@")[0] for path in self._root.glob("*/*")}
         return {unquote(name.removesuffix(own)) for name in found if name.endswith(own)}
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Remove the files of the user's own playbooks and of shared ones; how many there were.
+        """Remove the files of the user's own and of shared playbooks; return how many there were.
 
         Raises StoreError when one cannot be removed.
         """
@@ -97,17 +97,17 @@ class ErasedPlaybookFiles:
 
 
 def part(text: str) -> str:
-    """A part with no separator, no path and no surprise; a long one ends in its digest."""
+    """A name part escaped for file names; a long one is cut and ends in its digest."""
     name = quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX_PART:
         return name
     return f"{name[:40]}%{hashlib.sha256(name.encode()).hexdigest()[:30]}"
 
 
 def exclusive(path: Path) -> BaseFileLock:
-    """Hold a lock file against other processes and threads until it is released.
+    """Lock a file against other processes and threads until released.
 
-    Raises StoreError when another one holds it for two seconds, OSError when there can be none.
+    Raises StoreError when it is not free within two seconds, OSError when it cannot be made.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(path, timeout=_WAIT_S, mode=0o600, thread_local=False)
@@ -119,9 +119,9 @@ def exclusive(path: Path) -> BaseFileLock:
 
 
 def write_if_new(path: Path, text: str) -> None:
-    """Put a text into a file that only its owner may read, unless it is there. Raises OSError.
+    """Atomically write a file with mode 0600, unless it has this text. Raises OSError.
 
-    A reader sees the old file or the new one. One writer at a time; see `exclusive`.
+    Readers see the old file or the new one. One writer at a time; see `exclusive`.
     """
     data = text.encode("utf-8", "surrogatepass")
     if path.is_file() and path.read_bytes() == data:

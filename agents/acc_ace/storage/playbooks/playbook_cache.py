@@ -1,4 +1,4 @@
-"""The newest playbooks of a process, so that using one does not mean reading all of its rows."""
+"""An LRU cache of the process's newest playbooks, which saves reading all of their rows."""
 
 import threading
 from collections import OrderedDict
@@ -9,13 +9,13 @@ from acc_ace.playbook.playbook_versions import Pieces, digest_of, pieces_after, 
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 
-_MOST_SCOPES = 64
-_MOST_BULLETS = 50_000
-"""All remembered playbooks together; the newest one is remembered however large it is."""
+_MAX_SCOPES = 64
+_MAX_BULLETS = 50_000
+"""In all cached playbooks together; the newest one is cached whatever its size."""
 
 
 class CachedPlaybook(NamedTuple):
-    """A playbook as the store held it, and the pieces that its digest is made of."""
+    """A stored playbook, and the pieces of its digest."""
 
     playbook_id: int
     stored: StoredPlaybook
@@ -23,21 +23,21 @@ class CachedPlaybook(NamedTuple):
 
     @classmethod
     def of(cls, playbook_id: int, version: int, playbook: Playbook) -> Self:
-        """A version of a playbook."""
+        """Cache entry of a version."""
         return cls._made(playbook_id, version, playbook, pieces_of(playbook))
 
     def after(
         self, playbook_id: int, version: int, playbook: Playbook, records: Iterable[DeltaRecord]
     ) -> Self:
-        """The version that records lead to, at the cost of what they change."""
+        """The next version, computed incrementally from its records."""
         return self._made(
             playbook_id, version, playbook, pieces_after(self.pieces, playbook, records)
         )
 
     @classmethod
     def _made(cls, playbook_id: int, version: int, playbook: Playbook, pieces: Pieces) -> Self:
-        # Its parts were validated when they were made; doing it again would cost more than all
-        # the rest of a commit.
+        # Its parts are validated already; validating again would cost more than the rest of a
+        # commit.
         stored = StoredPlaybook.model_construct(
             version=version, digest=digest_of(pieces), playbook=playbook
         )
@@ -50,10 +50,10 @@ class CachedPlaybook(NamedTuple):
 
 
 class PlaybookCache:
-    """Playbooks by scope, the one used longest ago leaves first. For any thread.
+    """LRU cache of playbooks by scope. Thread-safe.
 
-    Whoever asks compares id, version and digest with the database: another process may have
-    written, or a transaction may not have been committed.
+    Callers validate id, version and digest against the database: another process may have
+    written, or a transaction may have been rolled back.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class PlaybookCache:
         self._mutex = threading.Lock()
 
     def get(self, scope: PlaybookScope) -> CachedPlaybook | None:
-        """What is remembered."""
+        """The cached playbook, or None."""
         with self._mutex:
             known = self._known.get(scope)
             if known is not None:
@@ -70,18 +70,18 @@ class PlaybookCache:
             return known
 
     def put(self, scope: PlaybookScope, known: CachedPlaybook) -> None:
-        """Remember, and forget what is too much."""
+        """Cache a playbook and evict the least recently used."""
         with self._mutex:
             self._drop(scope)
             self._known[scope] = known
             self._bullets += len(known.pieces)
             while len(self._known) > 1 and (
-                len(self._known) > _MOST_SCOPES or self._bullets > _MOST_BULLETS
+                len(self._known) > _MAX_SCOPES or self._bullets > _MAX_BULLETS
             ):
                 self._drop(next(iter(self._known)))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Empty the cache."""
         with self._mutex:
             self._known.clear()
             self._bullets = 0

@@ -1,7 +1,7 @@
-"""Take a user out of the playbooks of an app: their own go, from shared ones their provenance.
+"""Erase a user from an app's playbooks: delete their own, and their provenance in shared ones.
 
-What a shared playbook says stays, and with it every digest. When a live bullet loses its origin, a
-new version says so, so that nobody goes on with a copy that still has it.
+The content and digests of shared playbooks stay. When a live bullet loses its origin, a new
+version is stored, which invalidates cached copies.
 """
 
 import json
@@ -21,7 +21,7 @@ _PAGE = 500
 
 
 def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
-    """Erase a user at a time; how many rows of logs, bullets and snapshots were touched."""
+    """Erase a user; return the number of touched rows of logs, bullets and snapshots."""
     touched = _erase_own(rows, tenant)
     shared = rows.all(
         "SELECT id FROM playbooks WHERE app = ? AND shared ORDER BY id", (tenant.app,)
@@ -32,7 +32,7 @@ def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
         touched += _erase_snapshots(rows, playbook_id, tenant.user)
         bullets = _erase_bullets(rows, playbook_id, tenant.user)
         if bullets:
-            _say_so(rows, head, at)
+            _append_erase(rows, head, at)
         touched += bullets
     return touched
 
@@ -50,14 +50,14 @@ def _erase_own(rows: Rows, tenant: Tenant) -> int:
 
 def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
     changed: list[tuple[object, ...]] = []
-    for seq, standing, body in _naming(rows, playbook_id, "playbook_deltas", "seq", user):
+    for seq, standing, body in _rows_naming(rows, playbook_id, "playbook_deltas", "seq", user):
         [record] = records_of([(seq, body)])
         forgotten = without_user(record, user)
-        # An operation without its words can neither be applied nor judged.
+        # An operation without its text can be neither applied nor judged.
         decided = forgotten.status is DeltaStatus.HELD and record.user == user
         if forgotten != record:
-            stands = bool(standing) and not decided
-            changed.append((forgotten.user, stands, encode(forgotten), playbook_id, seq))
+            pending = bool(standing) and not decided
+            changed.append((forgotten.user, pending, encode(forgotten), playbook_id, seq))
     rows.many(
         "UPDATE playbook_deltas SET user_id = ?, standing = ?, body = ? "
         "WHERE playbook = ? AND seq = ?",
@@ -68,7 +68,7 @@ def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
 
 def _erase_bullets(rows: Rows, playbook_id: int, user: str) -> int:
     changed: list[tuple[object, ...]] = []
-    for position, bullet_id, body in _naming(
+    for position, bullet_id, body in _rows_naming(
         rows, playbook_id, "playbook_bullets", "position", user
     ):
         bullet = decode(Bullet, body, what=f"playbook bullet {bullet_id!r}")
@@ -81,7 +81,7 @@ def _erase_bullets(rows: Rows, playbook_id: int, user: str) -> int:
 
 def _erase_snapshots(rows: Rows, playbook_id: int, user: str) -> int:
     touched = 0
-    for version, _, _ in _naming(rows, playbook_id, "playbook_snapshots", "version", user):
+    for version, _, _ in _rows_naming(rows, playbook_id, "playbook_snapshots", "version", user):
         playbook = read_snapshot(rows, playbook_id, upto=version).playbook
         bullets = tuple(without_origin(bullet, user) for bullet in playbook.bullets)
         forgotten = playbook.model_copy(update={"bullets": bullets})
@@ -95,7 +95,7 @@ def _erase_snapshots(rows: Rows, playbook_id: int, user: str) -> int:
 _SECOND = {"playbook_deltas": "standing", "playbook_bullets": "bullet_id"}
 
 
-def _naming(
+def _rows_naming(
     rows: Rows, playbook_id: int, table: str, key: str, user: str
 ) -> Iterator[tuple[Any, ...]]:
     """Rows of a table whose body names the user: key, one more column, body."""
@@ -104,22 +104,22 @@ def _naming(
         f"WHERE playbook = ? AND {key} > ? AND (body LIKE ? ESCAPE '!' OR body LIKE ? ESCAPE '!') "
         f"ORDER BY {key} LIMIT {_PAGE}"
     )
-    needles, last = [_needle(user, ascii_only=choice) for choice in (False, True)], -1
+    needles, last = [_pattern(user, ascii_only=choice) for choice in (False, True)], -1
     while found := rows.all(statement, (playbook_id, last, *needles)):
         yield from found
         last = found[-1][0]
 
 
-def _needle(user: str, *, ascii_only: bool) -> str:
-    """A pattern for the user's name as a body holds it."""
+def _pattern(user: str, *, ascii_only: bool) -> str:
+    """A LIKE pattern for the user's name as encoded in a body."""
     text = '"user":' + json.dumps(user, ensure_ascii=ascii_only)
     for character in "!%_":
         text = text.replace(character, f"!{character}")
     return f"%{text}%"
 
 
-def _say_so(rows: Rows, head: Head, at: datetime) -> None:
-    """A new version with the same content: who holds an older one has to read again."""
+def _append_erase(rows: Rows, head: Head, at: datetime) -> None:
+    """Append a version with the same content, so that holders of older ones reload."""
     new = head._replace(version=head.version + 1, last_seq=head.last_seq + 1)
     record = DeltaRecord(
         seq=new.last_seq,

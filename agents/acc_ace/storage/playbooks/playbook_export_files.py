@@ -1,13 +1,13 @@
-"""Playbooks as files, for people and other programs to read: an export, never read back as truth.
+"""Playbooks as files for people and other programs: an export that is never read back.
 
     playbook/current/NAME/playbook.json, playbook.md    the newest version
     playbook/deltas/NAME/00000012.jsonl                 the records of a version, one a line
     playbook/archive/NAME/bullets.jsonl                 archived bullets, newest first
 
-NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. The files are
-written beside the turns, at most once a moment however many commits there were, and when the store
-is closed. Each is written beside its place and renamed, `playbook.json` last: a reader sees a whole
-file, old or new. What a crash left behind is caught up with by the next process that reads it.
+NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Files are
+written in the background, debounced over commits, and when the store is closed. Each is written to
+a temporary file and renamed, `playbook.json` last, so readers see whole files. After a crash, the
+next process that reads the playbook catches up.
 """
 
 import asyncio
@@ -36,17 +36,17 @@ from acc_ace.storage.playbooks.export_folders import (
 from acc_ace.storage.sql_rows import encode
 
 KEPT_VERSIONS = 512
-"""Versions of a playbook whose records are kept as files; the store has all of them."""
+"""Newest versions whose records are exported; the store has all of them."""
 
-MOST_ARCHIVED = 1_000
-MOST_RECORDS = 50_000
-"""Records written at once, after a time in which nobody followed."""
+MAX_ARCHIVED = 1_000
+MAX_RECORDS = 50_000
+"""Maximum records of one catch-up."""
 
 DELAY_S = 1.0
-"""The longest that files are behind the playbook, in a process that goes on."""
+"""Maximum delay of the files behind the playbook, while the process runs."""
 
 _PAGES = (64, 1_000)
-"""Records asked for at first, which is mostly enough, and then."""
+"""Page sizes of records: the first page, which is usually enough, and later ones."""
 
 _NOT_OF_THE_ARCHIVE = frozenset(
     {
@@ -61,14 +61,14 @@ _NOT_OF_THE_ARCHIVE = frozenset(
         DeltaKind.UNREADABLE,
     }
 )
-"""Kinds that bring no bullet into the archive, nor out of it."""
+"""Kinds that move no bullet into or out of the archive."""
 
 _KNOWN_SCOPES = 4_096
 _log = logging.getLogger(__name__)
 
 
 class _Mark(NamedTuple):
-    """How far the files are: the version, its digest, and the last record of the log."""
+    """Progress of the files: the version, its digest, and the log's last record."""
 
     version: int = 0
     digest: str = ""
@@ -86,14 +86,14 @@ class PlaybookFiles:
         self._closing = asyncio.Event()
 
     def opened(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        """Catch up soon, the first time that this process sees the playbook."""
+        """Schedule a catch-up when this process first reads the playbook."""
         if scope not in self._seen:
             if len(self._seen) >= _KNOWN_SCOPES:
                 self._seen.clear()
             self.changed(reader, scope)
 
     def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
-        """Bring the files to the newest version soon."""
+        """Schedule a write of the newest version."""
         self._seen[scope] = None
         self._due[scope] = reader
         if not self._is_writing():
@@ -113,14 +113,14 @@ class PlaybookFiles:
             )
 
     async def settle(self) -> None:
-        """Write what is due now."""
+        """Write all due files now."""
         if self._writing is not None and self._is_writing():
             self._closing.set()
             await asyncio.wait([self._writing])
         await self._write_due()
 
     def _is_writing(self) -> bool:
-        """Whether a task of this event loop is going to write; others run in other threads."""
+        """Whether a task of this event loop will write; other loops run in other threads."""
         task = self._writing
         return (
             task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
@@ -152,7 +152,7 @@ class PlaybookFiles:
     async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         lock = await asyncio.to_thread(exclusive, self._root / LOCK)
         try:
-            # Read with the lock held, so that whoever writes last writes the newest.
+            # Read with the lock held, so that the last writer writes the newest version.
             mark = await asyncio.to_thread(self._mark, scope)
             stored = await reader.load(scope)
             newest = await reader.deltas(scope, limit=1)
@@ -160,13 +160,13 @@ class PlaybookFiles:
             if now == mark or now.seq == 0:
                 return
             if now.version < mark.version or now.seq < mark.seq:
-                # The store was brought back from a copy: these are files of another history.
+                # The store was restored from a backup: these files are of another history.
                 await asyncio.to_thread(remove_files, self._root, [name_of(scope)])
                 mark = _Mark()
             log = await _log_from(reader, scope, mark.version)
             await asyncio.to_thread(self._write_log, scope, log)
             if mark.version == 0 or any(record.kind not in _NOT_OF_THE_ARCHIVE for record in log):
-                archived = await reader.archived(scope, limit=MOST_ARCHIVED)
+                archived = await reader.archived(scope, limit=MAX_ARCHIVED)
                 path = self._root / "archive" / name_of(scope) / "bullets.jsonl"
                 await asyncio.to_thread(write_if_new, path, _lines(archived))
             await asyncio.to_thread(self._write_current, scope, stored, now)
@@ -189,7 +189,7 @@ class PlaybookFiles:
         write_if_new(current / "playbook.json", text + "\n")
 
     def _mark(self, scope: PlaybookScope) -> _Mark:
-        """How far the files are; from nowhere if that is unknown."""
+        """The progress of the files; zero if it is unknown."""
         path = self._root / "current" / name_of(scope) / "playbook.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -204,7 +204,7 @@ class PlaybookFiles:
 async def _log_from(
     reader: PlaybookReader, scope: PlaybookScope, version: int
 ) -> list[DeltaRecord]:
-    """The records of the versions from `version` on, oldest first; of too many the newest."""
+    """Records from `version` on, oldest first; only the newest if there are too many."""
     records: list[DeltaRecord] = []
     before: int | None = None
     while page := await reader.deltas(scope, limit=_PAGES[before is not None], before=before):
@@ -212,8 +212,8 @@ async def _log_from(
         before = page[-1].seq
         if page[-1].version < version:
             break
-        if len(records) >= MOST_RECORDS:
-            # The oldest version among these may be half of one.
+        if len(records) >= MAX_RECORDS:
+            # The oldest version among these may be incomplete.
             whole = [record for record in records if record.version > records[-1].version]
             records = whole or records
             break

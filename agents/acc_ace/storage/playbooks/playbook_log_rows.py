@@ -22,9 +22,9 @@ from acc_ace.storage.sql_rows import Rows, decode, encode, problem_of
 
 
 def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> None:
-    """Append numbered records, and settle what they decide or bring back.
+    """Append numbered records, and close the held records that they decide.
 
-    Raises NotFoundError or ConflictError for a decision on what is not held, or not any more.
+    A decision raises NotFoundError if the record was never held, ConflictError if it was decided.
     """
     last = {record.bullet_id: record.seq for record in records if is_applied(record)}
     rows.many(
@@ -40,7 +40,7 @@ def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> 
                 record.status.value,
                 record.bullet_id,
                 record.merged_into,
-                _stands(record, last),
+                _is_pending(record, last),
                 encode(record),
             )
             for record in records
@@ -52,7 +52,7 @@ def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> 
 
 
 def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str], upto: int) -> None:
-    """Bullets that came back are archived no more, as far as records up to `upto` say so."""
+    """Clear the archive flag of restored bullets in records up to `upto`."""
     rows.many(
         "UPDATE playbook_deltas SET standing = false WHERE playbook = ? AND bullet_id = ? "
         "AND status = 'applied' AND standing AND seq <= ?",
@@ -61,7 +61,7 @@ def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str], upt
 
 
 def read_log(rows: Rows, playbook_id: int, *, after: int, upto: int) -> list[DeltaRecord]:
-    """The records of the versions later than `after`, up to and with `upto`."""
+    """The records of versions after `after`, up to and including `upto`."""
     found = rows.all(
         "SELECT seq, body FROM playbook_deltas WHERE playbook = ? AND version > ? "
         "AND version <= ? ORDER BY seq",
@@ -73,7 +73,7 @@ def read_log(rows: Rows, playbook_id: int, *, after: int, upto: int) -> list[Del
 def read_page(
     rows: Rows, where: str, values: Sequence[object], *, limit: int, before: int | None
 ) -> list[DeltaRecord]:
-    """A page of the records for which `where` holds, newest first."""
+    """A page of the records that match `where`, newest first."""
     found = rows.all(
         f"SELECT seq, body FROM playbook_deltas WHERE {where} AND seq < ? "  # noqa: S608 - constants
         "ORDER BY seq DESC LIMIT ?",
@@ -96,12 +96,12 @@ def read_history(
 
 
 def records_of(found: Iterable[tuple[Any, ...]]) -> list[DeltaRecord]:
-    """Rows of (seq, body) as records; raises CorruptStoreError that names the row."""
+    """Rows of (seq, body) as records; raises a CorruptStoreError that names the row."""
     return [decode(DeltaRecord, body, what=f"playbook delta {seq}") for seq, body in found]
 
 
 def write_version(rows: Rows, head: Head, records: Sequence[DeltaRecord], *, bullets: int) -> None:
-    """Write down a new version: its digest, when, how many bullets, and what led to it."""
+    """Store a version's metadata: digest, time, number of bullets, and counts of operations."""
     applied = [record for record in records if is_applied(record)]
     rows.run(
         "INSERT INTO playbook_versions (playbook, version, digest, created_at, bullets, counts) "
@@ -136,11 +136,11 @@ def read_versions(
     except ValueError as error:
         raise CorruptStoreError(
             f"playbook versions cannot be read: {problem_of(error)}"
-        ) from None  # Its trace would say what stands there.
+        ) from None  # Its trace would show the content.
 
 
 def digest_of_version(rows: Rows, playbook_id: int, version: int) -> str | None:
-    """The digest that a version was written down with, if it was."""
+    """The stored digest of a version, or None."""
     found = rows.all(
         "SELECT digest FROM playbook_versions WHERE playbook = ? AND version = ?",
         (playbook_id, version),
@@ -164,15 +164,15 @@ def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
     raise not_pending(seq, was_held=bool(held))
 
 
-def _stands(record: DeltaRecord, last: dict[str | None, int]) -> bool:
-    """Whether a person can still act on it: decide it, or restore what it archived."""
+def _is_pending(record: DeltaRecord, last: dict[str | None, int]) -> bool:
+    """Whether a person can still act on it: decide it, or restore the bullet it archived."""
     if record.status is DeltaStatus.HELD:
         return True
     return archives(record) and last.get(record.bullet_id) == record.seq
 
 
-_MOST_PARENTS = 32
-"""Branches of branches that an id is followed through."""
+_MAX_PARENTS = 32
+"""Maximum depth of branches through which an id is resolved."""
 
 
 def read_branches(rows: Rows, scope: PlaybookScope) -> list[Branch]:
@@ -198,7 +198,7 @@ def read_branches(rows: Rows, scope: PlaybookScope) -> list[Branch]:
 
 
 def count_branches(rows: Rows, scope: PlaybookScope) -> int:
-    """How many branches there are besides the main one."""
+    """The number of branches besides the main one."""
     found = rows.all(
         "SELECT count(*) FROM playbooks WHERE app = ? AND shared = ? AND user_id = ? "
         "AND branch <> ''",
@@ -208,7 +208,7 @@ def count_branches(rows: Rows, scope: PlaybookScope) -> int:
 
 
 def delete_branch(rows: Rows, scope: PlaybookScope) -> bool:
-    """Delete a playbook with all of its rows; whether it was there."""
+    """Delete a playbook with all of its rows; return whether it existed."""
     return bool(
         rows.run(
             "DELETE FROM playbooks WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?",
@@ -220,7 +220,7 @@ def delete_branch(rows: Rows, scope: PlaybookScope) -> bool:
 def read_fates(
     rows: Rows, playbook_id: int, bullet_ids: Sequence[str], *, upto: int
 ) -> dict[str, DeltaRecord]:
-    """How bullets had left by a version: the newest applied record of each until then."""
+    """The newest applied record of each bullet up to a version: how it was removed."""
     fates: dict[str, DeltaRecord] = {}
     for bullet_id in bullet_ids:
         found = rows.all(
@@ -233,12 +233,12 @@ def read_fates(
 
 
 def read_redirect(rows: Rows, head: Head, bullet_id: str) -> str | None:
-    """What a bullet that is gone was merged into, if the newest word on it is a merge.
+    """The bullet that a removed one was merged into, if its newest record is a merge.
 
-    A branch knows what happened on it; before that, what it was forked from knows.
+    A branch has the records since its fork; older ones are in its parent.
     """
     upto = head.version
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         found = rows.all(
             "SELECT merged_into FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
             "AND status = 'applied' AND version <= ? ORDER BY seq DESC LIMIT 1",

@@ -1,4 +1,4 @@
-"""The rows of a playbook, as SQLite and PostgreSQL both keep them."""
+"""The rows of a playbook, in SQL shared by SQLite and PostgreSQL."""
 
 import hashlib
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A whole playbook as it stood at a version."""
+    """A whole playbook at a version."""
 
     version: int
     playbook: Playbook
@@ -49,7 +49,7 @@ def columns(scope: PlaybookScope) -> tuple[str, bool, str, str]:
 
 
 def find_head(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
-    """The row of the playbook, or the head of one that has no commit yet."""
+    """The row of the playbook, or the empty head before the first commit."""
     found = rows.all(
         f"SELECT {_HEAD} WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?"
         + (rows.lock if lock else ""),
@@ -59,14 +59,14 @@ def find_head(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
 
 
 def head_of(rows: Rows, playbook_id: int, *, lock: bool = False) -> Head:
-    """The row with this id, or the head of one that has no commit yet."""
+    """The row with this id, or the empty head if there is none."""
     statement = f"SELECT {_HEAD} WHERE id = ?"
     found = rows.all(statement + (rows.lock if lock else ""), (playbook_id,))
     return Head(*found[0]) if found else Head()
 
 
 def create_head(rows: Rows, scope: PlaybookScope, parent: Head | None) -> Head:
-    """Begin an empty playbook, forked from `parent` if there is one."""
+    """Insert an empty playbook, forked from `parent` if there is one."""
     rows.run(
         "INSERT INTO playbooks (tenant, app, shared, user_id, branch, version, next_id, digest, "
         "last_seq, last_position, parent, parent_version) "
@@ -82,7 +82,7 @@ def create_head(rows: Rows, scope: PlaybookScope, parent: Head | None) -> Head:
 
 
 def write_head(rows: Rows, head: Head) -> None:
-    """Store what a commit moved."""
+    """Update a head after a commit."""
     rows.run(
         "UPDATE playbooks SET version = ?, next_id = ?, digest = ?, last_seq = ?, "
         "last_position = ? WHERE id = ?",
@@ -93,16 +93,16 @@ def write_head(rows: Rows, head: Head) -> None:
 def write_bullets(
     rows: Rows, head: Head, before: Pieces, after: Pieces, records: Sequence[DeltaRecord]
 ) -> int:
-    """Bring the rows from one playbook to the next; the last position in use.
+    """Update the rows from one version to the next; return the last position in use.
 
-    What differs is what the applied records name. A bullet keeps its position while it stays, a
-    new one comes last; after a change of order all rows are written.
+    Only bullets named by applied records differ. A bullet keeps its position, a new one comes
+    last; a change of order rewrites all rows.
     """
     applied = [record for record in records if is_applied(record)]
     if any(record.order is not None for record in applied):
         rows.run("DELETE FROM playbook_bullets WHERE playbook = ?", (head.id,))
         return _insert_bullets(rows, head.id, [piece.bullet for piece in after.values()], 0)
-    # One that left and came back within these records stands last.
+    # A bullet removed and restored within these records comes last.
     left = {record.bullet_id for record in applied if record.after is None}
     named = dict.fromkeys(record.bullet_id for record in applied if record.bullet_id is not None)
     moved = {name for name in named if name in left or name not in after or name not in before}
@@ -140,7 +140,7 @@ def read_bullets(rows: Rows, playbook_id: int) -> tuple[Bullet, ...]:
 
 
 def write_snapshot(rows: Rows, playbook_id: int, version: int, playbook: Playbook) -> None:
-    """Keep a whole version, so that reading an old one need not start from empty."""
+    """Store a whole version, from which later ones are replayed."""
     rows.run(
         "INSERT INTO playbook_snapshots (playbook, version, body) VALUES (?, ?, ?)",
         (playbook_id, version, encode(playbook)),
@@ -164,12 +164,12 @@ def read_snapshot(rows: Rows, playbook_id: int, *, upto: int) -> Snapshot:
 
 
 def commit_key(commit_id: str) -> str:
-    """A commit's name as it is kept: it may name a user, and outlives them."""
+    """A commit id hashed for storage: it may name a user, and outlives their data."""
     return hashlib.sha256(commit_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_commit(rows: Rows, playbook_id: int, key: str, version: int) -> None:
-    """Remember that a commit took place."""
+    """Record a commit under its idempotency key."""
     rows.run(
         "INSERT INTO playbook_commits (playbook, commit_id, version) VALUES (?, ?, ?)",
         (playbook_id, key, version),
@@ -177,7 +177,7 @@ def write_commit(rows: Rows, playbook_id: int, key: str, version: int) -> None:
 
 
 def committed_version(rows: Rows, playbook_id: int, key: str) -> int | None:
-    """The version that a commit led to, if it took place."""
+    """The version made by a commit, or None if it did not take place."""
     found = rows.all(
         "SELECT version FROM playbook_commits WHERE playbook = ? AND commit_id = ?",
         (playbook_id, key),
@@ -186,7 +186,7 @@ def committed_version(rows: Rows, playbook_id: int, key: str) -> int | None:
 
 
 def page_size(limit: int) -> int:
-    """A limit that both databases take, whatever the caller asked for."""
+    """Clamp a limit to the range that both databases accept."""
     return min(max(limit, 0), 2**31 - 1)
 
 

@@ -1,7 +1,7 @@
 """Playbooks in a SQL database: a row per bullet, an append-only delta log, compare-and-swap.
 
-Every change is one transaction. It leaves its name in the database, since it may be run again
-after it was committed, when only the answer was lost.
+Every change is one transaction. It stores an idempotency key, since it may be retried after a
+commit whose reply was lost.
 """
 
 import uuid
@@ -48,8 +48,8 @@ from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 
 
-class _Place(NamedTuple):
-    """Where a change is written, and what stood there."""
+class _Target(NamedTuple):
+    """The target of a change, and its current content."""
 
     rows: Rows
     scope: PlaybookScope
@@ -79,7 +79,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         expected_version: int,
         commit_id: str | None = None,
     ) -> StoredPlaybook:
-        """Store a new version and its records, all or none; ConflictError on another version."""
+        """Store a new version and its records atomically; ConflictError on another version."""
         work = self._commit(scope, playbook, records, expected_version)
         return await self._change(scope, work, commit_id)
 
@@ -96,7 +96,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
                 return earlier
             check_playbook_version(scope, head.version, expected_version)
             known = self._current(rows, scope, head)
-            place = _Place(rows, scope, head, known)
+            place = _Target(rows, scope, head, known)
             return self._store(place, Change(playbook, list(records)), key)
 
         return work
@@ -104,7 +104,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
     async def rollback(
         self, scope: PlaybookScope, version: int, *, expected_version: int, by: Author
     ) -> StoredPlaybook:
-        """Store a new version with the content of an old one; its digest is that one's."""
+        """Store a new version with the content and digest of an old one."""
 
         def work(rows: Rows, key: str) -> StoredPlaybook:
             head = existing(rows, scope, lock=True)
@@ -114,16 +114,16 @@ class SqlPlaybookStore(SqlPlaybookReader):
             check_playbook_version(scope, head.version, expected_version)
             known = self._current(rows, scope, head)
             target = self._at(rows, scope, head, version)
-            fates = read_fates(rows, head.id, _gone(known, target), upto=version)
+            fates = read_fates(rows, head.id, _removed(known, target), upto=version)
             change = rolled_back(known.playbook, target, by=by, fates=fates)
-            return self._store(_Place(rows, scope, head, known), change, key)
+            return self._store(_Target(rows, scope, head, known), change, key)
 
         return await self._change(scope, work)
 
     async def fork(
         self, scope: PlaybookScope, branch: str, *, by: Author, version: int | None = None
     ) -> StoredPlaybook:
-        """Begin a branch with the content of a version of another one."""
+        """Create a branch from a version of another one."""
         check_branch_name(branch)
         target = scope._replace(branch=branch)
 
@@ -134,11 +134,11 @@ class SqlPlaybookStore(SqlPlaybookReader):
                 return earlier
             check_room(target, count_branches(rows, target), exists=head.id != 0)
             if not parent.id:
-                # The main branch of an app that has learnt nothing yet has no row.
+                # A main branch without commits has no row.
                 parent = table.create_head(rows, scope, None)
             source = self._at(rows, scope, parent, parent.version if version is None else version)
             head = table.create_head(rows, target, parent._replace(version=source.version))
-            place = _Place(rows, target, head, EMPTY)
+            place = _Target(rows, target, head, EMPTY)
             return self._store(place, forked(source, scope, by=by), key)
 
         return await self._change(target, work)
@@ -146,7 +146,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
     async def promote(
         self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
     ) -> StoredPlaybook:
-        """Make the bullets of a branch those of the main one."""
+        """Replace the bullets of the main branch by those of another branch."""
         main = scope._replace(branch="")
         if main == scope:
             raise InputError("the main branch cannot be promoted; name another one")
@@ -163,11 +163,11 @@ class SqlPlaybookStore(SqlPlaybookReader):
             known = self._current(rows, main, head)
             tried = self._current(rows, scope, branch).stored
             first = replay(log_rows.read_log(rows, branch.id, after=-1, upto=1))
-            fates = read_fates(rows, branch.id, _gone(known, tried), upto=branch.version)
+            fates = read_fates(rows, branch.id, _removed(known, tried), upto=branch.version)
             change = promoted(
                 known.playbook, tried, scope, forked_next_id=first.next_id, by=by, fates=fates
             )
-            return self._store(_Place(rows, main, head, known), change, key)
+            return self._store(_Target(rows, main, head, known), change, key)
 
         return await self._change(main, work)
 
@@ -180,7 +180,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         def work(rows: Rows) -> None:
             nonlocal runs
             runs += 1
-            # A later run may find that an earlier one did its work.
+            # A retry may find that an earlier run has deleted the branch.
             if not delete_branch(rows, scope) and runs == 1:
                 raise no_branch(scope)
 
@@ -189,13 +189,13 @@ class SqlPlaybookStore(SqlPlaybookReader):
             await self._follower.dropped(scope)
 
     async def erase(self, tenant: Tenant) -> int:
-        """Delete the user's own playbook and their provenance in shared ones; rows touched."""
+        """Delete the user's own playbook and provenance in shared ones; return rows touched."""
         touched = await self._database.write(lambda rows: self.erase_rows(rows, tenant))
         await self._database.scrub()
         return touched
 
     async def erased_shared(self, app: str) -> None:
-        """Let whoever follows write an app's shared playbooks anew, without an erased user."""
+        """Notify the observer to rewrite an app's shared playbooks, without an erased user."""
         if self._follower is None:
             return
         shared = PlaybookScope(app)
@@ -203,7 +203,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
             self._follower.changed(self, scope)
 
     async def settle(self) -> None:
-        """Let whoever follows catch up."""
+        """Wait for the observer to catch up."""
         if self._follower is not None:
             await self._follower.settle()
 
@@ -218,7 +218,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         work: Callable[[Rows, str], StoredPlaybook],
         commit_id: str | None = None,
     ) -> StoredPlaybook:
-        """Change the playbook of a scope, and tell who follows."""
+        """Change the playbook of a scope, and notify the observer."""
         key = commit_key(uuid.uuid4().hex if commit_id is None else commit_id)
         changed = await self._database.write(lambda rows: work(rows, key))
         if self._follower is not None:
@@ -228,12 +228,12 @@ class SqlPlaybookStore(SqlPlaybookReader):
     def _earlier(
         self, rows: Rows, scope: PlaybookScope, head: Head, key: str
     ) -> StoredPlaybook | None:
-        """What this very change led to, if it took place before."""
+        """The result of this change if it was committed before, or None."""
         version = table.committed_version(rows, head.id, key)
         return None if version is None else self._at(rows, scope, head, version)
 
-    def _store(self, place: _Place, change: Change, key: str) -> StoredPlaybook:
-        """Write what a change brings; the playbook's row is locked."""
+    def _store(self, place: _Target, change: Change, key: str) -> StoredPlaybook:
+        """Write a change; the playbook's row is locked."""
         rows, scope, head, known = place
         complete = sealed(known.playbook, change.playbook, change.records)
         version = next_version(head.version, complete)
@@ -247,7 +247,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
             return known.stored
         result = known.after(head.id, version, change.playbook, log)
         _store_version(rows, head, known, result, log)
-        # Even if this transaction fails: version and digest decide whether it is used.
+        # Safe even if this transaction fails: readers validate version and digest.
         self._cache.put(scope, result)
         return result.stored
 
@@ -274,14 +274,14 @@ def _store_version(
         table.write_snapshot(rows, head.id, new.version, playbook)
 
 
-def _gone(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
-    """Bullets that are in the current playbook and not in the target."""
+def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
+    """Ids of bullets that are in the current playbook but not in the target."""
     kept = {bullet.id for bullet in target.playbook.bullets}
     return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]
 
 
 def _returned(log: Sequence[DeltaRecord], head: Head) -> list[str]:
-    """Bullets that came back: their numbers were given before."""
+    """Ids of restored bullets, recognised by numbers that were used before."""
     return [
         record.after.id
         for record in log

@@ -1,6 +1,6 @@
 """Read playbooks from a SQL database.
 
-Everything but the connection is the same in SQLite and PostgreSQL, and stands here.
+The queries are the same in SQLite and PostgreSQL; only the connection differs.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 
 SNAPSHOT_EVERY = 64
-"""Versions between two snapshots: the most that loading an old version has to replay."""
+"""Versions between two snapshots: the maximum to replay when loading an old version."""
 
-MOST_HOPS = 64
-"""Merges that an old id is followed through."""
+MAX_HOPS = 64
+"""Maximum merges through which an old id is resolved."""
 
 EMPTY = CachedPlaybook.of(0, 0, Playbook())
-"""What every playbook begins as."""
+"""Every playbook before its first commit."""
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class SqlPlaybookReader:
         self._cache = PlaybookCache()
 
     async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
-        """The current playbook, or that of a version; NotFoundError if it never was."""
+        """The current playbook, or that of a version; NotFoundError if it never existed."""
 
         def work(rows: Rows) -> StoredPlaybook:
             head = existing(rows, scope)
@@ -60,7 +60,7 @@ class SqlPlaybookReader:
         return found
 
     async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:
-        """What the commit of that name led to, or None if it did not take place."""
+        """The result of the commit with this id, or None if it did not take place."""
         key = table.commit_key(commit_id)
 
         def work(rows: Rows) -> StoredPlaybook | None:
@@ -71,7 +71,7 @@ class SqlPlaybookReader:
         return await self._database.read(work)
 
     async def replay(self, scope: PlaybookScope, *, version: int | None = None) -> Playbook:
-        """The playbook rebuilt from empty by the delta log alone."""
+        """Rebuild the playbook from the delta log alone."""
 
         def work(rows: Rows) -> Playbook:
             head = existing(rows, scope)
@@ -90,14 +90,14 @@ class SqlPlaybookReader:
     async def held(
         self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
     ) -> Sequence[DeltaRecord]:
-        """The held operations that nobody decided yet, newest first."""
+        """The held operations that are undecided, newest first."""
         where = "playbook = ? AND status = 'held' AND standing"
         return await self._page(scope, where, limit=limit, before=before)
 
     async def archived(
         self, scope: PlaybookScope, *, limit: int = 50, before: int | None = None
     ) -> Sequence[DeltaRecord]:
-        """The records that archived a bullet which did not come back, newest first."""
+        """The records that archived a bullet that was not restored, newest first."""
         where = "playbook = ? AND status = 'applied' AND standing"
         return await self._page(scope, where, limit=limit, before=before)
 
@@ -123,12 +123,12 @@ class SqlPlaybookReader:
         )
 
     async def resolve(self, scope: PlaybookScope, bullet_id: str) -> str | None:
-        """The live bullet that an id stands for, or None."""
+        """Resolve an id to its live bullet through merges, or None."""
 
         def work(rows: Rows) -> str | None:
             head = existing(rows, scope)
             name, seen = clean_id(bullet_id), set[str]()
-            while name not in seen and len(seen) < MOST_HOPS:
+            while name not in seen and len(seen) < MAX_HOPS:
                 if table.is_live(rows, head.id, name):
                     return name
                 seen.add(name)
@@ -172,7 +172,7 @@ class SqlPlaybookReader:
         return found
 
     def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> CachedPlaybook:
-        """The newest playbook: as remembered, brought up to date by the log, or from its rows."""
+        """The newest playbook: cached, caught up from the log, or read from its rows."""
         if head.version == 0:
             return EMPTY
         known = self._cache.get(scope)
@@ -185,7 +185,7 @@ class SqlPlaybookReader:
                     self._cache.put(scope, caught_up)
                     return caught_up
         known = CachedPlaybook.of(head.id, head.version, _from_rows(rows, scope, head))
-        # Programs before branches counted the counter of ids in, and kept no digests of versions.
+        # Releases before branches included next_id in the digest, and stored no version digests.
         digests = (known.stored.digest, playbook_digest(known.playbook))
         recorded = log_rows.digest_of_version(rows, head.id, head.version)
         if head.digest not in digests or (recorded or head.digest) not in digests:
@@ -218,13 +218,13 @@ def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:
         return Playbook(bullets=bullets, next_id=head.next_id)
     except ValueError:
         raise CorruptStoreError(
-            f"playbook of {named(scope)}, version {head.version}: its bullets and its counter of "
-            "ids do not fit together; restore the database from a copy"
-        ) from None  # Its trace would say what the bullets do.
+            f"playbook of {named(scope)}, version {head.version}: its bullets and its id counter "
+            "are inconsistent; restore the database from a copy"
+        ) from None  # Its trace would show the bullets' content.
 
 
 def _caught_up(rows: Rows, head: Head, known: CachedPlaybook) -> CachedPlaybook | None:
-    """What is remembered, with what others have committed since; None if that does not lead."""
+    """The cached playbook plus later commits from the log; None if the digest does not match."""
     log = log_rows.read_log(rows, head.id, after=known.stored.version, upto=head.version)
     if any(record.kind is DeltaKind.ERASE for record in log):
         # Rows of older records have changed too.

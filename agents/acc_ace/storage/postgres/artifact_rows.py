@@ -1,8 +1,8 @@
-"""What a search reads of artifacts in PostgreSQL, through an inverted index.
+"""Lexical search over artifacts in PostgreSQL, through an inverted index.
 
-The index (GIN over a tsvector) holds our own terms (`acc_ace.text.search_terms`), so that Japanese
-and identifiers are found as in every other store; PostgreSQL's dictionaries take no part. Each
-term is prefixed by its tenant's number: a query reads the posting lists of its tenant alone.
+The index (GIN over a tsvector) has our own terms (`acc_ace.text.search_terms`), so that Japanese
+and identifiers match as in every other store; PostgreSQL's dictionaries are not used. Each term is
+prefixed by its tenant's number: a query reads only its own tenant's posting lists.
 """
 
 import math
@@ -14,22 +14,22 @@ from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
 from acc_ace.storage.postgres.schema import Connection
-from acc_ace.storage.sql_artifact_pool import MAX_ROWS, Breadth, Scope, places_beside
+from acc_ace.storage.sql_artifact_pool import MAX_ROWS, Breadth, Scope, turns_around
 from acc_ace.storage.sql_rows import page_size
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
-_MOST_OF_A_TURN = 4
-"""Artifacts looked at beside what was said in a neighbouring turn, such as tool results."""
+_MAX_PER_TURN = 4
+"""Other artifacts read of a neighbouring turn, such as tool results."""
 
-_MOST_COUNTED = MAX_ROWS + 1
-"""Rows that are counted for one term; of a commoner one the rest is estimated.
+_MAX_COUNTED = MAX_ROWS + 1
+"""Maximum rows counted for one term; for a more common term, the rest is estimated.
 
-One more than a search may score: what is looked for whole is never an estimate.
+One more than a search may score, so counts of terms that are searched in full are exact.
 """
 
 _BLOCK = 512
-_MOST_BLOCKS = 8
-"""That are looked for at once: a word may stand in all rows of them."""
+_MAX_BLOCKS = 8
+"""Maximum blocks searched at once: a term may occur in all of their rows."""
 
 _COUNT = """
     SELECT wanted.at, counted.number, counted.reached
@@ -59,10 +59,10 @@ _SEARCH = _BEST.format(
              ORDER BY id + 0 DESC LIMIT %(most)s) AS of_term
     """
 )
-"""Term by term, or else PostgreSQL compares every row with all terms when they are many.
+"""Term by term, otherwise PostgreSQL compares every row with all terms when there are many.
 
-The newest, where a term became common since it was counted. The zero in the order keeps PostgreSQL
-from going back through the rows of all until it has so many.
+Newest first, in case a term became common since it was counted. `+ 0` keeps PostgreSQL from
+scanning all tenants' rows backwards by primary key.
 """
 
 _SEARCH_NEWEST = _BEST.format(
@@ -83,10 +83,10 @@ _SEARCH_NEWEST = _BEST.format(
          LIMIT %(most)s
     """
 )
-"""Some blocks at a time from the last one back, no further than to as many rows as are wanted.
+"""Blocks from the last one back, a few at a time, until enough rows are found.
 
-The index has the same blocks (postgres.sql). The zeros keep PostgreSQL from going through all rows
-of the span or of the times instead, here once for every block.
+The index has the same blocks (postgres.sql). `+ 0` keeps PostgreSQL from scanning all rows of the
+span or of the time range instead, once for every block.
 """
 
 _NEWEST_OF = """
@@ -118,7 +118,7 @@ _NEIGHBOURS = """
             AND artifacts.turn = place.turn AND NOT retired AND created_at < %(before)s
           ORDER BY id DESC LIMIT %(most)s)) AS beside
 """
-# Of each turn what was said in it, which tool results that were stored later would hide.
+# One TURN artifact per turn, since tool results stored later would crowd it out.
 
 _BY_ID = """
     SELECT artifact_id, created_at, terms, session, turn, speaker, asks FROM artifacts
@@ -142,7 +142,7 @@ class PostgresArtifactRows:
         self.connection = connection
 
     def totals(self, tenant: Tenant) -> TenantTotals | None:
-        """The totals of a tenant, or None when it never stored anything."""
+        """The totals of a tenant, or None when it has stored nothing."""
         row = self.connection.execute(
             "SELECT id, documents, terms, oldest, newest FROM tenants "
             "WHERE app = %s AND user_id = %s",
@@ -152,8 +152,8 @@ class PostgresArtifactRows:
         return totals if totals and totals.newest else None
 
     def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
-        """About how many artifacts hold each term."""
-        values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MOST_COUNTED}
+        """The approximate number of artifacts with each term."""
+        values = {"terms": [_query(tenant.id, term) for term in terms], "most": _MAX_COUNTED}
         rows = self.connection.execute(_COUNT, values).fetchall()
         return {terms[at - 1]: _estimated(tenant, number, reached) for at, number, reached in rows}
 
@@ -164,10 +164,10 @@ class PostgresArtifactRows:
         frequencies: Mapping[str, int],
         scope: Scope,
     ) -> list[Document]:
-        """The documents of a scope that match one of the terms best, best first."""
+        """The documents of a scope that best match the terms, best first."""
         values = {
             "terms": [_query(tenant.id, term) for term in terms],
-            # A count may be older than the first artifact that holds the term.
+            # A cached count may predate the first artifact with the term.
             "weights": [
                 math.log(1 + tenant.documents / max(frequencies[term], 1)) for term in terms
             ],
@@ -180,25 +180,25 @@ class PostgresArtifactRows:
             "most": MAX_ROWS if scope.newest is None else scope.newest,
             "size": scope.size,
         }
-        # A term that is common may have few rows in a span, or all of them.
+        # A common term may have few rows in a span, or all of them.
         rare = scope.newest is None and all(frequencies[term] <= MAX_ROWS for term in terms)
         return self._documents(_SEARCH if rare else _SEARCH_NEWEST, values)
 
     def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
-        """From the first row of these times to the last; None where there is none."""
+        """The row ids of a time range, first to last; None if it is empty."""
         values = {"tenant": tenant.id, "start": times.start, "before": times.end}
         first, last = self.connection.execute(_SPAN, values).fetchone() or (None, None)
         return Span(first, last) if first and last and first <= last else None
 
     def newest_of(self, tenant: TenantTotals, times: Times, *, size: int) -> list[Document]:
-        """The newest documents of these times, at most `size`, whatever they say."""
+        """The newest documents of a time range, at most `size`, whatever their content."""
         return self._documents(
             _NEWEST_OF,
             {"tenant": tenant.id, "start": times.start, "before": times.end, "size": size},
         )
 
     def documents_of(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> list[Document]:
-        """The visible documents of these ids, in this order."""
+        """The visible documents with these ids, in the same order."""
         documents = self._documents(_BY_ID, {"tenant": tenant.id, "names": list(artifact_ids)})
         found = {document.artifact_id: document for document in documents}
         return [found[name] for name in artifact_ids if name in found]
@@ -206,8 +206,8 @@ class PostgresArtifactRows:
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
     ) -> list[Document]:
-        """What stands beside the leads in their sessions, the leads themselves included."""
-        places = places_beside(leads)
+        """Documents of the leads' turns and neighbouring turns, including the leads."""
+        places = turns_around(leads)
         if not places:
             return []
         return self._documents(
@@ -218,14 +218,14 @@ class PostgresArtifactRows:
                 "turns": [turn for _, turn in places],
                 "said": ArtifactKind.TURN.value,
                 "before": before,
-                "most": _MOST_OF_A_TURN,
+                "most": _MAX_PER_TURN,
             },
         )
 
     def previous_turn(
         self, tenant: TenantTotals, session: str, *, before: float
     ) -> Document | None:
-        """The newest TURN artifact of the session; of one turn, the one stored last."""
+        """The session's newest TURN artifact; the last stored one of its turn."""
         values = {
             "tenant": tenant.id,
             "session": session,
@@ -235,7 +235,7 @@ class PostgresArtifactRows:
         return next(iter(self._documents(_PREVIOUS_TURN, values)), None)
 
     def bodies(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> dict[str, str]:
-        """The stored JSON of artifacts, by id; those that are not there are left out."""
+        """The stored JSON of artifacts, by id; unknown ids are left out."""
         rows = self.connection.execute(
             "SELECT artifact_id, body FROM artifacts WHERE tenant = %s AND artifact_id = ANY(%s)",
             (tenant.id, list(artifact_ids)),
@@ -243,7 +243,7 @@ class PostgresArtifactRows:
         return dict(rows)
 
     def page(self, tenant: TenantTotals, *, after: str, limit: int) -> list[tuple[str, str]]:
-        """Ids after `after`, with the stored JSON of each, by id."""
+        """A page of (id, stored JSON) after the id `after`, ordered by id."""
         return self.connection.execute(
             "SELECT artifact_id, body FROM artifacts WHERE tenant = %s "
             'AND artifact_id COLLATE "C" > %s ORDER BY artifact_id COLLATE "C" LIMIT %s',
@@ -251,7 +251,7 @@ class PostgresArtifactRows:
         ).fetchall()
 
     def count(self, tenant: TenantTotals) -> int:
-        """How many artifacts there are, retired ones included."""
+        """The number of artifacts, including retired ones."""
         row = self.connection.execute(
             "SELECT count(*) FROM artifacts WHERE tenant = %s", (tenant.id,)
         ).fetchone()
@@ -263,10 +263,10 @@ class PostgresArtifactRows:
 
 
 def _blocks(scope: Scope, frequency: int) -> int:
-    """Blocks in which the newest rows of a term probably are that are wanted."""
+    """Estimated number of blocks with enough of a term's newest rows."""
     wanted = MAX_ROWS if scope.newest is None else scope.newest
     ids = scope.span.rows * wanted / max(frequency, 1)
-    return min(_MOST_BLOCKS, max(1, math.ceil(ids / _BLOCK)))
+    return min(_MAX_BLOCKS, max(1, math.ceil(ids / _BLOCK)))
 
 
 def _document(row: Sequence[Any]) -> Document:
@@ -275,8 +275,8 @@ def _document(row: Sequence[Any]) -> Document:
 
 
 def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
-    """How many rows hold a term of which `number` were counted, in about the order of ids."""
-    if number < _MOST_COUNTED or reached is None:
+    """Extrapolate a term's count when counting stopped at `number` rows, at id `reached`."""
+    if number < _MAX_COUNTED or reached is None:
         return number
     first, last = tenant.span
     looked_at = max(1, reached - first)
@@ -285,5 +285,5 @@ def _estimated(tenant: TenantTotals, number: int, reached: int | None) -> int:
 
 
 def _query(tenant_id: int, term: str) -> str:
-    """A term as a tsquery. It is letters and digits only, and quoted, so never syntax."""
+    """A term as a tsquery. It has only letters and digits and is quoted, so it is never syntax."""
     return f"'{prefixed(tenant_id, term)}'"

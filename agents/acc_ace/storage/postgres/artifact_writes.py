@@ -1,4 +1,4 @@
-"""Write the rows of artifacts in PostgreSQL. Writers of one tenant take turns at its row."""
+"""Write artifact rows in PostgreSQL. Writers of one tenant are serialised by its row lock."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import prefixed
 
 _MAX_LEXEME_BYTES = 900_000
-"""A tsvector holds less than 1 MiB of text; terms beyond this are stored but not searched."""
+"""A tsvector is limited to 1 MiB of text; terms beyond this are stored but not searched."""
 
 _INSERT = """
     INSERT INTO artifacts (tenant, artifact_id, session, kind, turn, created_at, length, speaker,
@@ -40,11 +40,11 @@ class PostgresArtifactIndex:
     """The ArtifactIndex of PostgreSQL."""
 
     def reading(self, connection: Connection) -> PostgresArtifactRows:
-        """What a search reads over this connection."""
+        """The read side over a connection."""
         return PostgresArtifactRows(connection)
 
     def insert(self, rows: Rows, tenant: int, items: Sequence[ArtifactRow]) -> None:
-        """Write rows in place of those of the same ids; the tenant's row is locked."""
+        """Insert or replace rows by id; the tenant's row is locked."""
         names = [item.artifact.artifact_id for item in items]
         visible = _visible(rows.all(_REPLACED, (tenant, names)))
         rows.many(
@@ -64,34 +64,34 @@ class PostgresArtifactIndex:
         rows.run(_NEWEST, (len(items) - 1, tenant))
 
     def retire(self, rows: Rows, tenant: int, session: str, after_turn: int) -> int:
-        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        """Hide the session's artifacts after turn `after_turn` from recall; return how many."""
         retired = rows.all(_RETIRED, (tenant, session, after_turn))
         delete_vectors(rows.connection, [row for _, row in retired])
         _count(rows, tenant, removed=[length for length, _ in retired])
         return len(retired)
 
     def remove(self, rows: Rows, tenant: int, artifact_id: str) -> int:
-        """Delete one artifact of the tenant; how many there were."""
+        """Delete one artifact of the tenant; return 1 or 0."""
         removed = rows.all(_REPLACED, (tenant, [artifact_id]))
         _count(rows, tenant, removed=_visible(removed))
         return len(removed)
 
     def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
-        """Delete the tenant's artifacts (of one session); how many."""
+        """Delete the tenant's artifacts (of one session); return how many."""
         deleted = rows.all(_DELETED, (tenant, session, session))
         _count(rows, tenant, removed=_visible(deleted))
         return len(deleted)
 
 
 def _visible(deleted: Sequence[tuple[bool, int]]) -> list[int]:
-    """The lengths of those of deleted rows (retired, length) that a search could find."""
+    """The lengths of deleted rows (retired, length) that were not retired."""
     return [length for retired, length in deleted if not retired]
 
 
 def _count(
     rows: Rows, tenant: int, *, added: Sequence[int] = (), removed: Sequence[int] = ()
 ) -> None:
-    """Count a tenant's visible artifacts and their terms on."""
+    """Update a tenant's totals of visible artifacts and their terms."""
     rows.run(
         "UPDATE tenants SET documents = documents + ?, terms = terms + ? WHERE id = ?",
         (len(added) - len(removed), sum(added) - sum(removed), tenant),
@@ -99,7 +99,7 @@ def _count(
 
 
 def _lexemes(tenant_id: int, terms: str) -> list[str]:
-    """The terms of a document as the index holds them, each one once."""
+    """The distinct terms of a document as indexed."""
     found: list[str] = []
     room = _MAX_LEXEME_BYTES
     for term in dict.fromkeys(terms.split()):

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL: their URL, their time limits, and what is wrong when they fail.
+"""Connections to PostgreSQL: URL, time limits, and error messages.
 
-No statement waits for ever, and no message holds a password.
+No statement waits for ever, and no message contains a password.
 """
 
 import re
@@ -19,17 +19,17 @@ from acc_ace.errors import ConfigError, CorruptStoreError, InputError, StoreErro
 T = TypeVar("T")
 
 STATEMENT_S: Final = 15.0
-"""How long the server works on one statement."""
+"""Statement timeout of the server, in seconds."""
 
 _MARGIN_S = 5.0
-"""An answer that is not there so long after the server must have given up will not come."""
+"""Extra time for a reply after the server's own timeout; later ones will never arrive."""
 
 _CONNECT_S = (2, 5)
-"""The driver waits no shorter than the first; the second is long enough for any server."""
+"""Bounds of the connect timeout: the driver's minimum, and enough for any server."""
 
 
 class SilentError(psycopg.OperationalError):
-    """The server has said nothing for too long; the connection is closed."""
+    """The server did not reply in time; the connection is closed."""
 
 
 def network(wait_s: float) -> dict[str, Any]:
@@ -46,17 +46,17 @@ def network(wait_s: float) -> dict[str, Any]:
 
 
 class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose statements end also when the server has gone silent."""
+    """A connection whose statements time out even if the server stops responding."""
 
     longest_s = STATEMENT_S + _MARGIN_S
 
     def allow(self, statement_s: float) -> None:
-        """Let the server work so long on each statement; for ever when it is 0."""
+        """Set the statement timeout in seconds; 0 for none."""
         self.execute(f"SET statement_timeout = {round(statement_s * 1_000)}".encode())
         self.longest_s = statement_s + _MARGIN_S if statement_s else float("inf")
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:  # noqa: ANN401
-        """Wait for an answer. Raises SilentError, the connection closed, when none will come."""
+        """Wait for a reply. Closes the connection and raises SilentError on a timeout."""
         try:
             return super().wait(self._bounded(gen), *args, **kwargs)
         except SilentError:
@@ -64,7 +64,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
             raise
 
     def _bounded(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-        """The same exchange, with a look at the clock whenever the driver has waited in vain."""
+        """The same exchange, with a deadline checked on each idle wait of the driver."""
         heard = time.monotonic()
         try:
             wanted = next(gen)
@@ -74,7 +74,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
                 if ready:
                     heard = now
                 elif now - heard >= self.longest_s:
-                    raise SilentError(f"the server said nothing for {now - heard:.3g} s")
+                    raise SilentError(f"the server did not reply for {now - heard:.3g} s")
                 wanted = gen.send(ready)
         except StopIteration as done:
             result: T = done.value
@@ -83,19 +83,19 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _ENCODE: Final = (
-    "percent-encode what is special in the password (/ as %2F, @ as %40, ? as %3F, % as %25), or "
-    "leave the password out and set PGPASSWORD"
+    "percent-encode special characters in the password (/ as %2F, @ as %40, ? as %3F, % as %25), "
+    "or leave the password out and set PGPASSWORD"
 )
 _NAME: Final = re.compile(r"[?&]([^?&=]*)=")
 
 
 def server_name(url: str) -> str:
-    """The server as messages name it: host, port and database, no user and no password.
+    """The server for messages: host, port and database, without user and password.
 
-    Raises ConfigError for a URL that cannot be read, or of which the password or a part of the
-    query would be read as a host, a port or a database.
+    Raises ConfigError for an invalid URL, or one in which the password or a part of the query
+    would be parsed as host, port or database.
     """
-    if _is_cut_wrongly(url):
+    if _is_ambiguous(url):
         raise ConfigError(
             "ACC_ACE_DATABASE_URL has an @ or a query where the host or the database should be; "
             f"{_ENCODE}; start the query with /? after the host"
@@ -103,7 +103,7 @@ def server_name(url: str) -> str:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # The driver's words are left out: they quote the URL, and may quote the password.
+        # The driver's message is left out: it quotes the URL, maybe with the password.
         raise ConfigError(
             "ACC_ACE_DATABASE_URL is not a PostgreSQL URL; write it as "
             f"postgresql://user:password@host:5432/database, and {_ENCODE}"
@@ -113,25 +113,25 @@ def server_name(url: str) -> str:
 
 
 def with_encoded_query(url: str) -> str:
-    """The same URL for programs that take an @ in its query for the end of user and password."""
-    begin, server, query = _cut(url)
+    """The same URL for parsers that treat an @ in its query as the end of the credentials."""
+    begin, server, query = _split(url)
     return begin + server + query.replace("@", "%40")
 
 
-def _is_cut_wrongly(url: str) -> bool:
-    """Whether an @ stands in host or path, or a query would be read as anything but a query.
+def _is_ambiguous(url: str) -> bool:
+    """Whether host or path contain an @, or query parameters would be parsed as another part.
 
-    An @ in a query that follows the host directly ends what is read as user and password, and
-    what stands behind it, a password too, is read as host and database.
+    If a query follows the host directly, an @ in it ends the credentials for the driver, and the
+    text after it, maybe a password, is parsed as host and database.
     """
     if not url.startswith(_SCHEMES):
         return False
-    begin, server, _ = _cut(url)
+    begin, server, _ = _split(url)
     return "@" in server or bool(_names(begin + server) & _parameters())
 
 
 def _names(text: str) -> set[str]:
-    """What stands before an equals sign as the name of a parameter of a query would."""
+    """The names of query parameters in a text."""
     return {unquote(name) for name in _NAME.findall(text)}
 
 
@@ -139,12 +139,12 @@ def _parameters() -> set[str]:
     return {option.keyword.decode() for option in Conninfo.get_defaults()} | {"ssl"}
 
 
-def _cut(url: str) -> tuple[str, str, str]:
-    """A URL as the driver cuts it: up to the @ behind a user, host and path, the query."""
+def _split(url: str) -> tuple[str, str, str]:
+    """Split a URL as the driver does: up to the credentials' @, host and path, query."""
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
         return url, "", ""
-    # A user and a password may hold a question mark, but no slash.
+    # User and password may contain a question mark, but no slash.
     user, at, _ = url.removeprefix(scheme).partition("/")[0].partition("@")
     begin = scheme + user + at if at else scheme
     server, mark, query = url.removeprefix(begin).partition("?")
@@ -160,8 +160,8 @@ _SILENT = (
 _CONNECTING: tuple[tuple[str, str], ...] = (
     ("password authentication failed", f"refuses the password; check user and password in "
      f"{_SETTING}"),
-    ("no password supplied", f"wants a password; put one into {_SETTING} or PGPASSWORD"),
-    ("no pg_hba.conf entry", "does not let this machine in; allow it in pg_hba.conf, or ask for "
+    ("no password supplied", f"requires a password; put one into {_SETTING} or PGPASSWORD"),
+    ("no pg_hba.conf entry", "rejects this machine; allow it in pg_hba.conf, or set "
      f"sslmode=require in {_SETTING}"),
     ("does not exist", f"has no such database or user; create it, or correct {_SETTING}"),
     ("too many connections", "has no connection left for this user; raise its limit or lower "
@@ -175,37 +175,37 @@ _CONNECTING: tuple[tuple[str, str], ...] = (
     ("not yet accepting connections", "is still starting; try again in a moment"),
     ("starting up", "is still starting; try again in a moment"),
     ("shutting down", "is shutting down; try again when it is back"),
-    ("said nothing", _SILENT),
+    ("did not reply", _SILENT),
     ("timeout expired", _SILENT),
     ("timed out", _SILENT),
 )  # fmt: skip
 _HOPELESS = 4
-"""The first so many of these will be the same at the next try."""
+"""The first entries, for which a retry is useless."""
 
 _FULL = ("too many connections", "too many clients", "remaining connection slots")
 
 _WORKING: dict[str, str] = {
-    "25006": f"takes no writes, it is a standby; point {_SETTING} to the primary",
-    "42501": "does not allow this to the user; grant it the schema acc_ace",
-    "42P01": "lost a table of ours; restore the schema acc_ace from a copy",
-    "42703": "lost a column of ours; restore the schema acc_ace from a copy",
+    "25006": f"is a read-only standby; point {_SETTING} to the primary",
+    "42501": "denies the user this operation; grant access to the schema acc_ace",
+    "42P01": "is missing one of our tables; restore the schema acc_ace from a copy",
+    "42703": "is missing one of our columns; restore the schema acc_ace from a copy",
     "53100": "has no disk space left; free some and try again",
     "53200": "is out of memory; lower ACC_ACE_DATABASE_CONNECTIONS or give it more",
     "53300": "has no connection left; raise max_connections or lower ACC_ACE_DATABASE_CONNECTIONS",
-    "55P03": "keeps a row locked for another writer; try again",
+    "55P03": "has a row locked by another writer; try again",
     "57014": "took too long; try again, and look at its load",
 }
 _DAMAGED = ("XX001", "XX002")
 
 _BROKEN = ("57P01", "57P02", "57P03", "57P05", "08000", "08001", "08003", "08004", "08006")
-"""The server ends the connection, or does not take one now: worth another try."""
+"""The server closed or rejected the connection: worth a retry."""
 
 _RACED = ("40001", "40P01", "23505", "23503")
-"""Another transaction was faster: run again, this one sees what the other one left."""
+"""Lost a race against another transaction: a retry sees that one's result."""
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone, so that another one may do better."""
+    """Whether the connection was lost, so that a new one may succeed."""
     if error.sqlstate is not None:
         return error.sqlstate in _BROKEN
     text = str(error).casefold()
@@ -215,12 +215,12 @@ def is_lost(error: psycopg.Error) -> bool:
 
 
 def is_raced(error: psycopg.Error) -> bool:
-    """Whether the transaction lost against another one, and can be run again at once."""
+    """Whether the transaction lost a race and can be retried at once."""
     return error.sqlstate in _RACED
 
 
 def store_error(error: psycopg.Error, server: str) -> StoreError | InputError:
-    """The error that names the server, what is wrong and the fix."""
+    """The error that names the server, the problem and the fix."""
     state = error.sqlstate or ""
     detail = _first_line(error)
     if state in _DAMAGED:

@@ -1,9 +1,9 @@
-"""One PostgreSQL database: a pool of connections, transactions, another try when that can help.
+"""One PostgreSQL database: a connection pool, transactions, and retries where they can help.
 
-All work runs on threads of its own, at most one for each connection of the budget, so that the
-event loop never waits for the network and any event loop may ask. A transaction that was cut off
-is run again on a new connection. Whether a COMMIT whose answer was lost took place cannot be
-known, so every piece of work must find by itself what an earlier run of it left behind.
+All work runs on a thread pool, at most one thread per connection of the budget, so that it never
+blocks an event loop and any event loop may use it. An interrupted transaction is retried on a new
+connection. If the reply to a COMMIT is lost, its outcome is unknown, so all work must be
+idempotent.
 """
 
 import asyncio
@@ -35,22 +35,22 @@ from acc_ace.storage.postgres.schema import SESSION, check_server, migrate, requ
 from acc_ace.storage.sql_rows import Rows
 
 _log = logging.getLogger(__name__)
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # We say ourselves what is wrong.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # We report problems ourselves.
 
 T = TypeVar("T")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _RACES = 20
-"""Times that a transaction may lose against others before it is given up."""
+"""Maximum retries of a transaction that loses races."""
 
 _PAUSES_S = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
-_LEAST_WAIT_S = 5.0
-"""A server that is there makes a connection within this time, if it has much to do."""
+_MIN_WAIT_S = 5.0
+"""Enough for a reachable server under load to make a connection."""
 
 _IDLE_S = 300.0
-"""A connection that nobody needed for so long is closed."""
+"""Idle time after which a connection is closed."""
 
 
 class _Failure(NamedTuple):
@@ -70,12 +70,12 @@ class PostgresDatabase:
         statement_s: float = STATEMENT_S,
         vectors: bool = False,
     ) -> None:
-        """Use at most `connections`; wait up to `wait_s` for a server that is away.
+        """Use at most `connections`; wait up to `wait_s` for an unreachable server.
 
-        The server works at most `statement_s` on one statement. With `vectors` a server without
-        pgvector is refused.
+        `statement_s` is the statement timeout. With `vectors`, a server without pgvector is
+        rejected.
 
-        Does no I/O. Raises ConfigError for a URL that cannot be read.
+        Does no I/O. Raises ConfigError for an invalid URL.
         """
         self.url = url
         self.server = server_name(url)
@@ -90,23 +90,23 @@ class PostgresDatabase:
         self._closed = False
 
     async def read(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` in a read transaction: one consistent view of the database."""
+        """Run `work` in a read transaction over one consistent snapshot."""
         return await self._run(work, _READ)
 
     async def write(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` in a write transaction: all of it is committed, or nothing.
+        """Run `work` in one atomic write transaction.
 
-        It may run more than once, also after it was committed. Raises StoreError, naming the
-        server and the fix; InputError for text that PostgreSQL cannot hold.
+        It may be retried, even after a commit. Raises StoreError, naming the server and the fix;
+        InputError for text that PostgreSQL cannot store.
         """
         return await self._run(work, _WRITE)
 
     async def scrub(self) -> bool:
-        """True: the server's files are not for this program to look after."""
+        """Return True: the server manages its own files."""
         return True
 
     async def check(self) -> None:
-        """Reach the server; raises StoreError."""
+        """Check the connection to the server; raises StoreError."""
         await self.read(lambda rows: rows.all("SELECT 1"))
 
     async def close(self) -> None:
@@ -119,9 +119,9 @@ class PostgresDatabase:
             await asyncio.to_thread(self._pool.close)
 
     def connect(self) -> BoundedConnection:
-        """A connection of one's own, outside of the budget.
+        """Open a dedicated connection, outside of the budget.
 
-        Raises psycopg.Error, within some seconds when the server is silent.
+        Raises psycopg.Error, within seconds if the server does not respond.
         """
         connection = BoundedConnection.connect(
             self.url, autocommit=True, application_name="acc-ace", **network(self._wait_s)
@@ -138,12 +138,12 @@ class PostgresDatabase:
         connection.allow(self._statement_s)
 
     async def _run(self, work: Callable[[Rows], T], begin: str) -> T:
-        job = self._workers().submit(self._persist, work, begin, time.monotonic())
+        job = self._workers().submit(self._retried, work, begin, time.monotonic())
         waiting = asyncio.wrap_future(job)
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            # Whoever goes on must find the transaction ended, one way or the other.
+            # The caller must find the transaction finished, committed or not.
             if not job.cancel():
                 await asyncio.wait([waiting])
                 if not waiting.cancelled():
@@ -160,8 +160,8 @@ class PostgresDatabase:
                 )
             return self._executor
 
-    def _persist(self, work: Callable[[Rows], T], begin: str, asked_at: float) -> T:
-        """Try until it worked, the time is over, or trying again cannot help."""
+    def _retried(self, work: Callable[[Rows], T], begin: str, asked_at: float) -> T:
+        """Retry until success, the deadline, or an error that a retry cannot fix."""
         deadline = self._deadline(asked_at)
         races = losses = 0
         while True:
@@ -174,7 +174,7 @@ class PostgresDatabase:
                 elif is_lost(error) and (
                     time.monotonic() < deadline or (isinstance(error, SilentError) and not losses)
                 ):
-                    # One that was silent for long may be the only one that is cut off.
+                    # After a long silence, maybe only this connection was cut off.
                     if not losses:
                         _log.warning(
                             "database_lost server=%s: trying again for %g seconds",
@@ -184,7 +184,7 @@ class PostgresDatabase:
                     time.sleep(_jitter(_PAUSES_S[min(losses, len(_PAUSES_S) - 1)]))
                     losses += 1
                 else:
-                    raise self._given_up(error) from error
+                    raise self._final_error(error) from error
             except UnicodeEncodeError as error:
                 raise InputError(
                     f"text that is not valid Unicode cannot be stored: {error}"
@@ -194,10 +194,10 @@ class PostgresDatabase:
                 return result
 
     def _deadline(self, asked_at: float) -> float:
-        """When work that was asked for then is given up. Raises StoreError when that is over.
+        """The deadline of work submitted at `asked_at`. Raises StoreError when it has passed.
 
-        Work that waited for a thread while the server was away has waited for the server too: it
-        does not begin anew, or a queue of it would take its number of waits.
+        Time in the queue counts while the server was unreachable, otherwise queued jobs would
+        each wait the full time one after the other.
         """
         failure = self._failure
         if failure is None or failure.at < asked_at:
@@ -206,14 +206,14 @@ class PostgresDatabase:
             raise StoreError(str(failure.error)) from failure.error
         return asked_at + self._wait_s
 
-    def _given_up(self, error: psycopg.Error) -> StoreError | InputError:
+    def _final_error(self, error: psycopg.Error) -> StoreError | InputError:
         reported = store_error(self._cause(error), self.server)
         if is_lost(error) and isinstance(reported, StoreError):
             self._failure = _Failure(time.monotonic(), reported)
         return reported
 
     def _cause(self, error: psycopg.Error) -> psycopg.Error:
-        """Why the pool gave no connection, which it does not say."""
+        """The reason for a pool timeout, which the pool does not report."""
         if isinstance(error, PoolTimeout):
             try:
                 self.connect().close()
@@ -222,9 +222,9 @@ class PostgresDatabase:
         return error
 
     def _attempt(self, work: Callable[[Rows], T], begin: str, deadline: float) -> T:
-        pool = self._opened()
+        pool = self._open_pool()
         try:
-            left = max(deadline - time.monotonic(), _LEAST_WAIT_S)
+            left = max(deadline - time.monotonic(), _MIN_WAIT_S)
             with pool.connection(timeout=left) as connection:
                 return _in_transaction(connection, work, begin)
         except psycopg.Error as error:
@@ -233,17 +233,17 @@ class PostgresDatabase:
             raise
 
     def _discard(self, pool: ConnectionPool[BoundedConnection]) -> None:
-        """The other connections were cut off by the same cause, most likely.
+        """Drop the pool: its other connections were probably cut off too.
 
-        A pool goes on to wait longer and longer between its tries; a new one begins at once.
+        The old pool would back off between its attempts; a new one connects at once.
         """
         with self._opening:
             if self._pool is pool:
                 self._pool = None
         pool.close(timeout=0)
 
-    def _opened(self) -> ConnectionPool[BoundedConnection]:
-        """The pool, opened once the schema is there: that connection tells what is wrong."""
+    def _open_pool(self) -> ConnectionPool[BoundedConnection]:
+        """The pool, opened after the schema check, whose connection reports problems."""
         with self._opening:
             if not self._prepared:
                 self._prepare()
@@ -268,7 +268,7 @@ class PostgresDatabase:
             min_size=0,
             max_size=self._connections,
             max_idle=_IDLE_S,
-            reconnect_timeout=max(self._wait_s, _LEAST_WAIT_S),
+            reconnect_timeout=max(self._wait_s, _MIN_WAIT_S),
             configure=self._configure,
             open=True,
         )
@@ -282,7 +282,7 @@ def _in_transaction(connection: BoundedConnection, work: Callable[[Rows], T], be
         connection.execute("COMMIT")
     except BaseException:
         if not connection.closed:
-            # Whatever happens now, the error that matters is the first one.
+            # The first error is the one to report, whatever happens here.
             with suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
         raise
@@ -292,5 +292,5 @@ def _in_transaction(connection: BoundedConnection, work: Callable[[Rows], T], be
 
 
 def _jitter(seconds: float) -> float:
-    """Between half and all of it, so that those who failed together do not return together."""
+    """A random time from half to all of it, so that clients do not retry in lockstep."""
     return seconds * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing

@@ -1,4 +1,4 @@
-"""Recall by meaning beside the words of a PostgresArtifactStore. The server needs pgvector."""
+"""Semantic search in PostgreSQL, in addition to lexical search. The server needs pgvector."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 
 class PostgresDense(SqlDense[PostgresArtifactRows]):
-    """The embedder of a PostgresArtifactStore, with vectors in the same database."""
+    """Semantic search with vectors in the same PostgreSQL database."""
 
     def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
         vectors = PostgresVectors(database)
@@ -25,13 +25,13 @@ class _Search:
         self._vectors = vectors
 
     def model_number(self, rows: PostgresArtifactRows, name: str, dimension: int) -> int | None:
-        """The number of a model; None when nothing was embedded with this dimension."""
+        """The number of a model; None if it has embedded nothing with this dimension."""
         return model_number(rows.connection, name, dimension)
 
     def other_dimension(
         self, rows: PostgresArtifactRows, tenant: TenantTotals, name: str, dimension: int
     ) -> int | None:
-        """The dimension of vectors that this model gave before it changed, if any is left."""
+        """Another dimension of this model's stored vectors, from before it changed, or None."""
         return other_dimension(rows.connection, tenant.id, name, dimension)
 
     def prepare(
@@ -42,13 +42,13 @@ class _Search:
         dimension: int,
         lexical: Collection[str],
     ) -> Prepared | None:
-        """None: the server compares its vectors, so that none are read."""
+        """Return None: the server compares the vectors, so there is nothing to load."""
         return None
 
     def nearest(
         self, rows: PostgresArtifactRows, query: DenseQuery, times: Times, *, limit: int
     ) -> Nearest:
-        """The nearest `limit` artifacts of the tenant made before the end of the times."""
+        """The tenant's nearest `limit` artifacts created before the end of the time range."""
         before = times.end if times.has_end else None
         near = self._vectors.search(rows.connection, query, before=before, limit=limit)
         return Nearest(rows.documents_of(query.tenant, list(near)), near)
@@ -60,8 +60,8 @@ class _Search:
         artifact_ids: Sequence[str],
         prepared: Prepared | None,
     ) -> Mapping[str, float]:
-        """The cosine of each of these, where there is a vector."""
+        """The cosine of each artifact that has a vector."""
         return self._vectors.cosines(rows.connection, query, artifact_ids)
 
     def forget(self, tenant_id: int) -> None:
-        """Nothing: no tenant's number is given again, so that what is in memory is never used."""
+        """Do nothing: tenant numbers are never reused, so cached data is never read again."""

@@ -18,32 +18,32 @@ class PostgresRows:
     def __init__(self, connection: BoundedConnection) -> None:
         self.connection = connection
 
-    def take_time(self) -> None:
-        """Let the statements of this transaction take as long as they need."""
+    def disable_timeout(self) -> None:
+        """Remove the statement timeout for this transaction."""
         self.connection.execute("SET LOCAL statement_timeout = 0")
         self.connection.longest_s = inf
 
     def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Every row of a SELECT."""
-        return self.connection.execute(_with_marks(statement), values).fetchall()
+        return self.connection.execute(_prepared(statement), values).fetchall()
 
     def one(self, statement: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         """The first row of a SELECT or of a RETURNING, or None."""
-        return self.connection.execute(_with_marks(statement), values).fetchone()
+        return self.connection.execute(_prepared(statement), values).fetchone()
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement; how many rows it changed."""
-        return self.connection.execute(_with_marks(statement), values).rowcount
+        """Run a statement; return the number of changed rows."""
+        return self.connection.execute(_prepared(statement), values).rowcount
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each row of values, with one answer to wait for."""
+        """Run a statement for each row of values, in one round trip."""
         if not rows:
             return
         with self.connection.cursor() as cursor:
-            cursor.executemany(_with_marks(statement), rows)
+            cursor.executemany(_prepared(statement), rows)
 
 
 @lru_cache(maxsize=256)
-def _with_marks(statement: str) -> bytes:
-    """A statement in psycopg's form. None of ours has a `?` or a `%` that is no mark of a value."""
+def _prepared(statement: str) -> bytes:
+    """A statement with psycopg's placeholders. Ours use `?` only as placeholder, and no `%`."""
     return statement.replace("?", "%s").encode()

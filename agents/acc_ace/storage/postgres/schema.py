@@ -1,4 +1,4 @@
-"""Make our schema in a PostgreSQL database, whoever else is doing so."""
+"""Create our schema in a PostgreSQL database, safe against concurrent migrations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from acc_ace.storage.postgres.connection import is_lost
 from acc_ace.storage.sql_database import VERSION, baseline, check_version
 
 SCHEMA = "acc_ace"
-"""Everything of ours is in this schema, so that a database can be shared with other programs."""
+"""All our tables are in this schema, so that other programs can share the database."""
 
 OLDEST_SERVER = 130_000
 
 OLDEST_PGVECTOR = (0, 8)
-"""The first that goes on through its index until enough rows are one tenant's."""
+"""The first version with iterative index scans, which filtering by tenant needs."""
 
 _MIGRATION_LOCK = 0x_ACC_ACE
-"""Advisory lock of those who migrate; those of sessions are 64-bit hashes."""
+"""Advisory lock key of migrations; session locks use 64-bit hashes."""
 
 SESSION = f"""
     SET search_path = {SCHEMA};
@@ -32,10 +32,10 @@ SESSION = f"""
     SELECT set_config('synchronous_commit', 'on', false)
      WHERE current_setting('synchronous_commit') = 'off'
 """
-"""Nobody blocks others for ever, and a client machine that vanished is noticed in 25 s.
+"""Locks and idle transactions time out; a vanished client machine is detected within 25 s.
 
-A commit is on disk before its answer is shown, also where the server's default would not wait.
-How long a statement may take is set on each connection."""
+A commit is durable before its answer is shown, even if the server's default is asynchronous.
+The statement timeout is set per connection."""
 
 _PATIENT = "SET lock_timeout = 0"
 
@@ -43,7 +43,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 def check_server(connection: Connection, server: str) -> None:
-    """Raise StoreError for a server that is too old, or does not store every character."""
+    """Raise StoreError for a server that is too old or whose encoding is not UTF-8."""
     version = connection.info.server_version
     if version < OLDEST_SERVER:
         raise StoreError(
@@ -58,24 +58,24 @@ def check_server(connection: Connection, server: str) -> None:
 
 
 def migrate(connection: Connection, server: str) -> None:
-    """Make our schema where there is none, in one transaction; StoreError for another version.
+    """Create our schema if missing, in one transaction; StoreError for another version.
 
-    An advisory lock lets one program work at a time; the others then find nothing to do.
+    An advisory lock serialises programs; later ones find the schema in place.
     """
     if _version(connection) == VERSION:
         return
-    # Whoever waits here must not have started: a transaction may not see the schema that another
-    # one made after it began.
-    with _alone(connection), connection.transaction():
+    # Lock before the transaction starts: its snapshot must include a schema that another program
+    # created meanwhile.
+    with _migration(connection), connection.transaction():
         _create(connection, server)
 
 
 def require_vectors(connection: Connection, server: str) -> None:
-    """Make sure that pgvector can be used; raises StoreError that says what to do."""
+    """Make sure that pgvector is usable; raises a StoreError that names the fix."""
     version = _pgvector(connection)
     if version is None:
-        # Two that create it at once fail, in spite of IF NOT EXISTS.
-        with _alone(connection):
+        # Concurrent creation fails in spite of IF NOT EXISTS.
+        with _migration(connection):
             _create_pgvector(connection, server)
         version = _pgvector(connection)
     if tuple(map(int, str(version).split(".")[:2])) < OLDEST_PGVECTOR:
@@ -86,7 +86,7 @@ def require_vectors(connection: Connection, server: str) -> None:
 
 
 def vector_path(connection: Connection) -> None:
-    """Make pgvector's types known in this transaction, whichever schema they are in."""
+    """Add pgvector's schema to the search path of this transaction."""
     connection.execute(
         "SELECT set_config('search_path', %s || ', ' || quote_ident(nspname), true) "
         "FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace "
@@ -96,8 +96,8 @@ def vector_path(connection: Connection) -> None:
 
 
 @contextmanager
-def _alone(connection: Connection) -> Iterator[None]:
-    """Wait until no other program changes the schema, and keep them waiting meanwhile."""
+def _migration(connection: Connection) -> Iterator[None]:
+    """Hold the migration lock."""
     connection.execute(_PATIENT.encode())
     connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
     try:
@@ -122,7 +122,7 @@ def _create_pgvector(connection: Connection, server: str) -> None:
 
 
 def _pgvector(connection: Connection) -> str | None:
-    """The version of pgvector that this database has."""
+    """The version of pgvector in this database, or None."""
     (version,) = _one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     return None if version is None else str(version)
 
@@ -136,14 +136,14 @@ def _create(connection: Connection, server: str) -> None:
     if found:
         check_version(found, server, "ACC_ACE_DATABASE_URL")
         return
-    _make_schema(connection, server)
+    _create_schema(connection, server)
     connection.execute(baseline("postgres").encode())
     connection.execute("CREATE TABLE migrations (version integer PRIMARY KEY)")
     connection.execute("INSERT INTO migrations (version) VALUES (%s)", (VERSION,))
 
 
-def _make_schema(connection: Connection, server: str) -> None:
-    """Make the schema if it is missing: the right to do so is asked for even when it is there."""
+def _create_schema(connection: Connection, server: str) -> None:
+    """Create the schema if missing; CREATE IF NOT EXISTS would always need the privilege."""
     (schema,) = _one(connection, f"SELECT to_regnamespace('{SCHEMA}')")
     if schema is not None:
         return
@@ -152,14 +152,14 @@ def _make_schema(connection: Connection, server: str) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         user, database = connection.info.user, connection.info.dbname
         raise StoreError(
-            f"{server} does not let the user make the schema {SCHEMA} ({_first_line(error)}); let "
+            f"{server}: the user may not create the schema {SCHEMA} ({_first_line(error)}); let "
             f'the owner of the database run CREATE SCHEMA {SCHEMA} AUTHORIZATION "{user}", or '
             f'GRANT CREATE ON DATABASE "{database}" TO "{user}"'
         ) from error
 
 
 def _version(connection: Connection) -> int:
-    """The version of our schema; 0 in a database that has none yet."""
+    """The version of our schema; 0 in a database without it."""
     (table,) = _one(connection, f"SELECT to_regclass('{SCHEMA}.migrations')")
     if table is None:
         return 0

@@ -1,12 +1,12 @@
-"""One turn of a session at a time among all processes that share a PostgreSQL database.
+"""Session locks across all processes that share a PostgreSQL database.
 
-All advisory locks of a process are held by one connection, which does nothing else: the server
-gives them back the moment that the process ends, however it ends. If that connection is lost while
-turns run, their sessions are locked again over the next one. Should another process have been
-faster, the journal's compare-and-swap lets only one of the two turns commit.
+All advisory locks of a process are held by one dedicated connection: the server releases them when
+the process ends, for any reason. If that connection is lost while turns run, their sessions are
+locked again over a new one. If another process was faster, the journal's compare-and-swap lets only
+one of the two turns commit.
 
-Advisory locks belong to a connection, so a pooler between this program and the server must
-not work by transaction (PgBouncer: `pool_mode = session`).
+Advisory locks belong to a connection, so a pooler in between must not use transaction pooling
+(PgBouncer: `pool_mode = session`).
 """
 
 import asyncio
@@ -31,41 +31,41 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _STATEMENT_S = 2.0
-"""How long the server works on one of these statements; none of them waits for another."""
+"""Timeout of a lock statement, in seconds; none of them blocks."""
 
 _BACKEND = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END = (
-    # Waits, in milliseconds, until it is gone: its locks are given back last of all.
+    # Waits (milliseconds) until the backend has ended, since it releases its locks last.
     "SELECT pg_terminate_backend(pid, 1500) FROM pg_stat_activity"
     " WHERE pid = %s AND backend_start = %s"
 )
 
 
 class PostgresSessionLock(QueuedSessionLock):
-    """A SessionLock among processes: advisory locks on a connection of its own."""
+    """A cross-process SessionLock: advisory locks on a dedicated connection."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        """Take one connection beside those of `database`. Does no I/O."""
+        """Use one connection in addition to those of `database`. Does no I/O."""
         super().__init__()
         self._database = database
         self._mutex = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
         self._closed = False
-        # Touched by the one thread alone.
+        # Used only by the worker thread.
         self._connection: BoundedConnection | None = None
         self._backend: tuple[Any, ...] | None = None
-        """Which process of the server has the locks; it may outlive the connection to it."""
+        """The server process with the locks; it may outlive the connection."""
         self._held: set[SessionKey] = set()
 
     async def close(self) -> None:
-        """Give back every lock and disconnect."""
+        """Release all locks and disconnect."""
         with self._mutex:
             executor, self._executor, self._closed = self._executor, None, True
         if executor is not None:
             executor.submit(self._disconnect)
             await asyncio.to_thread(executor.shutdown)
 
-    async def _take(self, key: SessionKey) -> bool:
+    async def _try_acquire(self, key: SessionKey) -> bool:
         taken = False
 
         def work(connection: BoundedConnection) -> bool:
@@ -76,17 +76,17 @@ class PostgresSessionLock(QueuedSessionLock):
             return taken
 
         try:
-            return await self._begun(lambda: self._persist(work))
+            return await self._submit(lambda: self._retried(work))
         except asyncio.CancelledError:
-            # It may be taken all the same, and its loop may end before that is known.
+            # The lock may still be acquired, and the event loop may end before it is known.
             self._worker().submit(lambda: self._unlock(key) if taken else None)
             raise
 
-    async def _give_back(self, key: SessionKey) -> None:
+    async def _release(self, key: SessionKey) -> None:
         try:
-            await asyncio.shield(self._begun(lambda: self._unlock(key)))
+            await asyncio.shield(self._submit(lambda: self._unlock(key)))
         except StoreError:
-            # The turn is over and its result stands; closing gave every lock back.
+            # The turn is committed, and closing has released all locks.
             _log.warning("session_lock_not_returned session=%s", key.session, exc_info=True)
 
     def _unlock(self, key: SessionKey) -> None:
@@ -96,12 +96,12 @@ class PostgresSessionLock(QueuedSessionLock):
         try:
             self._connection.execute("SELECT pg_advisory_unlock(%s)", (_number(key),))
         except psycopg.Error:
-            # With the connection its locks are gone, or will be when the next one ends it.
+            # A lost connection's locks are released, at the latest when the next one ends it.
             _log.warning("session_lock_not_returned session=%s", key.session, exc_info=True)
             self._disconnect()
 
-    def _begun(self, job: Callable[[], T]) -> "asyncio.Future[T]":
-        """Run a job on the one thread that uses the connection."""
+    def _submit(self, job: Callable[[], T]) -> "asyncio.Future[T]":
+        """Run a job on the worker thread."""
         return asyncio.get_running_loop().run_in_executor(self._worker(), job)
 
     def _worker(self) -> ThreadPoolExecutor:
@@ -112,8 +112,8 @@ class PostgresSessionLock(QueuedSessionLock):
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres-lock")
             return self._executor
 
-    def _persist(self, work: Callable[[BoundedConnection], T]) -> T:
-        """Do some work, once more over a new connection when this one is lost."""
+    def _retried(self, work: Callable[[BoundedConnection], T]) -> T:
+        """Run work, retried once over a new connection if this one is lost."""
         is_new = self._connection is None
         try:
             return work(self._connected())
@@ -121,7 +121,7 @@ class PostgresSessionLock(QueuedSessionLock):
             self._disconnect()
             if is_new or not is_lost(error):
                 raise store_error(error, self._database.server) from error
-        return self._persist(work)
+        return self._retried(work)
 
     def _connected(self) -> BoundedConnection:
         if self._connection is not None:
@@ -130,7 +130,7 @@ class PostgresSessionLock(QueuedSessionLock):
         try:
             connection.allow(_STATEMENT_S)
             if self._backend is not None:
-                # The server may take the lost connection for alive, with all its locks.
+                # The server may not have noticed the loss yet, and still hold the locks.
                 connection.execute(_END, self._backend)
             self._backend = connection.execute(_BACKEND).fetchone()
             for key in sorted(self._held):
@@ -154,6 +154,6 @@ def _try_lock(connection: BoundedConnection, key: SessionKey) -> bool:
 
 
 def _number(key: SessionKey) -> int:
-    """The 64-bit number of a session; two of them meet once in 10^19 pairs."""
+    """The 64-bit lock key of a session; two collide once in 10^19 pairs."""
     digest = hashlib.sha256(json.dumps(list(key)).encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -1,9 +1,9 @@
-"""Vectors of artifacts in PostgreSQL, found by pgvector.
+"""Vectors of artifacts in PostgreSQL, searched by pgvector.
 
-The extension is optional, and so are the tables of vectors: they are made when the first vector
-is kept, one for each dimension, because an index of pgvector holds one dimension. The index is
-searched by the product with the query less the mean of the tenant's vectors, which orders vectors
-nearly as their cosines without the mean do; the best are then compared exactly.
+The extension is optional, and so are the vector tables: they are created with the first stored
+vector, one per dimension, because a pgvector index has a single dimension. The index is searched
+by the inner product with the mean-centred query, which orders vectors nearly as centred cosines
+do; the best are then compared exactly.
 """
 
 from collections import OrderedDict
@@ -19,22 +19,22 @@ from acc_ace.storage.sql_dense import DenseQuery, ranges_without
 from acc_ace.storage.sql_rows import decode, on_connection
 
 _MEAN_OF = 2_048
-"""Newest vectors of a tenant whose mean is taken off."""
+"""The mean to subtract is that of this many newest vectors of a tenant."""
 
 _PRIOR = 8
-"""Vectors at zero that the mean is drawn towards, so that a few vectors are not all of it."""
+"""Zero vectors added to the mean, so that a few vectors do not dominate it."""
 
 _CACHED_MEANS = 1_000
 
 _TABLES_LOCK = 0x_ACC_ACE_1
-"""Advisory lock of those who make tables of vectors."""
+"""Advisory lock key for creating vector tables."""
 
 _SCAN = """
     SET LOCAL hnsw.ef_search = 200;
     SET LOCAL hnsw.iterative_scan = relaxed_order;
     SET LOCAL hnsw.max_scan_tuples = 20000
 """
-"""Of one index for all tenants: go on until enough are this tenant's, within bounds."""
+"""One index serves all tenants: scan iteratively until enough rows are this tenant's."""
 
 _TABLE = """
     CREATE TABLE IF NOT EXISTS {table} (
@@ -67,7 +67,7 @@ _SEARCH = """
      GROUP BY artifact_id ORDER BY max(cosine) DESC, artifact_id LIMIT %(limit)s
 """
 
-# Asked of each vector on the way: what is near may be behind any number that are too new.
+# Checked for each scanned vector: any number of nearer ones may be too new.
 _OLD_ENOUGH = """AND EXISTS (
     SELECT FROM artifacts WHERE id = kept.artifact AND NOT retired AND created_at < %(before)s)
 """
@@ -118,7 +118,7 @@ class PostgresVectors:
     async def unembedded(
         self, model: str, dimension: int | None, *, limit: int
     ) -> Sequence[Unembedded]:
-        """Artifacts of any tenant without vectors of this model: of no model, then of others."""
+        """Artifacts of any tenant to embed: those without vectors, then those of other models."""
 
         def work(connection: Connection) -> list[Unembedded]:
             number = model_number(connection, model, dimension)
@@ -131,13 +131,13 @@ class PostgresVectors:
         return await self._database.read(on_connection(work))
 
     async def keep(self, model: str, dimension: int, embedded: Sequence[Embedded]) -> None:
-        """Store vectors in place of all older ones of these artifacts."""
+        """Store vectors, replacing all older ones of these artifacts."""
 
         def work(connection: Connection) -> None:
             vector_path(connection)
             number = _number(connection, model, dimension)
             tables = _tables(connection)
-            # In one order for every writer, so that no two wait for each other.
+            # All writers lock rows in the same order, which avoids deadlocks.
             for item in sorted(embedded, key=lambda item: item.row):
                 _keep(connection, item, number, tables, _table(dimension))
 
@@ -146,9 +146,9 @@ class PostgresVectors:
     def search(
         self, connection: Connection, query: DenseQuery, *, before: float | None, limit: int
     ) -> Mapping[str, float]:
-        """The nearest artifacts of the tenant with their cosines, best first.
+        """The tenant's nearest artifacts with their cosines, best first.
 
-        Those made before a time, if one is given, in seconds since 1970.
+        `before` limits them to those created before a time, in seconds since 1970.
         """
         vector_path(connection)
         mean = self._mean(connection, query)
@@ -168,7 +168,7 @@ class PostgresVectors:
         return dict(connection.execute(_of(_COSINES, query), values).fetchall())
 
     def _mean(self, connection: Connection, query: DenseQuery) -> str:
-        """The mean of the tenant's newest vectors; an old one serves while it grew little."""
+        """The mean of the tenant's newest vectors, cached until the tenant has grown by 10 %."""
         key = query.tenant.id, query.model
         with self._mutex:
             known = self._means.get(key)
@@ -183,7 +183,7 @@ class PostgresVectors:
 
 
 def model_number(connection: Connection, name: str, dimension: int | None) -> int | None:
-    """The number of a model; of any dimension, the newest, when that is not known yet."""
+    """The number of a model; without a dimension, the newest one, or None."""
     row = connection.execute(
         "SELECT id FROM vector_models WHERE name = %s "
         "AND (%s::integer IS NULL OR dimension = %s) ORDER BY id DESC LIMIT 1",
@@ -193,7 +193,7 @@ def model_number(connection: Connection, name: str, dimension: int | None) -> in
 
 
 def other_dimension(connection: Connection, tenant: int, name: str, dimension: int) -> int | None:
-    """The dimension of vectors that this model gave before it changed, if any is left."""
+    """Another dimension of this model's stored vectors, from before it changed, or None."""
     row = connection.execute(
         "SELECT dimension FROM vector_models WHERE name = %s AND dimension <> %s AND EXISTS ("
         "SELECT 1 FROM artifact_embeddings WHERE tenant = %s AND model = vector_models.id) "
@@ -204,9 +204,9 @@ def other_dimension(connection: Connection, tenant: int, name: str, dimension: i
 
 
 def delete_vectors(connection: Connection, rows: Sequence[int]) -> None:
-    """Delete all vectors of these artifacts, and what says that they have or need any."""
+    """Delete all vectors of these artifacts, and their embedding status."""
     connection.execute("DELETE FROM artifact_embeddings WHERE artifact = ANY(%s)", (rows,))
-    # After it: whoever stores a vector meanwhile holds that row until the vector is there.
+    # In this order: a concurrent writer of a vector locks that row until its commit.
     for table in _tables(connection):
         connection.execute(_DELETE.format(table=table).encode(), (rows,))
 
@@ -233,7 +233,7 @@ def _values(query: DenseQuery, mean: str) -> dict[str, object]:
 
 
 def _number(connection: Connection, name: str, dimension: int) -> int:
-    """The number of a model, its table made if it is new."""
+    """The number of a model; creates its table and number if new."""
     known = model_number(connection, name, dimension)
     if known is not None:
         return known
@@ -278,7 +278,7 @@ def _of(statement: str, query: DenseQuery, *, seen: str = "") -> bytes:
 
 
 def _text(values: Sequence[float]) -> str:
-    """A vector as pgvector reads it."""
+    """A vector in pgvector's text form."""
     return f"[{','.join(format(value, '.7g') for value in values)}]"
 
 

@@ -1,8 +1,8 @@
--- Tables that SQLite and PostgreSQL both understand. `{id}` stands for a key that counts by itself.
--- Everything of a user hangs on the user's row in `tenants`: deleting that row deletes it all.
+-- Tables shared by SQLite and PostgreSQL. `{id}` is replaced by an auto-incrementing key.
+-- All data of a user references the user's row in `tenants`: deleting that row deletes it all.
 
--- Users by number. The totals are those of visible artifacts, as BM25 needs them; `oldest` and
--- `newest` are the first and the last row of the index, 0 before there is any.
+-- Users by number. The totals count visible artifacts, for BM25; `oldest` and `newest` are the
+-- first and the last row of the index, 0 without any.
 CREATE TABLE tenants (
     id             {id},
     app            text NOT NULL,
@@ -53,12 +53,12 @@ CREATE TABLE interactions (
     UNIQUE (app, user_id, session, invocation_id),
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
--- A caller's idempotency key names one committed turn of a session.
+-- A caller's idempotency key identifies one committed turn of a session.
 CREATE UNIQUE INDEX interactions_by_request ON interactions (app, user_id, session, request)
     WHERE request IS NOT NULL;
 CREATE INDEX interactions_by_turn ON interactions (app, user_id, session, turn, seq);
 
--- Calls of tools that act, written down before they are made: a turn that died is no silent repeat.
+-- Write-ahead log of calls of tools with side effects, so that a call is never silently repeated.
 CREATE TABLE tool_starts (
     app            text NOT NULL,
     user_id        text NOT NULL,
@@ -73,8 +73,8 @@ CREATE TABLE tool_starts (
 );
 CREATE INDEX tool_starts_by_turn ON tool_starts (app, user_id, session, turn);
 
--- Rules that hold in every session of a user. One that was lifted has an empty body: its id is
--- never given to another rule.
+-- User-wide rules. A released one stays as a tombstone with an empty body, so that its id is never
+-- reused.
 CREATE TABLE user_rules (
     app            text NOT NULL,
     user_id        text NOT NULL,
@@ -84,14 +84,14 @@ CREATE TABLE user_rules (
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
 
--- Sessions: when they lived and what became of their words. `body` holds the whole record.
+-- Session metadata: creation, last activity and offload state. `body` is the whole record.
 CREATE TABLE session_directory (
     app            text NOT NULL,
     user_id        text NOT NULL,
     session        text NOT NULL,
     active_at      double precision NOT NULL,
-    -- Since when its offload has been waiting; NULL: nothing to offload. An offload that starts
-    -- moves it on, so that it is due again should that fail.
+    -- Since when its offload is due; NULL: nothing to offload. A starting offload moves it
+    -- forward, so that it is retried after a failure.
     idle_since     double precision,
     body           text NOT NULL,
     PRIMARY KEY (app, user_id, session),
@@ -101,9 +101,9 @@ CREATE INDEX session_directory_by_activity ON session_directory (app, user_id, a
 CREATE INDEX session_directory_idle ON session_directory (app, idle_since, user_id, session)
     WHERE idle_since IS NOT NULL;
 
--- Playbooks: one row per bullet, the log that leads to it, and a snapshot now and then. `branch` is
--- '' for the main one; `parent` is what another one was forked from, at which version. `tenant` is
--- whose playbook it is, NULL for a shared one.
+-- Playbooks: one row per bullet, the delta log, and periodic snapshots. `branch` is '' for the main
+-- one; `parent` and `parent_version` are what a branch was forked from. `tenant` is the owner, NULL
+-- for a shared playbook.
 CREATE TABLE playbooks (
     id             {id},
     tenant         bigint REFERENCES tenants (id) ON DELETE CASCADE,
@@ -130,8 +130,8 @@ CREATE TABLE playbook_bullets (
     body           text NOT NULL,
     PRIMARY KEY (playbook, bullet_id)
 );
--- Columns to search the log by. `standing`: a held operation that nobody decided yet, or an
--- archived bullet that did not return.
+-- Columns to search the log by. `standing`: a held operation that is undecided, or an archived
+-- bullet that was not restored.
 CREATE TABLE playbook_deltas (
     playbook       bigint NOT NULL REFERENCES playbooks (id) ON DELETE CASCADE,
     seq            bigint NOT NULL,
@@ -167,7 +167,7 @@ CREATE TABLE playbook_snapshots (
     body           text NOT NULL,
     PRIMARY KEY (playbook, version)
 );
--- Digests of the names of commits, so that a repeated commit finds itself.
+-- Hashed idempotency keys of commits.
 CREATE TABLE playbook_commits (
     playbook       bigint NOT NULL REFERENCES playbooks (id) ON DELETE CASCADE,
     commit_id      text NOT NULL,
@@ -175,7 +175,7 @@ CREATE TABLE playbook_commits (
     PRIMARY KEY (playbook, commit_id)
 );
 
--- Models that give vectors.
+-- Embedding models.
 CREATE TABLE vector_models (
     id             {id},
     name           text NOT NULL,

@@ -1,4 +1,4 @@
--- ADK's sessions. What belongs to one hangs on its row: deleting that row deletes it all.
+-- ADK's sessions. All data of one references its row: deleting that row deletes it all.
 CREATE TABLE adk_sessions (
     id          {id},
     app         text NOT NULL,
@@ -6,13 +6,13 @@ CREATE TABLE adk_sessions (
     session     text NOT NULL,
     created_at  double precision NOT NULL,
     updated_at  double precision NOT NULL,
-    -- JSON: the session's own state before its oldest event, which a rewind may go back to.
+    -- JSON: the session's state before its oldest event, which a rewind may restore.
     base_state  text NOT NULL,
     UNIQUE (app, user_id, session),
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
 
--- State is kept key by key, so that writers of different keys never undo one another.
+-- State has one row per key, so that concurrent writers of different keys do not conflict.
 CREATE TABLE adk_session_state (
     session_id  bigint NOT NULL REFERENCES adk_sessions (id) ON DELETE CASCADE,
     key         text NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE adk_app_state (
     PRIMARY KEY (app, key)
 );
 
--- The order of `seq` is the order of events, whatever a clock said.
+-- `seq` is the order of events, regardless of clocks.
 CREATE TABLE adk_events (
     seq           {id},
     session_id    bigint NOT NULL REFERENCES adk_sessions (id) ON DELETE CASCADE,
@@ -49,7 +49,7 @@ CREATE TABLE adk_events (
 CREATE INDEX adk_events_in_order ON adk_events (session_id, seq);
 CREATE INDEX adk_events_by_invocation ON adk_events (session_id, invocation_id);
 
--- Calls that wait for a person's answer. `answered_in` is the invocation that brought it.
+-- Calls that wait for a person's answer. `answered_in` is the invocation with the answer.
 CREATE TABLE adk_open_calls (
     seq           {id},
     session_id    bigint NOT NULL REFERENCES adk_sessions (id) ON DELETE CASCADE,

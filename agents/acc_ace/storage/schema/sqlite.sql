@@ -1,4 +1,4 @@
--- What only SQLite understands: FTS5, and triggers that keep totals and the index in step.
+-- Only for SQLite: FTS5, and triggers that keep totals and the index consistent.
 -- A tenant's number prefixes its search terms, so that every posting list belongs to one tenant.
 CREATE TABLE artifacts (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -10,12 +10,12 @@ CREATE TABLE artifacts (
     created_at     REAL NOT NULL,
     length         INTEGER NOT NULL,
     retired        INTEGER NOT NULL DEFAULT 0,
-    -- Who speaks, as search terms; '' when nobody is named.
+    -- The speaker as search terms; '' without one.
     speaker        TEXT NOT NULL,
     -- Whether it ends in a question, which the next turn may answer.
     asks           INTEGER NOT NULL,
     body           TEXT NOT NULL,
-    -- The model by which it was embedded last, 0 for none: what else is still to be done.
+    -- The model that embedded it last, 0 for none; indexed for the embedding backfill.
     embedded       INTEGER NOT NULL DEFAULT 0,
     UNIQUE (tenant, artifact_id)
 );
@@ -43,7 +43,7 @@ CREATE TRIGGER artifact_deleted AFTER DELETE ON artifacts WHEN NOT old.retired B
      WHERE id = old.tenant;
 END;
 
--- Vectors: one for each part of a long artifact, of one model at a time.
+-- Vectors: one per chunk of a long artifact, of one model at a time.
 CREATE TABLE artifact_vectors (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     artifact       INTEGER NOT NULL REFERENCES artifacts (id) ON DELETE CASCADE,
@@ -55,7 +55,7 @@ CREATE TABLE artifact_vectors (
 CREATE INDEX artifact_vectors_by_artifact ON artifact_vectors (artifact);
 CREATE INDEX artifact_vectors_by_tenant ON artifact_vectors (tenant, model, id);
 
--- How many vectors a tenant has of each model.
+-- The number of a tenant's vectors per model.
 CREATE TABLE tenant_vectors (
     tenant         INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     model          INTEGER NOT NULL REFERENCES vector_models (id),

@@ -1,7 +1,7 @@
-"""What a search reads of artifacts in SQLite, through FTS5.
+"""Lexical search over artifacts in SQLite, through FTS5.
 
-The index holds our own terms (`acc_ace.text.search_terms`), each prefixed by its tenant's number:
-a query reads the posting lists of its tenant and of nobody else.
+The index has our own terms (`acc_ace.text.search_terms`), each prefixed by its tenant's number: a
+query reads only its own tenant's posting lists.
 """
 
 import json
@@ -13,13 +13,13 @@ from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import Document
 from acc_ace.schemas.artifact import ArtifactKind
 from acc_ace.schemas.base import Tenant
-from acc_ace.storage.sql_artifact_pool import Breadth, Scope, places_beside
+from acc_ace.storage.sql_artifact_pool import Breadth, Scope, turns_around
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 
-_MOST_OF_A_TURN = 4
-"""Artifacts looked at beside what was said in a neighbouring turn, such as tool results."""
+_MAX_PER_TURN = 4
+"""Other artifacts read of a neighbouring turn, such as tool results."""
 
-# All in one statement, since FTS5 opens its vocabulary anew for each.
+# All in one statement, since FTS5 reopens its vocabulary for each.
 _COUNTS = """
     SELECT term, doc FROM json_each(?) CROSS JOIN artifact_vocabulary ON term = value
 """
@@ -30,11 +30,11 @@ _DOCUMENTS = """
      CROSS JOIN artifact_terms_content AS kept ON kept.id = wanted.id
      ORDER BY wanted.place, wanted.id DESC
 """
-"""The documents of the rows that are wanted, in the order of their places.
+"""The documents of selected rows, ordered by place.
 
-CROSS keeps the order of the tables. The terms are read from the table that FTS5 keeps them in, at
-a third of the cost of asking FTS5. Of hundreds of matches only the best are read: they are spread
-over the whole file.
+CROSS JOIN fixes the join order. Terms are read from FTS5's content table, at a third of the cost
+of querying FTS5. Of hundreds of matches only the best are read, since they are spread over the
+whole file.
 """
 
 _SEARCH = _DOCUMENTS.replace(
@@ -56,7 +56,7 @@ _SEARCH_NEWEST = _DOCUMENTS.replace(
      ORDER BY place, id DESC LIMIT :size
     """,
 )
-"""Only the newest matches are scored: FTS5 goes through them from the last one back."""
+"""Only the newest matches are scored: FTS5 scans them from the last one back."""
 
 _SEARCH_WITHIN = _DOCUMENTS.replace(
     "WANTED",
@@ -89,10 +89,10 @@ _NEIGHBOURS = """
              ORDER BY id DESC LIMIT :most))
      CROSS JOIN artifact_terms_content AS kept ON kept.id = beside.id
 """
-"""Of each turn what was said in it, which tool results that were stored later would hide.
+"""One TURN artifact per turn, since tool results stored later would crowd it out.
 
-The plus keeps SQLite from going through all that is old enough, by its index of times. Without
-MATERIALIZED it would read the JSON of each place four times.
+The unary plus keeps SQLite from scanning all older rows by the time index. Without MATERIALIZED it
+would parse the JSON of each place four times.
 """
 
 _OF_ROWS = _DOCUMENTS.replace(
@@ -133,14 +133,14 @@ _PREVIOUS_TURN = _DOCUMENTS.replace(
 class SqliteArtifactRows:
     """The ArtifactRows of a SQLite connection."""
 
-    # FTS5 scores every row that holds one of the terms, and the matches are spread over the file.
+    # FTS5 scores every row with one of the terms, and the matches are spread over the file.
     breadth = Breadth(state=32, matches_per_lead=4, rows_per_match=8, common_terms=1)
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
     def totals(self, tenant: Tenant) -> TenantTotals | None:
-        """The totals of a tenant, or None when it never stored anything."""
+        """The totals of a tenant, or None when it has stored nothing."""
         row = self.connection.execute(
             "SELECT id, documents, terms, oldest, newest FROM tenants "
             "WHERE app = ? AND user_id = ?",
@@ -150,7 +150,7 @@ class SqliteArtifactRows:
         return totals if totals and totals.newest else None
 
     def count_terms(self, tenant: TenantTotals, terms: Sequence[str]) -> Mapping[str, int]:
-        """How many artifacts hold each term; one that none holds is left out."""
+        """The number of artifacts with each term; terms without any are left out."""
         names = {prefixed(tenant.id, term): term for term in terms}
         rows = self.connection.execute(_COUNTS, (json.dumps(list(names)),))
         return {names[name]: count for name, count in rows}
@@ -162,15 +162,15 @@ class SqliteArtifactRows:
         frequencies: Mapping[str, int],
         scope: Scope,
     ) -> list[Document]:
-        """The documents of a scope that match one of the terms best, best first."""
+        """The documents of a scope that best match the terms, best first."""
         times = scope.times
         whole = _SEARCH if scope.newest is None else _SEARCH_NEWEST
         return self._documents(
             tenant,
             _SEARCH_WITHIN if times.has_start or times.has_end else whole,
             {
-                # Terms are letters and digits only; the quotes keep words like OR from being
-                # syntax.
+                # Terms have only letters and digits; the quotes keep words like OR from being
+                # parsed as syntax.
                 "match": " OR ".join(f'"{prefixed(tenant.id, term)}"' for term in terms),
                 "first": scope.span.first,
                 "last": scope.span.last,
@@ -182,21 +182,21 @@ class SqliteArtifactRows:
         )
 
     def span_of(self, tenant: TenantTotals, times: Times) -> Span | None:
-        """From the first row of these times to the last; None where there is none."""
+        """The row ids of a time range, first to last; None if it is empty."""
         values = {"tenant": tenant.id, "start": times.start, "before": times.end}
         first = self.connection.execute(_FIRST, values).fetchone()
         last = self.connection.execute(_LAST, values).fetchone()
         return Span(first[0], last[0]) if first and last and first[0] <= last[0] else None
 
     def newest_of(self, tenant: TenantTotals, times: Times, *, size: int) -> list[Document]:
-        """The newest documents of these times, at most `size`, whatever they say."""
+        """The newest documents of a time range, at most `size`, whatever their content."""
         values = {"start": times.start, "before": times.end, "size": size}
         return self._documents(tenant, _NEWEST_OF, values)
 
     def documents_of(
         self, tenant: TenantTotals, rows: Sequence[int], *, before: float
     ) -> dict[int, Document]:
-        """The visible documents of these rows, by row, in this order."""
+        """The visible documents of these rows, by row, in the same order."""
         values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": before}
         found = self.connection.execute(_OF_ROWS, values)
         prefix = prefixed(tenant.id, "")
@@ -205,27 +205,27 @@ class SqliteArtifactRows:
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
     ) -> list[Document]:
-        """What stands beside the leads in their sessions, the leads themselves included."""
+        """Documents of the leads' turns and neighbouring turns, including the leads."""
         return self._documents(
             tenant,
             _NEIGHBOURS,
             {
-                "places": json.dumps(places_beside(leads)),
+                "places": json.dumps(turns_around(leads)),
                 "said": ArtifactKind.TURN.value,
                 "before": before,
-                "most": _MOST_OF_A_TURN,
+                "most": _MAX_PER_TURN,
             },
         )
 
     def previous_turn(
         self, tenant: TenantTotals, session: str, *, before: float
     ) -> Document | None:
-        """The newest TURN artifact of the session; of one turn, the one stored last."""
+        """The session's newest TURN artifact; the last stored one of its turn."""
         values = {"session": session, "kind": ArtifactKind.TURN.value, "before": before}
         return next(iter(self._documents(tenant, _PREVIOUS_TURN, values)), None)
 
     def bodies(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> dict[str, str]:
-        """The stored JSON of artifacts, by id; those that are not there are left out."""
+        """The stored JSON of artifacts, by id; unknown ids are left out."""
         bodies = {}
         for artifact_id in artifact_ids:
             row = self.connection.execute(
@@ -237,7 +237,7 @@ class SqliteArtifactRows:
         return bodies
 
     def page(self, tenant: TenantTotals, *, after: str, limit: int) -> list[tuple[str, str]]:
-        """Ids after `after`, with the stored JSON of each, by id."""
+        """A page of (id, stored JSON) after the id `after`, ordered by id."""
         return self.connection.execute(
             "SELECT artifact_id, body FROM artifacts WHERE tenant = ? AND artifact_id > ? "
             "ORDER BY artifact_id LIMIT ?",
@@ -245,7 +245,7 @@ class SqliteArtifactRows:
         ).fetchall()
 
     def count(self, tenant: TenantTotals) -> int:
-        """How many artifacts there are, retired ones included."""
+        """The number of artifacts, including retired ones."""
         count: int = self.connection.execute(
             "SELECT count(*) FROM artifacts WHERE tenant = ?", (tenant.id,)
         ).fetchone()[0]

@@ -1,6 +1,6 @@
 """Rows of a SQLite connection, and the writes of artifacts.
 
-Triggers keep the totals and the index in step.
+Triggers keep the totals and the index consistent.
 """
 
 import sqlite3
@@ -19,7 +19,7 @@ _INSERT = """
 """
 
 _REMOVE = "DELETE FROM artifacts WHERE tenant = ? AND artifact_id = ?"
-# FTS5 only marks deleted terms; merging its segments drops them for good.
+# FTS5 only marks deleted terms; merging its segments removes them.
 _OPTIMIZE = "INSERT INTO artifact_terms (artifact_terms) VALUES ('optimize')"
 
 
@@ -27,11 +27,11 @@ class SqliteArtifactIndex:
     """The ArtifactIndex of SQLite."""
 
     def reading(self, connection: sqlite3.Connection) -> SqliteArtifactRows:
-        """What a search reads over this connection."""
+        """The read side over a connection."""
         return SqliteArtifactRows(connection)
 
     def insert(self, rows: Rows, tenant: int, items: Sequence[ArtifactRow]) -> None:
-        """Write rows in place of those of the same ids, with their terms in the index."""
+        """Insert or replace rows by id, and index their terms."""
         prefix = prefixed(tenant, "")
         for item in items:
             rows.run(_REMOVE, (tenant, item.artifact.artifact_id))
@@ -43,7 +43,7 @@ class SqliteArtifactIndex:
             )
 
     def retire(self, rows: Rows, tenant: int, session: str, after_turn: int) -> int:
-        """Hide the session's artifacts of turns later than `after_turn` from recall; how many."""
+        """Hide the session's artifacts after turn `after_turn` from recall; return how many."""
         return rows.run(
             "UPDATE artifacts SET retired = 1 "
             "WHERE tenant = ? AND session = ? AND turn > ? AND NOT retired",
@@ -51,13 +51,13 @@ class SqliteArtifactIndex:
         )
 
     def remove(self, rows: Rows, tenant: int, artifact_id: str) -> int:
-        """Delete one artifact of the tenant; how many there were."""
+        """Delete one artifact of the tenant; return 1 or 0."""
         removed = rows.run(_REMOVE, (tenant, artifact_id))
         rows.run(_OPTIMIZE)
         return removed
 
     def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
-        """Delete the tenant's artifacts (of one session); how many."""
+        """Delete the tenant's artifacts (of one session); return how many."""
         erased = rows.run(
             "DELETE FROM artifacts WHERE tenant = ? AND (? IS NULL OR session = ?)",
             (tenant, session, session),
@@ -69,7 +69,7 @@ class SqliteArtifactIndex:
 
 
 class SqliteRows:
-    """Rows of a SQLite connection. Whoever writes has the file to itself."""
+    """Rows of a SQLite connection. A write transaction locks the whole file."""
 
     dialect: Dialect = "sqlite"
     lock = ""
@@ -77,8 +77,8 @@ class SqliteRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
-    def take_time(self) -> None:
-        """Nothing: no statement is ended for its time."""
+    def disable_timeout(self) -> None:
+        """Do nothing: SQLite has no statement timeout."""
 
     def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Every row of a SELECT."""
@@ -90,7 +90,7 @@ class SqliteRows:
         return rows[0] if rows else None
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement; return the number of changed rows."""
         return self.connection.execute(statement, values).rowcount
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:

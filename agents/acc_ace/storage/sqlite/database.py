@@ -1,9 +1,9 @@
-"""One SQLite database, in a file or in memory: its connection, its schema, its errors.
+"""One SQLite database, in a file or in memory: connection, schema, errors.
 
-All work runs on one thread of its own, so that the event loop never waits for the disk and
-transactions cannot interleave. A commit survives a crash of the process at any instruction (write-
-ahead log), and a loss of power too (`synchronous=FULL`): a turn is one commit, so that it costs
-one flush of the disk. An error says what is wrong with the database, and how to mend it.
+All work runs on one dedicated thread, so that the event loop never waits for the disk and
+transactions cannot interleave. A commit survives a process crash (write-ahead log) and a power
+loss (`synchronous=FULL`); a turn is one commit, so it costs one disk flush. An error names the
+problem and the fix.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _FIXES: dict[int, str] = {
     sqlite3.SQLITE_BUSY: "is locked by another process; stop it or try again",
     sqlite3.SQLITE_LOCKED: "is locked by another connection; try again",
     sqlite3.SQLITE_READONLY: "cannot be written; make the file and its directory writable",
-    sqlite3.SQLITE_PERM: "must not be accessed; make the file and its directory writable",
+    sqlite3.SQLITE_PERM: "cannot be accessed; make the file and its directory writable",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that ACC_ACE_DATA_DIR is a directory "
     "that you may write to",
     sqlite3.SQLITE_FULL: "cannot grow, the disk or quota is full; free some space and try again",
@@ -41,8 +41,8 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    """The StoreError that names the database, what is wrong and the fix."""
-    # The low byte is the primary code; the rest tells the variant apart.
+    """The StoreError that names the database, the problem and the fix."""
+    # The low byte is the primary code; the rest is the extended code.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _CORRUPT:
         return CorruptStoreError(
@@ -58,16 +58,16 @@ T = TypeVar("T")
 DATABASE_FILE = "memory.db"
 
 IN_MEMORY = Path(":memory:")
-"""In the place of a file: a database of one SqliteDatabase, which ends when it is closed."""
+"""Instead of a file: a database private to one SqliteDatabase, discarded on close."""
 
 _PAUSE_S = 0.02
 
 _PAGE_BYTES = 1_024
-"""A turn changes one small row in each of some forty tables and indexes, and a changed page is
-written whole, twice: with SQLite's usual 4,096 bytes a turn writes 2.5 times as much."""
+"""A turn changes one small row in each of about forty tables and indexes, and each changed page is
+written twice: with SQLite's default of 4,096 bytes, a turn writes 2.5 times as much."""
 
 _CACHE_KB = 16_384
-"""Pages kept in memory. With SQLite's 2 MB recall reads the index again at each turn."""
+"""Page cache. With SQLite's default of 2 MB, each turn's recall rereads the index."""
 
 
 class SqliteDatabase:
@@ -90,23 +90,23 @@ class SqliteDatabase:
         self._closed = False
 
     def __del__(self) -> None:
-        # For programs that end without closing; the thread ends with its executor.
+        # For programs that exit without closing; the thread ends with its executor.
         if self._connection is not None:
             self._connection.close()
 
     async def read(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` in a read transaction: one consistent view of the file."""
+        """Run `work` in a read transaction over one consistent snapshot."""
         return await self._run(work, begin="BEGIN")
 
     async def write(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` in a write transaction: all of it is committed, or nothing.
+        """Run `work` in one atomic write transaction.
 
         Raises StoreError, naming the file and the fix; InputError for text that is not Unicode.
         """
         return await self._run(work, begin="BEGIN IMMEDIATE")
 
     async def scrub(self, *, wait_s: float = BRIEFLY_S) -> bool:
-        """Fold the write-ahead log into the file and empty it, so that no erased text is left.
+        """Checkpoint and truncate the write-ahead log, so that no erased text is left in it.
 
         False when another program still reads the file after `wait_s` seconds.
         """
@@ -115,12 +115,12 @@ class SqliteDatabase:
         )
 
     async def wipe(self) -> None:
-        """Scrub patiently; StoreError while another program still reads what was erased."""
+        """Scrub with a longer wait; StoreError if another program still reads erased data."""
         if not await self.scrub(wait_s=PATIENTLY_S):
             raise still_read(self.path)
 
     async def check(self) -> None:
-        """Open the file and look for damage; raises StoreError."""
+        """Open the file and check its integrity; raises StoreError."""
         await self._run(on_connection(_quick_check), begin=None)
 
     async def close(self) -> None:
@@ -179,12 +179,12 @@ class SqliteDatabase:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        # Overwrite what is deleted, so that an erased user leaves no bytes in free pages.
+        # Overwrite deleted data, so that an erased user leaves no bytes in free pages.
         connection.execute("PRAGMA secure_delete = ON")
         migrate(connection, f"database {self.path}")
 
     def _enter_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to the write-ahead log; SQLite does not wait here when others do it too."""
+        """Switch to the write-ahead log, with retries: SQLite's busy timeout does not apply."""
         for left in reversed(range(max(1, round(self._busy_timeout_s / _PAUSE_S)))):
             try:
                 connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -203,7 +203,7 @@ class SqliteDatabase:
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory that only its owner may enter; raises StoreError."""
+    """Make a directory with mode 0700; raises StoreError."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -214,14 +214,14 @@ def make_directory(directory: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, database: str) -> None:
-    """Make the schema in an empty database; StoreError for one of another version."""
+    """Create the schema in an empty database; StoreError for another version."""
     if _version(connection) == VERSION:
         return
 
     def create(rows: Rows) -> None:
         # Read again inside the transaction: another process may have been faster.
         found = _version(connection)
-        if found or _is_of_others(rows):
+        if found or _is_foreign(rows):
             check_version(found, database, "ACC_ACE_DATA_DIR")
             return
         for statement in _statements(baseline("sqlite")):
@@ -231,8 +231,8 @@ def migrate(connection: sqlite3.Connection, database: str) -> None:
     _in_transaction(connection, create, "BEGIN IMMEDIATE")
 
 
-def _is_of_others(rows: Rows) -> bool:
-    """Whether somebody made tables who gives the file no version."""
+def _is_foreign(rows: Rows) -> bool:
+    """Whether a file without a version has tables, made by another program."""
     return rows.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
 
 
@@ -242,7 +242,7 @@ def _in_transaction(connection: sqlite3.Connection, work: Callable[[Rows], T], b
         result = work(SqliteRows(connection))
         connection.execute("COMMIT")
     except BaseException:
-        # SQLite has rolled back by itself after some errors, such as a full disk.
+        # SQLite rolls back automatically after some errors, such as a full disk.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -255,7 +255,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> list[str]:
-    """The statements of a script; triggers hold semicolons of their own."""
+    """Split a script into statements; triggers contain semicolons."""
     statements, current = [], ""
     for line in script.splitlines(keepends=True):
         current += line

@@ -1,4 +1,4 @@
-"""Recall by meaning beside the words of a SqliteArtifactStore. Needs numpy."""
+"""Semantic search in SQLite, in addition to lexical search. Needs numpy."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
@@ -13,7 +13,7 @@ from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 
 class SqliteDense(SqlDense[SqliteArtifactRows]):
-    """The embedder of a SqliteArtifactStore, with vectors in the same file."""
+    """Semantic search with vectors in the same SQLite file."""
 
     def __init__(self, database: SqliteDatabase, embedder: Embedder, *, memory_bytes: int) -> None:
         vectors = SqliteVectors(database, memory_bytes=memory_bytes)
@@ -21,19 +21,19 @@ class SqliteDense(SqlDense[SqliteArtifactRows]):
 
 
 class _Search:
-    """A VectorSearch over SqliteVectors; on the database's one thread."""
+    """A VectorSearch over SqliteVectors, used on the database's thread."""
 
     def __init__(self, vectors: SqliteVectors) -> None:
         self._vectors = vectors
 
     def model_number(self, rows: SqliteArtifactRows, name: str, dimension: int) -> int | None:
-        """The number of a model; None when nothing was embedded with this dimension."""
+        """The number of a model; None if it has embedded nothing with this dimension."""
         return model_number(rows.connection, name, dimension)
 
     def other_dimension(
         self, rows: SqliteArtifactRows, tenant: TenantTotals, name: str, dimension: int
     ) -> int | None:
-        """The dimension of vectors that this model gave before it changed, if any is left."""
+        """Another dimension of this model's stored vectors, from before it changed, or None."""
         return other_dimension(rows.connection, tenant.id, name, dimension)
 
     def prepare(
@@ -44,7 +44,7 @@ class _Search:
         dimension: int,
         lexical: Collection[str],
     ) -> Prepared | None:
-        """The vectors of what the words found, and what was stored since the last search."""
+        """Read the vectors of lexical matches, and load signs stored since the last search."""
         model = model_number(rows.connection, name, dimension)
         if model is None:
             return None
@@ -55,9 +55,9 @@ class _Search:
     def nearest(
         self, rows: SqliteArtifactRows, query: DenseQuery, times: Times, *, limit: int
     ) -> Nearest:
-        """The nearest `limit` artifacts of the tenant made before the end of the times."""
+        """The tenant's nearest `limit` artifacts created before the end of the time range."""
         near = self._vectors.search(rows.connection, query.tenant.id, query.model, query.vector)
-        # Some hundreds, of which the first that may be seen are read, some at a time.
+        # Hundreds of candidates, read in batches until enough are visible.
         candidates = list(near)
         found: dict[int, Document] = {}
         for start in range(0, len(candidates), limit):
@@ -76,7 +76,7 @@ class _Search:
         artifact_ids: Sequence[str],
         prepared: Prepared | None,
     ) -> Mapping[str, float]:
-        """The cosine of each of these and of what was prepared, where there is a vector."""
+        """The cosine of each of these and of the prepared artifacts, if it has a vector."""
         tenant, model = query.tenant.id, query.model
         if prepared is None or prepared.model != model:
             prepared = Prepared(model, frozenset(), [])
@@ -85,5 +85,5 @@ class _Search:
         return self._vectors.cosines(tenant, model, query.vector, kept)
 
     def forget(self, tenant_id: int) -> None:
-        """Drop what is in memory of a tenant."""
+        """Drop a tenant's cached data."""
         self._vectors.forget(tenant_id)

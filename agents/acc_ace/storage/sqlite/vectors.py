@@ -1,8 +1,8 @@
-"""Vectors of artifacts in SQLite, found by their signs in memory and compared exactly on disk.
+"""Vectors of artifacts in SQLite: candidates by sign bits in memory, rescored exactly from disk.
 
-The signs of a tenant's vectors are read at its first search and kept within a budget of memory;
-later searches read what was added since, also by other processes. Needs numpy, and no extension
-of SQLite.
+The signs of a tenant's vectors are loaded at its first search within a memory budget; later
+searches load the ones added since, also by other processes. Needs numpy, but no SQLite
+extension.
 """
 
 import json
@@ -31,21 +31,21 @@ from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.text.duplicates import Vector
 
 _READ_AT_ONCE = 8_192
-"""Vectors read in one go when signs are loaded: 6 MB of 384 numbers each."""
+"""Vectors per batch when signs are loaded: 6 MB for a dimension of 384."""
 
 _SAMPLE = 2_048
-"""Newest vectors whose mean the signs are taken against."""
+"""Signs are relative to the mean of this many newest vectors."""
 
-_LEAST_RESCORED, _MOST_RESCORED = 384, 1_024
-"""Candidates by sign whose exact vectors are read; in between, one in 200 of all."""
+_MIN_RESCORED, _MAX_RESCORED = 384, 1_024
+"""Bounds of the candidates rescored exactly; in between, one in 200 of all vectors."""
 
 _STALE_SHARE = 0.02
-"""Share of deleted vectors that may stay in an index: they are passed over when read."""
+"""Share of deleted vectors tolerated in an index; they are skipped when read."""
 
-_LEAST_STALE = 64
+_MIN_STALE = 64
 
 
-# CROSS keeps the order of the tables: from the few that are asked for to their vectors.
+# CROSS JOIN fixes the join order: from the few requested rows to their vectors.
 _OF_ROWS = """
     SELECT artifact, vector
       FROM json_each(?) CROSS JOIN artifact_vectors ON artifact = value WHERE model = ?
@@ -61,15 +61,15 @@ _OF_ARTIFACTS = """
 _Key = TypeVar("_Key", int, str)
 
 KeptVector = tuple[str, bytes]
-"""The id of an artifact and the stored vector of one of its parts."""
+"""The id of an artifact and the stored vector of one of its chunks."""
 
 
 class _Loaded(NamedTuple):
     signs: SignIndex
     last: int
-    """The newest vector that was read."""
+    """The id of the newest loaded vector."""
     sampled: int
-    """Vectors that the centre is the mean of."""
+    """Number of vectors averaged for the centre."""
 
 
 class SqliteVectors:
@@ -78,13 +78,13 @@ class SqliteVectors:
     def __init__(self, database: SqliteDatabase, *, memory_bytes: int) -> None:
         self._database = database
         self._memory = memory_bytes
-        # Touched by the database's one thread alone.
+        # Used only on the database's thread.
         self._loaded: OrderedDict[tuple[int, int], _Loaded] = OrderedDict()
 
     async def unembedded(
         self, model: str, dimension: int | None, *, limit: int
     ) -> Sequence[Unembedded]:
-        """Artifacts of any tenant without vectors of this model: of no model, then of others."""
+        """Artifacts of any tenant to embed: those without vectors, then those of other models."""
 
         def work(connection: sqlite3.Connection) -> list[Unembedded]:
             number = model_number(connection, model, dimension)
@@ -101,7 +101,7 @@ class SqliteVectors:
         return await self._database.read(on_connection(work))
 
     async def keep(self, model: str, dimension: int, embedded: Sequence[Embedded]) -> None:
-        """Store vectors in place of all older ones of these artifacts."""
+        """Store vectors, replacing all older ones of these artifacts."""
         rows = [
             (item.row, [encode_float16(vector) for vector in item.vectors]) for item in embedded
         ]
@@ -126,11 +126,11 @@ class SqliteVectors:
     ) -> dict[int, float]:
         """The cosines of the artifacts nearest to the query, by row. On the database's thread.
 
-        Some hundreds, best first, of equals the newest: they are chosen by their signs and then
-        compared exactly, the mean of all the tenant's vectors taken off.
+        Hundreds of them, best first, ties newest first: candidates by sign, rescored by exact
+        cosines of vectors centred on the tenant's mean.
         """
         loaded = self._refreshed(connection, tenant, model, len(query))
-        count = min(max(loaded.signs.size // 200, _LEAST_RESCORED), _MOST_RESCORED)
+        count = min(max(loaded.signs.size // 200, _MIN_RESCORED), _MAX_RESCORED)
         rows = sorted(loaded.signs.nearest(floats(query), count))
         found = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
         return _best(found[::-1], query, loaded.signs.mean)
@@ -142,16 +142,16 @@ class SqliteVectors:
         model: int,
         artifact_ids: Iterable[str],
     ) -> list[KeptVector]:
-        """The stored vectors of these artifacts, of those that have any."""
+        """The stored vectors of those of these artifacts that have any."""
         values = (tenant, json.dumps(list(artifact_ids)), model)
         return connection.execute(_OF_ARTIFACTS, values).fetchall()
 
     def cosines(
         self, tenant: int, model: int, query: Vector, kept: Sequence[KeptVector]
     ) -> dict[str, float]:
-        """The cosine of each artifact with a vector; after `search`, on the same thread.
+        """The cosine of each artifact with a vector; call after `search`, on the same thread.
 
-        None of a tenant that was erased since the search began.
+        Empty for a tenant erased since the search started.
         """
         loaded = self._loaded.get((tenant, model))
         return _best(kept, query, loaded.signs.mean) if loaded else {}
@@ -159,7 +159,7 @@ class SqliteVectors:
     def refresh(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
     ) -> None:
-        """Read what was stored since the last search, so that the next one need not."""
+        """Load vectors stored since the last search, ahead of the next one."""
         self._refreshed(connection, tenant, model, dimension)
 
     def forget(self, tenant: int) -> None:
@@ -170,16 +170,16 @@ class SqliteVectors:
     def _refreshed(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
     ) -> _Loaded:
-        """The tenant's signs, up to date and within the budget of memory."""
+        """The tenant's signs, up to date and within the memory budget."""
         key = tenant, model
         count = _count(connection, tenant, model)
         loaded = self._loaded.get(key)
         if loaded is None or self._is_outgrown(loaded, count):
-            loaded = self._begun(connection, tenant, model, dimension)
-        loaded = self._read_on(connection, tenant, model, loaded)
-        if loaded.signs.size - count > max(_LEAST_STALE, _STALE_SHARE * count):
-            loaded = self._begun(connection, tenant, model, dimension)
-            loaded = self._read_on(connection, tenant, model, loaded)
+            loaded = self._new_index(connection, tenant, model, dimension)
+        loaded = self._load_newer(connection, tenant, model, loaded)
+        if loaded.signs.size - count > max(_MIN_STALE, _STALE_SHARE * count):
+            loaded = self._new_index(connection, tenant, model, dimension)
+            loaded = self._load_newer(connection, tenant, model, loaded)
         self._loaded[key] = loaded
         self._loaded.move_to_end(key)
         self._forget_erased(connection)
@@ -187,15 +187,15 @@ class SqliteVectors:
         return loaded
 
     def _is_outgrown(self, loaded: _Loaded, count: int) -> bool:
-        """Whether the centre is the mean of few vectors of now many, or the budget is spent."""
+        """Whether the centre is based on too few vectors, or the index exceeds the budget."""
         young = loaded.sampled < _SAMPLE and count >= 2 * loaded.sampled
         room = self._memory // bytes_per_vector(loaded.signs.dimension)
         return young or loaded.signs.size > room + room // 8
 
-    def _begun(
+    def _new_index(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
     ) -> _Loaded:
-        """An empty index; what is older than the budget holds is never read into it."""
+        """An empty index, which will only load the newest vectors that fit the budget."""
         newest = connection.execute(
             "SELECT vector FROM artifact_vectors WHERE tenant = ? AND model = ? "
             "ORDER BY id DESC LIMIT ?",
@@ -210,10 +210,10 @@ class SqliteVectors:
         ).fetchone()
         return _Loaded(SignIndex(centre), oldest[0] if oldest else 0, len(sample))
 
-    def _read_on(
+    def _load_newer(
         self, connection: sqlite3.Connection, tenant: int, model: int, loaded: _Loaded
     ) -> _Loaded:
-        """Add what was stored since."""
+        """Load vectors newer than the last loaded one."""
         rows = connection.execute(
             "SELECT id, artifact, vector FROM artifact_vectors "
             "WHERE tenant = ? AND model = ? AND id > ? ORDER BY id",
@@ -237,7 +237,7 @@ class SqliteVectors:
             self.forget(tenant)
 
     def _evict(self) -> None:
-        """Forget the tenants asked for longest ago; the last one stays, being within the budget."""
+        """Evict least recently used tenants; the last one always fits the budget."""
         while (
             len(self._loaded) > 1
             and sum(item.signs.nbytes for item in self._loaded.values()) > self._memory
@@ -246,7 +246,7 @@ class SqliteVectors:
 
 
 def model_number(connection: sqlite3.Connection, name: str, dimension: int | None) -> int | None:
-    """The number of a model; of any dimension, the newest, when that is not known yet."""
+    """The number of a model; without a dimension, the newest one, or None."""
     row = connection.execute(
         "SELECT id FROM vector_models WHERE name = ? AND (? IS NULL OR dimension = ?) "
         "ORDER BY id DESC LIMIT 1",
@@ -258,7 +258,7 @@ def model_number(connection: sqlite3.Connection, name: str, dimension: int | Non
 def other_dimension(
     connection: sqlite3.Connection, tenant: int, name: str, dimension: int
 ) -> int | None:
-    """The dimension of vectors that this model gave before it changed, if any is left."""
+    """Another dimension of this model's stored vectors, from before it changed, or None."""
     row = connection.execute(
         "SELECT dimension FROM vector_models "
         "JOIN tenant_vectors ON tenant_vectors.model = vector_models.id "
@@ -276,13 +276,13 @@ def _count(connection: sqlite3.Connection, tenant: int, model: int) -> int:
 
 
 def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> dict[_Key, float]:
-    """The best cosine of each artifact, over its parts; the best first, of equals the first."""
+    """The best cosine of each artifact over its chunks, best first; ties keep their order."""
     if not found:
         return {}
     vectors = decode_float16([blob for _, blob in found], len(query))
     cosines = centred_cosines(floats(query), vectors, mean)
     best: dict[_Key, float] = {}
-    # Equal vectors differ in the last digits, by where they stand in the matrix.
+    # Cosines of equal vectors differ in the last digits, by their position in the matrix.
     for at in np.argsort(-cosines.round(6), kind="stable").tolist():
         best.setdefault(found[at][0], float(cosines[at]))
     return best

@@ -1,7 +1,7 @@
-"""Empty the write-ahead log of a SQLite file, so that nothing that was deleted is left in it.
+"""Truncating WAL checkpoint of a SQLite file, so that no deleted data is left in its log.
 
-SQLite cannot do so while another connection reads, a backup for example, and says it in a result
-that no exception goes with. Each try waits briefly, because writers of other processes wait too.
+SQLite cannot truncate the log while another connection reads, such as a backup, and reports this
+in the result, not by an exception. Each try waits briefly, because other processes' writers block.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from acc_ace.errors import StoreError
 _log = logging.getLogger(__name__)
 
 BRIEFLY_S: Final = 0.3
-"""How long the deletion of a session waits. What it leaves goes with the next one that succeeds,
-with what is written later, or when the file is closed."""
+"""Wait of a session's deletion. Data left in the log is removed by the next successful checkpoint
+or when the file is closed."""
 
 PATIENTLY_S: Final = 2.0
-"""How long an erasure waits before it fails, to be asked for again."""
+"""Wait of a user's erasure before it fails and must be repeated."""
 
 _TRY_MS: Final = 100
 PAUSE_S: Final = 0.02
@@ -28,7 +28,7 @@ _EMPTY: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 def try_scrub(connection: sqlite3.Connection) -> bool:
-    """Empty the log once; whether it is empty now."""
+    """Try to truncate the log once; return whether that succeeded."""
     (usual,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute(f"PRAGMA busy_timeout = {_TRY_MS}")
     try:
@@ -39,7 +39,7 @@ def try_scrub(connection: sqlite3.Connection) -> bool:
 
 
 async def scrubbed(attempt: Callable[[], Awaitable[bool]], path: Path, *, wait_s: float) -> bool:
-    """Try until it succeeds, for at most `wait_s` seconds; whether it did. If not, it is logged."""
+    """Retry for at most `wait_s` seconds; return whether that succeeded, and log a failure."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_s
     while not await attempt():
@@ -51,8 +51,8 @@ async def scrubbed(attempt: Callable[[], Awaitable[bool]], path: Path, *, wait_s
 
 
 def still_read(path: Path) -> StoreError:
-    """The error of an erasure that cannot wipe what it has deleted."""
+    """The error of an erasure that cannot truncate the log."""
     return StoreError(
-        f"erased words are still in {path.name}-wal of {path.parent}, because another program "
-        "reads the database, a backup for example; let it end, then erase again"
+        f"erased data is still in {path.name}-wal of {path.parent}, because another program "
+        "reads the database, a backup for example; stop it, then erase again"
     )
