@@ -1,6 +1,7 @@
 """Public contract: report and events of a turn. Defined in `acc_ace.schemas.report`."""
 
 from acc_ace.schemas.report import (
+    CONFIRMATION,
     Answer,
     AnswerChunk,
     FeedbackReport,
@@ -24,6 +25,7 @@ from acc_ace.schemas.report import (
 )
 
 __all__ = [
+    "CONFIRMATION",
     "Answer",
     "AnswerChunk",
     "FeedbackReport",

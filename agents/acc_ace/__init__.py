@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from acc_ace.schemas.limits import Limits
     from acc_ace.schemas.playbook import Playbook
     from acc_ace.schemas.qualification import Qualification
-    from acc_ace.schemas.reflection import Reflection
+    from acc_ace.schemas.reflection import Judgement, Reflection
     from acc_ace.schemas.report import TurnReport
     from acc_ace.turn.algorithm import (
         CompressionPort,
@@ -63,6 +63,7 @@ __all__ = [
     "EvidencePort",
     "GeneratorOutput",
     "JournalEntry",
+    "Judgement",
     "Limits",
     "Playbook",
     "Ports",
@@ -109,7 +110,7 @@ _MODULES: Final = {
     "schemas.limits": "Limits",
     "schemas.playbook": "Playbook",
     "schemas.qualification": "Qualification",
-    "schemas.reflection": "Reflection",
+    "schemas.reflection": "Judgement Reflection",
     "schemas.report": "TurnReport",
     "turn.algorithm": (
         "CompressionPort DecisionPort EvidencePort Ports QualificationPort RecallPort "

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
+from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.structured_agent import Models, direct_completions
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
@@ -27,6 +28,7 @@ from acc_ace.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.schemas.report import FeedbackReport
 from acc_ace.text.input_checks import check_request_id, take_input
 from acc_ace.turn.algorithm import (
     OPENED,
@@ -64,6 +66,8 @@ class AccController:
         self._lifecycle = TurnLifecycle(container)
         check_order(STEPS, provided=OPENED)
         self._open: TurnRecord | None = None
+        self._chosen = chosen
+        self._feedback: FeedbackLearner | None = None
 
     @classmethod
     def from_settings(cls, *, session: str, user: str = "user") -> "AccController":
@@ -89,11 +93,12 @@ class AccController:
     ) -> CompressedCognitiveState:
         """x_t and CCS_{t-1} become CCS_t: recall, qualify, compress, commit.
 
-        `prev_ccs` is what the last call returned, edited or not; None continues from the stored
-        state. Rules that an edited state leaves out are in the diff as released;
-        those of system authority stay. A tool's or environment's
-        result is a TurnInput with the authority TOOL. An update already committed under the same
-        `idempotency_key` returns its state and runs nothing. Raises InputError, CommitRejected,
+        `prev_ccs` is what the last call gave back, edited or not; with None the session goes on
+        with the state it has. Rules that an edited state leaves out are in the diff as released;
+        those of system authority stay. A tool's or environment's result is a TurnInput with the
+        authority TOOL. The `judgement` of a TurnInput says what the answer should be, or earns: no
+        agent sees it, `record` learns from it. An update that was committed under the same
+        `idempotency_key` gives back its state and runs nothing. Raises InputError, CommitRejected,
         ConflictError or StoreError; a model that fails keeps CCS_{t-1} and marks the uncertainty.
         An update cancelled before its commit leaves CCS_{t-1}.
         """
@@ -134,6 +139,8 @@ class AccController:
                 return await self._recorded_turn(kept)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
             await self._lifecycle.open(record, turn_input)
+            if isinstance(current_input, TurnInput) and (judged := current_input.judgement):
+                record.feedback = (judged.sent_with_turn(self._container.clock.now()),)
             record.invocation_id = f"turn-{record.previous.version + 1}"
             record.previous, record.dropped = _previous(record.previous, prev_ccs)
             steps = TurnSteps(
@@ -143,7 +150,25 @@ class AccController:
                 await run_steps(STEPS, steps.ports(decision), record)
             finally:
                 await self._lifecycle.fail(record)
+        if record.decision is not None:
+            await self._learn(record)
         return record
+
+    async def _learn(self, record: TurnRecord) -> FeedbackReport | None:
+        """Learn from what came with an answered turn, now or later, as the settings say."""
+        report: FeedbackReport | None = None
+        for given in record.feedback:
+            report = await self._learner().take(self._key, record.state.turn, given)
+            record.warn(*report.warnings)
+            # So that the same answer, recorded once more, does not teach again.
+            record.feedback = (given.model_copy(update={"learned": report.learned}),)
+        return report
+
+    def _learner(self) -> FeedbackLearner:
+        """Its models are opened when there is something to learn; most controllers never have."""
+        if self._feedback is None:
+            self._feedback = FeedbackLearner(self._container, models=self._chosen)
+        return self._feedback
 
     def update_state_sync(
         self,
@@ -158,16 +183,21 @@ class AccController:
         for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
+        if self._feedback is not None:
+            await self._feedback.close()
         await self._container.close()
 
     def close_sync(self) -> None:
         """`close` for callers without an event loop; raises RuntimeError inside one."""
         asyncio.run(self.close())
 
-    async def record(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
-        """Store your agent's answer as evidence, so that the next turn can recall it.
+    async def record(
+        self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()
+    ) -> FeedbackReport | None:
+        """Keep what your agent answered as evidence, so that the next turn can recall it.
 
-        Raises InputError when there is no updated turn to answer, ConflictError when it was
+        Gives back what was learnt from the judgement that came with the turn; None without one.
+        Raises InputError when there is no updated turn to answer, ConflictError when that was
         undone, deleted or erased meanwhile, SessionBusyError or StoreError.
         """
         record = self._open
@@ -184,10 +214,13 @@ class AccController:
             record.tool_results = list(tool_results)
             output = GeneratorOutput(final_answer=answer)
             await self._lifecycle.commit(record, output, prompt_hashes={})
+        return await self._learn(record)
 
-    def record_sync(self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()) -> None:
+    def record_sync(
+        self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()
+    ) -> FeedbackReport | None:
         """`record` for callers without an event loop; raises RuntimeError inside one."""
-        asyncio.run(self.record(answer, tool_results=tool_results))
+        return asyncio.run(self.record(answer, tool_results=tool_results))
 
     async def _is_current(self, entry: JournalEntry, record: TurnRecord) -> bool:
         """Whether the turn leads to the current state of the session that it started in."""
@@ -213,6 +246,7 @@ class AccController:
             session=await self._container.directory.find(self._key),
             entry=entry,
             is_written=True,
+            feedback=kept.feedback,
             idempotency_key=kept.idempotency_key,
         )
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -13,6 +13,7 @@ from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
+from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
@@ -33,10 +34,10 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.interaction import Attachment, TurnInput
+from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.report import FeedbackReport, TurnDone, TurnEvent, TurnReport
+from acc_ace.schemas.report import CONFIRMATION, FeedbackReport, TurnDone, TurnEvent, TurnReport
 from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback
@@ -121,27 +122,30 @@ class Conversation:
         Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
         ModelError or StoreError.
         """
-        check_key(key)
-        if key.app != self._app.name:
-            raise InputError(
-                f"session '{key.session}' is of the app '{key.app}', and this conversation runs "
-                f"'{self._app.name}'; use a session of that app"
-            )
+        self._check_own(key)
         check_request_id(idempotency_key)
         limits = self._container.settings.limits
         said = take_input(text, authority, limits, attachments=attachments)
-        queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
         state = _state_of(authority, memory, judgement)
-        request = TurnRequest(queue.put_nowait, idempotency_key, said)
-        task = asyncio.create_task(self._run(key, request, said, state, queue))
-        try:
-            while (event := await queue.get()) is not None:
+        request = TurnRequest(idempotency_key=idempotency_key, input=said)
+        events = self._events(key, request, input_content(said), state)
+        async with aclosing(events):
+            async for event in events:
                 yield event
-            await task
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+
+    async def confirm(
+        self, key: SessionKey, answers: Mapping[str, bool]
+    ) -> AsyncIterator[TurnEvent]:
+        """Go on with a paused turn: whether each call of `TurnPaused.calls` may run, by its id.
+
+        Raises as `stream` does, and ConflictError for an answer that was given before.
+        """
+        self._check_own(key)
+        said = types.Content(role="user", parts=[_confirmed(*answer) for answer in answers.items()])
+        events = self._events(key, TurnRequest(), said, {})
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
     async def turn(
         self,
@@ -332,11 +336,38 @@ class Conversation:
         root = self._app.root_agent
         return root.learning if isinstance(root, BoundedTurn) else None
 
+    def _check_own(self, key: SessionKey) -> None:
+        check_key(key)
+        if key.app != self._app.name:
+            raise InputError(
+                f"session '{key.session}' is of the app '{key.app}', and this conversation runs "
+                f"'{self._app.name}'; ask for a session of that one"
+            )
+
+    async def _events(
+        self,
+        key: SessionKey,
+        request: TurnRequest,
+        said: types.Content,
+        state: dict[str, Any],
+    ) -> AsyncGenerator[TurnEvent, None]:
+        queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        request = request._replace(listener=queue.put_nowait)
+        task = asyncio.create_task(self._run(key, request, said, state, queue))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
     async def _run(
         self,
         key: SessionKey,
         request: TurnRequest,
-        said: TurnInput,
+        said: types.Content,
         state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
@@ -348,9 +379,9 @@ class Conversation:
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
-                new_message=input_content(said),
+                new_message=said,
                 state_delta=dict(state),
-                run_config=_RUN_CONFIG,
+                run_config=_RESUME_CONFIG if request.input is None else _RUN_CONFIG,
             ):
                 pass
         except SessionNotFoundError as error:
@@ -388,3 +419,13 @@ _RUN_CONFIG = RunConfig(
     get_session_config=GetSessionConfig(num_recent_events=0),
 )
 """The pipeline reads no past events, so none are loaded: cost stays flat as the session grows."""
+
+_RESUME_CONFIG = RunConfig(streaming_mode=StreamingMode.SSE)
+"""ADK looks for the call that a person answers among the events."""
+
+
+def _confirmed(call_id: str, confirmed: bool) -> types.Part:
+    answer = types.FunctionResponse(
+        id=call_id, name=CONFIRMATION, response={"confirmed": confirmed}
+    )
+    return types.Part(function_response=answer)

@@ -1,6 +1,7 @@
 """`acc-ace chat` on a real terminal: the prompt, Ctrl-C, Ctrl-D and what is on the screen."""
 
 import codecs
+import json
 import os
 import pty
 import re
@@ -16,6 +17,8 @@ from types import TracebackType
 from typing import Self
 
 import pytest
+
+from tests.fakes.fake_openai import calls_functions, fake_openai, says
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRIES = 6
@@ -175,3 +178,31 @@ def test_ctrl_c_in_a_script_undoes_the_turn_and_exits_with_130(
             terminal.send("\x03")
             terminal.expect("interrupted; the running turn was cancelled")
             assert terminal.ended() == 130
+
+
+@pytest.mark.parametrize(("word", "told"), [("yes", "refunded"), ("no", "the user refused it")])
+def test_a_call_against_a_rule_is_asked_about_at_the_prompt(
+    tmp_path: Path, word: str, told: str
+) -> None:
+    with fake_openai() as endpoint:
+        endpoint.script(
+            "generator",
+            calls_functions(("refund", {"order": "A1", "amount": 50})),
+            says('{"final_answer": "It is settled."}'),
+        )
+        environment = {
+            "ACC_ACE_DATA_DIR": str(tmp_path / "data"),
+            "ACC_ACE_GENERATOR__MODEL": "openai/fake",
+            "ACC_ACE_OPENAI_BASE_URL": endpoint.base_url,
+            "ACC_ACE_TOOLS": "tests.fakes.confirmed_tool:refund",
+        }
+        with Terminal("chat", environment=environment) as terminal:
+            terminal.expect("Ctrl-D exits")
+            terminal.send("/rule Never refund more than 20 euros.\n")
+            terminal.expect("c-0001")
+            terminal.send("Refund A1.\n")
+            asked = terminal.expect("(yes / no)")
+            assert "Never refund more than 20 euros." in " ".join(asked.split())
+            terminal.send(f"{word}\n")
+            terminal.expect("It is settled.")
+        assert told in json.dumps(endpoint.requests[-1].body)

@@ -21,6 +21,7 @@ from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import (
+    CONFIRMATION,
     Answer,
     AnswerChunk,
     FeedbackReport,
@@ -28,7 +29,9 @@ from acc_ace.schemas.report import (
     TokenUse,
     TurnDone,
     TurnEvent,
+    TurnPaused,
     TurnReport,
+    WaitingCall,
 )
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -64,7 +67,10 @@ class FakeRules:
 
 
 class FakeTurnApi:
-    """Answers 'echo: <input>'. An input that is a key of `errors` raises; 'hang' never ends."""
+    """Answers 'echo: <input>'. An input that is a key of `errors` raises; 'hang' never ends.
+
+    'pay A B' waits for a person's word on two payments.
+    """
 
     def __init__(self, errors: Mapping[str, AccAceError] | None = None) -> None:
         self.errors = dict(errors or {})
@@ -75,6 +81,7 @@ class FakeTurnApi:
         self.memories: list[MemoryName | None] = []
         self.attached: list[list[Attachment]] = []
         self.rules = FakeRules()
+        self.confirmed: list[dict[str, bool]] = []
         self.hanging = asyncio.Event()
         self.closed = False
         self.learning = False
@@ -102,12 +109,21 @@ class FakeTurnApi:
             await asyncio.Event().wait()
         self.said.append((text, authority))
         yield StageStarted(stage="generator")
+        if text.startswith("pay "):
+            yield TurnPaused(session=key.session, calls=[waiting(to) for to in text.split()[1:]])
+            return
         answer = f"echo: {text}"
         yield AnswerChunk(text=answer[:3])
         yield AnswerChunk(text=answer[3:])
         yield Answer(text=answer, model="fake")
         state = self._commit(key, text)
         yield TurnDone(report=report(turn=state.turn, text=text, answer=answer))
+
+    async def confirm(
+        self, key: SessionKey, answers: Mapping[str, bool]
+    ) -> AsyncIterator[TurnEvent]:
+        self.confirmed.append(dict(answers))
+        yield Answer(text=f"confirmed: {sum(answers.values())}", model="fake")
 
     async def state(self, key: SessionKey) -> CommittedState | None:
         entries = self.journal.get(key)
@@ -186,6 +202,12 @@ class FakeTurnApi:
             )
         )
         return state
+
+
+def waiting(name: str) -> WaitingCall:
+    """A payment that asks a person."""
+    args = {"toolConfirmation": {"hint": f"Pay {name}?"}}
+    return WaitingCall(id=f"call-{name}", name=CONFIRMATION, args=args)
 
 
 def report(*, turn: int = 1, text: str = "hello", answer: str = "echo: hello") -> TurnReport:

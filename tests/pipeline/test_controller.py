@@ -7,14 +7,15 @@ from google.adk.models import BaseLlm
 from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Role, Settings
+from acc_ace.config import ROLES, Role, Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.schemas.reflection import Judgement
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen
@@ -163,3 +164,61 @@ def test_a_conversation_without_an_event_loop_is_kept_and_closed(settings: Setti
     again = controller(build_container(settings), llm)
     assert again.update_state_sync("And now?", None)
     again.close_sync()
+
+
+LESSON = {
+    "reasoning": "the answer was wrong",
+    "operations": [
+        {"type": "ADD", "section": "strategies", "content": "Checkout runs on db-07."},
+    ],
+}
+ASKED = TurnInput(
+    text="Which host runs checkout?", judgement=Judgement(ground_truth="Checkout runs on db-07.")
+)
+
+
+def learner(container: Container, llm: ScriptedLlm) -> AccController:
+    llm.on("curator", LESSON)
+    return AccController(container, session="s1", models=dict.fromkeys(ROLES, llm))
+
+
+async def lessons(container: Container) -> list[str]:
+    stored = await container.playbooks.load(PlaybookScope("acc_ace"))
+    return [bullet.content for bullet in stored.playbook.bullets]
+
+
+async def test_a_judgement_that_comes_with_a_turn_teaches(container: Container) -> None:
+    llm = ScriptedLlm()
+    acc = learner(container, llm)
+    await acc.update_state(ASKED, None)
+    assert await lessons(container) == []
+    assert "db-07" not in seen(llm.requests_of("compressor")[-1])
+    report = await acc.record("On db-01.")
+    assert report is not None
+    assert report.learned
+    assert await lessons(container) == ["Checkout runs on db-07."]
+    assert "db-07" in seen(llm.requests_of("reflector")[-1])
+    kept = await container.evidence.last(SessionKey("acc_ace", "user", "s1"))
+    assert kept is not None
+    assert [(item.ground_truth, item.learned) for item in kept.feedback] == [
+        ("Checkout runs on db-07.", True)
+    ]
+    assert kept.input.judgement is None
+    # The answer recorded once more teaches nothing again.
+    await acc.record("On db-01.")
+    assert llm.roles.count("reflector") == 1
+
+
+async def test_a_judgement_teaches_where_the_agent_decides(container: Container) -> None:
+    llm = ScriptedLlm()
+    await learner(container, llm).run_turns([ASKED, "Thanks."], Decides("On db-01.", "Bye."))
+    assert await lessons(container) == ["Checkout runs on db-07."]
+    assert llm.roles.count("reflector") == 1
+
+
+async def test_a_turn_without_a_judgement_teaches_nothing(container: Container) -> None:
+    llm = ScriptedLlm()
+    acc = learner(container, llm)
+    await acc.update_state("Which host runs checkout?", None)
+    assert await acc.record("On db-01.") is None
+    assert "reflector" not in llm.roles

@@ -1,5 +1,6 @@
 """Rules are enforced at the act: a call that breaks one is asked about, or refused."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +11,20 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.config import GuardMode, GuardModelSettings, Settings
+from acc_ace.bootstrap import build_container
+from acc_ace.config import ROLES, GuardMode, GuardModelSettings, Settings
+from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ConfigError
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.commit import RuleScope
 from acc_ace.schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
+from acc_ace.schemas.report import TurnDone, TurnPaused
+from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import Desk, result_of
 
+TALK = SessionKey(APP_NAME, "ops", "s1")
 RULE = "Never refund more than 20 euros."
 
 
@@ -283,3 +291,40 @@ async def test_a_model_that_no_one_has_is_named_at_the_start() -> None:
 
 def test_the_guard_is_no_role_of_memory() -> None:
     assert "guard" not in MODEL_ROLES
+
+
+@pytest.mark.parametrize(
+    ("stored", "confirmed"), [(False, True), (False, False), (True, True), (True, False)]
+)
+async def test_a_conversation_goes_on_with_the_answer_of_a_person(
+    tmp_path: Path, *, stored: bool, confirmed: bool
+) -> None:
+    PAID.clear()
+    settings = Settings(
+        store="sqlite" if stored else "memory",
+        data_dir=tmp_path,
+        learning="off",
+        tools=("tests.fakes.confirmed_tool:refund",),
+    )
+    llm = ScriptedLlm().on(
+        "generator",
+        {"final_answer": "Noted."},
+        call("refund", order="A1", amount=50),
+        {"final_answer": "Hm."},
+        {"final_answer": "Settled."},
+    )
+    talk = Conversation(build_container(settings), models=dict.fromkeys(ROLES, llm))
+    await talk.rules.pin(TALK, RULE, RuleScope.SESSION)
+    await talk.turn(TALK, "Good morning.")
+    paused = [event async for event in talk.stream(TALK, "Refund A1.")][-1]
+    assert isinstance(paused, TurnPaused)
+    [waits] = paused.calls
+    assert waits.question is not None
+    assert RULE in waits.question
+    # The person looks at something else first.
+    await talk.turn(TALK, "Which rules are there?")
+    done = [event async for event in talk.confirm(TALK, {waits.id: confirmed})][-1]
+    assert isinstance(done, TurnDone)
+    assert done.report.answer == "Settled."
+    assert ([50] if confirmed else []) == PAID
+    await talk.close()

@@ -8,6 +8,7 @@ import pytest
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority
+from acc_ace.schemas.report import ToolFinished
 from tests.fakes.scripted_llm import call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
@@ -71,6 +72,24 @@ async def test_a_failing_tool_tells_the_model_why_and_the_turn_goes_on(
     report = await talk.say("Try it.")
     assert report.answer == "done"
     assert complaint in seen(talk.llm.requests_of("generator")[-1])
+
+
+def broken() -> None:
+    """Fail each time."""
+    raise ValueError("out of order")
+
+
+@pytest.mark.parametrize("name", ["broken", "unknown"])
+async def test_a_failure_is_one_event_and_one_piece_of_evidence(name: str) -> None:
+    talk = Talk(settings().model_copy(update={"tools": (f"{__name__}:broken",)}))
+    talk.llm.on("generator", call(name), ANSWER)
+    events = await talk.events("Try it.")
+    finished = [event for event in events if isinstance(event, ToolFinished)]
+    assert [(event.name, event.is_error) for event in finished] == [(name, True)]
+    [interaction] = await talk.container.evidence.list(KEY)
+    [result] = interaction.tool_results
+    assert result.is_error
+    assert result.result.startswith(f"{name} failed: ")
 
 
 async def test_a_reply_that_asks_for_hundreds_of_tools_gets_no_more_than_allowed() -> None:

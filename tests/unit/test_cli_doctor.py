@@ -32,12 +32,20 @@ from acc_ace.cli.checks.installation import (
 from acc_ace.cli.checks.model_checks import (
     check_embedder,
     check_gemini_answers,
+    check_guard,
     check_keys,
     check_models,
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.output import ExitCode
-from acc_ace.config import AgentSettings, EmbedderSettings, Settings, names_set
+from acc_ace.config import (
+    ROLES,
+    AgentSettings,
+    EmbedderSettings,
+    GuardModelSettings,
+    Settings,
+    names_set,
+)
 from acc_ace.storage.sql_database import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +81,21 @@ def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
     assert (none.status, none.detail) == (Status.OK, "none: recall is lexical only")
     assert openai.detail == "openai/small (at http://127.0.0.1:11434/v1)"
     assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
+
+
+def test_the_guards_mode_and_model_are_shown() -> None:
+    off, alone, judged = (
+        check_guard(Settings(guard=mode, guard_model=GuardModelSettings(model=name)))
+        for mode, name in (("off", ""), ("confirm", "embedded/rules"), ("block", "openai/judge"))
+    )
+    assert off.status is Status.NOTE
+    assert alone.detail == "confirm, by the deterministic check alone"
+    assert judged.detail == "block, by the deterministic check and openai/judge"
+    shown = check_models(Settings(guard_model=GuardModelSettings(model="openai/judge")))
+    assert "openai/judge" in _one(shown, "guard").detail
+    odd = check_models(Settings(guard_model=GuardModelSettings(model="word2vec")))
+    assert _is_problem(_one(odd, "guard"), "word2vec", "ACC_ACE_GUARD_MODEL__MODEL")
+    assert [finding.check for finding in check_models(Settings())] == list(ROLES)
 
 
 def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:

@@ -13,6 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 from pydantic import PrivateAttr
 
+from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.stage import ContentlessStage
@@ -129,6 +130,7 @@ class BoundedTurn(BaseAgent):
         key = session_key(ctx)
         record = self._records.begin(key, ctx.invocation_id)
         record.held = held.events
+        gate_memory(ctx, self._container, record)
         waiting: list[WaitingCall] = []
         try:
             with self._container.pressure.turn():

@@ -15,10 +15,10 @@ from google.adk.tools.tool_context import ToolContext
 
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import EMBEDDED_MODEL, GuardMode, Settings
+from acc_ace.config import GuardMode, Settings
 from acc_ace.container import Container
 from acc_ace.gates.guard import ActCall, Conflict, conflicts, undecided
-from acc_ace.models.factory import build_model
+from acc_ace.models.factory import build_model, has_judge
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
 from acc_ace.text.normalize import language_of
@@ -42,13 +42,8 @@ class Finding(NamedTuple):
 
 
 def build_judge(settings: Settings) -> BaseLlm | None:
-    """The model that judges calls, if one is configured. Raises ConfigError for a wrong name.
-
-    The embedded model cannot judge: without another model, the check decides alone.
-    """
-    if not settings.guard_model.model or settings.model_name("guard") == EMBEDDED_MODEL:
-        return None
-    return build_model("guard", settings)
+    """The model that judges calls, where one is configured. Raises ConfigError for a wrong name."""
+    return build_model("guard", settings) if has_judge(settings) else None
 
 
 class ToolGuard:
@@ -70,8 +65,8 @@ class ToolGuard:
     async def check(
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
-        """The result to return instead of running the tool; None when it may run."""
-        pins = (record.entry.state if record.entry else record.previous).pins
+        """The result to give in place of running the tool; None when it may run."""
+        pins = record.rules
         call = ActCall(tool.name, tool.description or "", args)
         if context.tool_confirmation is not None:
             confirmed = context.tool_confirmation.confirmed
@@ -145,7 +140,7 @@ class ToolGuard:
                 return Finding(Conflict(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
         if call.name in self._container.settings.acting_tools:
             for pin in undecided(call, pins, at):
-                return Finding(_conflict(pin, "it may break it"), GuardJudge.CHECK)
+                return Finding(Conflict(pin.id, pin.text, "it may break it"), GuardJudge.CHECK)
         return None
 
     async def _judged(
@@ -185,10 +180,6 @@ def _runs_as_tool(context: ToolContext) -> bool:
     """Whether the agent runs for an AgentTool, whose caller cannot ask a person."""
     service = context.get_invocation_context().artifact_service
     return isinstance(service, ForwardingArtifactService)
-
-
-def _conflict(pin: ConstraintPin, why: str = "") -> Conflict:
-    return Conflict(pin.id, pin.text, why)
 
 
 def _note(

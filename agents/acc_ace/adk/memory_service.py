@@ -17,6 +17,7 @@ from google.genai import types
 
 from acc_ace.clock import Clock
 from acc_ace.errors import InputError
+from acc_ace.gates.screening import screened
 from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.memory.priors import said_by
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
@@ -109,21 +110,32 @@ class ArtifactMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """The best matches, best first; without expired and superseded ones."""
+        """The best matches that pass the gate, best first. `gate_memory` adds a turn's rules."""
         if not query.strip():
             return SearchMemoryResponse()
         now = self._clock.now()
+        key = SessionKey(app_name, user_id, _ASKING)
         recall = await self._artifacts.recall(
             RecallQuery(
-                key=SessionKey(app_name, user_id, _ASKING),
+                key=key,
                 text=query,
                 limit=self._limit,
                 max_tokens=self._max_tokens,
                 asked_at=now.astimezone(self._zone),
             )
         )
-        valid = only_valid(recall, now).candidates
-        memories = [_memory(found, await self._author(found.artifact)) for found in valid]
+        valid = {found.artifact.artifact_id: found for found in only_valid(recall, now).candidates}
+        passed = screened(
+            (found.artifact for found in valid.values()),
+            key=key,
+            pins=(),
+            now=now,
+            max_tokens=self._max_tokens,
+        ).shown
+        memories = [
+            _memory(valid[artifact.artifact_id], await self._author(artifact))
+            for artifact in passed
+        ]
         return SearchMemoryResponse(memories=memories)
 
     async def _author(self, artifact: Artifact) -> str:
@@ -143,7 +155,7 @@ def _from_events(
         if text:
             yield Artifact(
                 artifact_id=f"event:{key.session}:{event.id or _digest(event.author, text)}",
-                content=f"{event.author}: {text}",
+                content=f"{_label(event.author)}: {text}",
                 source="memory",
                 created_at=_time_of(event),
                 tenant=key.tenant,
@@ -152,6 +164,11 @@ def _from_events(
                 session=key.session or None,
                 turn=turn,
             )
+
+
+def _label(author: str) -> str:
+    """Who a stored text is by; an agent that is named like a role of a prompt is an agent."""
+    return "agent" if author.lower() in {"assistant", "developer", "system"} else author
 
 
 def _turns(events: Sequence[Event]) -> list[int | None]:
@@ -167,7 +184,7 @@ def _from_memory(tenant: Tenant, memory: MemoryEntry, now: datetime) -> Artifact
     text = _text(memory.content)
     return Artifact(
         artifact_id=memory.id or f"memory:{_digest(memory.author, text)}",
-        content=f"{memory.author}: {text}" if memory.author and text else text,
+        content=f"{_label(memory.author)}: {text}" if memory.author and text else text,
         source="memory",
         created_at=_moment(memory.timestamp) if memory.timestamp else now,
         tenant=tenant,
@@ -202,6 +219,11 @@ def _text(content: types.Content | None) -> str:
     return "\n".join(part.text for part in parts if part.text and not part.thought).strip()
 
 
+def memory_text(memory: MemoryEntry) -> str:
+    """What a memory says; thoughts, calls and files are left out."""
+    return _text(memory.content)
+
+
 def _digest(author: str | None, text: str) -> str:
     """A deterministic id for content without one."""
     return hashlib.sha256(f"{author}\x00{text}".encode(errors="replace")).hexdigest()[:16]
@@ -214,5 +236,11 @@ def _memory(found: RecalledArtifact, author: str) -> MemoryEntry:
         author=author,
         timestamp=artifact.created_at.isoformat(),
         content=types.Content(role="user", parts=[types.Part(text=artifact.content)]),
-        custom_metadata={"score": found.score, "why": found.why, "source": artifact.source},
+        custom_metadata={
+            "score": found.score,
+            "why": found.why,
+            "source": artifact.source,
+            "kind": artifact.kind.value,
+            "session": artifact.session or "",
+        },
     )

@@ -9,10 +9,10 @@ name them in `ACC_ACE_TOOLS=package.module:function,…`. MCP servers come from
 import importlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -24,18 +24,15 @@ from acc_ace.adk.mcp_toolsets import mcp_toolsets
 from acc_ace.clock import Clock
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError, InputError
-from acc_ace.gates.screening import Rules, quotation
-from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.gates.screening import RULE_TOKENS, screened
+from acc_ace.schemas.artifact import Recall, RecallQuery
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.qualification import QualificationReason
 from acc_ace.text.arithmetic import evaluate
 from acc_ace.text.prompt import quote_artifact
 from acc_ace.turn.turn_record import TurnRecords
 
 _MAX_FILE_BYTES = 256 * 1024
 _SEARCH_RESULTS = 5
-_RULE_TOKENS = 256
-"""Added to an artifact's budget for a rule that is quoted with it."""
 
 
 class Calculate:
@@ -101,31 +98,21 @@ class SearchEvidence:
             recalled = await self._recall(key, query)
             artifacts = [candidate.artifact for candidate in recalled.candidates]
             warnings = recalled.warnings
-        screened = self._screen(key, artifacts)
-        rejected = {"rejected": screened.rejected} if screened.rejected else {}
-        reported = {"warning": "; ".join(warnings)} if warnings else {}
+        limit = self._limits.artifact_tokens
+        shown, rejected = screened(
+            artifacts,
+            key=key,
+            pins=self._records.get(key).rules,
+            now=self._now(),
+            max_tokens=limit,
+        )
+        reasons = Counter(verdict.reason.value for verdict in rejected)
         return {
-            "found": len(screened.quoted),
-            "results": screened.quoted,
-            **rejected,
-            **reported,
+            "found": len(shown),
+            "results": [quote_artifact(found, max_tokens=limit + RULE_TOKENS) for found in shown],
+            **({"rejected": dict(reasons)} if reasons else {}),
+            **({"warning": "; ".join(warnings)} if warnings else {}),
         }
-
-    def _screen(self, key: SessionKey, artifacts: Sequence[Artifact]) -> "_Screened":
-        """What may be shown, as quotations, by the rules of CCS_t."""
-        pins, limit = self._records.get(key).rules, self._limits.artifact_tokens
-        rules = Rules(key=key, pins=pins, now=self._now(), seen_tokens=limit)
-        quoted: list[str] = []
-        rejected: Counter[str] = Counter()
-        for artifact in artifacts:
-            rejection = rules.reject(artifact)
-            if rejection is not None:
-                rejected[rejection.reason.value] += 1
-                if rejection.reason is not QualificationReason.CONTRADICTS_CONSTRAINT:
-                    continue
-            shown = quotation(artifact, pins, max_tokens=limit)
-            quoted.append(quote_artifact(shown, max_tokens=limit + _RULE_TOKENS))
-        return _Screened(quoted, dict(rejected))
 
     async def _recall(self, key: SessionKey, query: str) -> Recall:
         if not query.strip():
@@ -139,13 +126,6 @@ class SearchEvidence:
                 asked_at=self._now(),
             )
         )
-
-
-class _Screened(NamedTuple):
-    """What a search may show, and how much was rejected, by reason."""
-
-    quoted: list[str]
-    rejected: dict[str, int]
 
 
 class ReadFile:

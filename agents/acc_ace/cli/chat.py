@@ -2,12 +2,13 @@
 
 import asyncio
 import shlex
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
 from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
 from acc_ace.cli.prompt.attachments import AttachmentDesk
+from acc_ace.cli.prompt.confirmations import ConfirmationDesk
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import CommandContext, parse_command, plain_text, run_command
@@ -17,6 +18,7 @@ from acc_ace.models.factory import ModelInfo
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, SessionKey
 from acc_ace.schemas.interaction import Attachment
+from acc_ace.schemas.report import TurnEvent, TurnPaused
 
 
 class Chat:
@@ -29,8 +31,14 @@ class Chat:
         screen: Screen,
         *,
         memory: MemoryName | None = None,
+        asks: bool = False,
     ) -> None:
-        """`memory` is the strategy of every turn, that of the settings by default."""
+        """`memory` is the strategy of every turn, that of the settings by default.
+
+        With `asks` a person is there to say whether a tool call that waits may run.
+        """
+        self._asks = asks
+        self._confirmations = ConfirmationDesk()
         self._turns = turns
         self._memory = memory
         self._key = key
@@ -63,8 +71,13 @@ class Chat:
             if (said := self._desk.paste(line)) is not None:
                 self._screen.notice(said)
             return True
+        if self._confirmations.answer(line):
+            await self._confirm(line)
+            return True
         spoken = parse_command(line)
         if spoken is None:
+            if self._confirmations.drop():
+                self._screen.notice("the call was not run; it can still be answered in the web UI")
             await self._turn(plain_text(line), authority, attachments, idempotency_key)
             return True
         try:
@@ -107,6 +120,30 @@ class Chat:
             raise
         finally:
             self._screen.end()
+        self._ask()
+
+    async def _confirm(self, line: str) -> None:
+        """Go on with the paused turn, once each of its calls has an answer."""
+        if answers := self._confirmations.hand_over():
+            self._screen.begin(line)
+            try:
+                await self._show(self._turns.confirm(self._key, answers))
+            except AccAceError as error:
+                self._screen.failed(error, turn=await self._next_turn(), text=line)
+                raise
+            finally:
+                self._screen.end()
+        self._ask()
+
+    def _takes(self, event: TurnEvent) -> bool:
+        """Whether the prompt itself asks for what the turn waits for."""
+        if not (isinstance(event, TurnPaused) and self._asks):
+            return False
+        return self._confirmations.take(event.calls)
+
+    def _ask(self) -> None:
+        if question := self._confirmations.question:
+            self._screen.notice(f"? {question} (yes / no)")
 
     async def _follow(
         self,
@@ -123,9 +160,13 @@ class Chat:
             memory=self._memory,
             idempotency_key=idempotency_key,
         )
+        await self._show(events)
+
+    async def _show(self, events: AsyncIterator[TurnEvent]) -> None:
         try:
             async for event in events:
-                self._screen.event(event)
+                if not self._takes(event):
+                    self._screen.event(event)
         finally:
             # If the screen failed (closed pipe), the turn must still end before the loop does.
             if isinstance(events, AsyncGenerator):

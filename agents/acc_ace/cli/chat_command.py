@@ -59,7 +59,8 @@ def chat(
         # With --json, stdout belongs to the program that reads it.
         people = stderr_console() if as_json else stdout_console()
         screen = _screen(people, as_json=as_json, scripted=played is not None)
-        talk = Chat(app.turns, key, screen, memory=strategy)
+        asks = played is None and not as_json
+        talk = Chat(app.turns, key, screen, memory=strategy, asks=asks)
         turns = runner.run(talk.completed())
         if not turns and "/" in session:
             # An existing session can be resumed.

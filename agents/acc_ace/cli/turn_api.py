@@ -1,6 +1,6 @@
 """Protocols for the part of Conversation that the terminal uses."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from acc_ace.schemas.artifact import Artifact
@@ -47,6 +47,10 @@ class TurnApi(Protocol):
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn, or replay a committed one. `memory` defaults to that of the settings."""
+        ...
+
+    def confirm(self, key: SessionKey, answers: Mapping[str, bool]) -> AsyncIterator[TurnEvent]:
+        """Go on with a paused turn: whether each tool call that asked may run, by its id."""
         ...
 
     async def state(self, key: SessionKey) -> CommittedState | None:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from acc_ace.gates.act_words import Term, same_class, terms_of
 from acc_ace.text.lexicon_en import root_of
@@ -83,9 +84,8 @@ class Limit:
         )
 
 
-def limit_of(rule: str) -> tuple[Limit | None, str]:
-    """The limit in a rule and the rule without it."""
-    text = normalise(rule)
+def limit_of(text: str) -> tuple[Limit | None, str]:
+    """The limit in a normalised rule and the rule without it."""
     if _MINOR.search(text) and negated(text):
         return Limit(least=_ADULT, unit="age"), _MINOR.sub(" ", text)
     for pattern, is_most in ((_CAP, True), (_FLOOR, False)):
@@ -102,9 +102,8 @@ def limit_of(rule: str) -> tuple[Limit | None, str]:
     return None, text
 
 
-def span_of(rule: str) -> tuple[Limit | None, str]:
-    """A span of numbers such as 'rooms 1 to 8' and the rule without it."""
-    text = normalise(rule)
+def span_of(text: str) -> tuple[Limit | None, str]:
+    """A span of numbers such as 'rooms 1 to 8' and the normalised rule without it."""
     found = _SPAN.search(text)
     if found is None:
         return None, text
@@ -119,7 +118,7 @@ def bounded(limit: Limit, args: Mapping[str, Any], terms: list[Term]) -> tuple[s
     if not numbers:
         return None
     keys = {key: _key_stems(key) for key in numbers}
-    own = _unit_keys().get(limit.unit, frozenset())
+    own = _units()[limit.unit].keys if limit.unit else frozenset()
     for words in (own, frozenset(root_of(t.word) for t in [*terms, *terms_of(limit.words)])):
         fitting = [key for key in numbers if keys[key] & words]
         if fitting:
@@ -127,10 +126,8 @@ def bounded(limit: Limit, args: Mapping[str, Any], terms: list[Term]) -> tuple[s
             return worst, numbers[worst]
     if len(numbers) == 1:
         key, number = next(iter(numbers.items()))
-        others = [
-            unit for unit, words in _unit_keys().items() if unit != limit.unit and keys[key] & words
-        ]
-        if not (others and limit.unit):
+        others = (words.keys for unit, words in _units().items() if unit != limit.unit)
+        if not limit.unit or keys[key].isdisjoint(frozenset().union(*others)):
             return key, number
     return None
 
@@ -154,25 +151,29 @@ def _cut(text: str, found: re.Match[str]) -> str:
     return f"{text[: found.start()]} {text[found.end() :]}"
 
 
-def _unit(said: str) -> str:
+class _Words(NamedTuple):
+    """The words of a unit in rules, and the stems of the arguments that are measured in it."""
+
+    said: frozenset[str]
+    keys: frozenset[str]
+
+
+@cache
+def _units() -> dict[str, _Words]:
+    table: dict[str, _Words] = {}
     for line in _UNITS.strip().splitlines():
         name, _, rest = line.partition(":")
-        words = rest.split("|")[0].split()
-        if said in words or (
-            said
-            and not said.isascii()
-            and said.startswith(tuple(w for w in words if not w.isascii()))
-        ):
+        said, keys = rest.split("|")
+        table[name] = _Words(frozenset(said.split()), frozenset(map(root_of, keys.split())))
+    return table
+
+
+def _unit(said: str) -> str:
+    for name, words in _units().items():
+        japanese = tuple(word for word in words.said if not word.isascii())
+        if said in words.said or (not said.isascii() and said.startswith(japanese)):
             return name
     return ""
-
-
-def _unit_keys() -> dict[str, frozenset[str]]:
-    table = {}
-    for line in _UNITS.strip().splitlines():
-        name, _, rest = line.partition(":")
-        table[name] = frozenset(root_of(word) for word in rest.split("|")[1].split())
-    return table
 
 
 def _key_stems(key: str) -> frozenset[str]:

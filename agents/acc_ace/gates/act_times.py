@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final
 
+from acc_ace.text.dates.dates_ja import WEEKDAYS
 from acc_ace.text.dates.periods import named_periods
 from acc_ace.text.normalize import normalise
 from acc_ace.text.patterns import lazy_pattern
 
 _EN_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_JA_DAYS: Final = "月火水木金土日"
 _CLOCK: Final = (
     r"(?:noon|midnight|正午|(?:午前|午後)?\d{1,2}(?::\d{2}|時半|時(?:\d{1,2}分)?)?"
     r"\s*(?:am|pm|a\.m\.|p\.m\.)?)"
@@ -34,13 +34,10 @@ _BUSINESS: Final = lazy_pattern(
 _NIGHT: Final = lazy_pattern(r"\b(?:at night|overnight|during the night)\b|夜間|深夜")
 _WEEKEND: Final = lazy_pattern(r"\bweekends?\b|週末|土日")
 _WEEKDAY: Final = lazy_pattern(r"\b(?:week|school|working|business) ?days?\b|平日")
-_EN_DAY: Final = lazy_pattern(
-    r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s)?\b"
-)
-_EN_SPAN: Final = lazy_pattern(
-    r"\b(mon|tue|wed|thu|fri|sat|sun)\w*\s*(?:-|–|to)\s*(mon|tue|wed|thu|fri|sat|sun)\w*"
-)
-_JA_DAY: Final = lazy_pattern(r"([月火水木金土日])曜日?")
+_A_DAY: Final = rf"({'|'.join(_EN_DAYS)})"
+_EN_DAY: Final = lazy_pattern(rf"\b{_A_DAY}(?:days?|sdays?|nesdays?|rsdays?|urdays?|s)?\b")
+_EN_SPAN: Final = lazy_pattern(rf"\b{_A_DAY}\w*\s*(?:-|–|to)\s*{_A_DAY}\w*")
+_JA_DAY: Final = lazy_pattern(rf"([{WEEKDAYS}])曜日?")
 _BEFORE_DATE: Final = lazy_pattern(r"\bbefore\b|\buntil\b|より前|まで(?:は)?|前に")
 _AFTER_DATE: Final = lazy_pattern(r"\bafter\b|\bfrom\b|以降|より後")
 _YEAR: Final = lazy_pattern(r"\b\d{4}\b|\d{4}年")
@@ -156,7 +153,7 @@ def _days(text: str) -> tuple[frozenset[int] | None, str]:
         found.update((first + step) % 7 for step in range((last - first) % 7 + 1))
     rest = _EN_SPAN.sub(" ", text)
     found.update(_EN_DAYS.index(day[1]) for day in _EN_DAY.finditer(rest))
-    found.update(_JA_DAYS.index(day[1]) for day in _JA_DAY.finditer(rest))
+    found.update(WEEKDAYS.index(day[1]) for day in _JA_DAY.finditer(rest))
     if _WEEKEND.search(rest):
         found.update((5, 6))
     if _WEEKDAY.search(rest):

@@ -137,13 +137,8 @@ class Call:
     def turns_off(self, terms: Iterable[Term]) -> bool:
         """Whether it sets to false or nothing what the terms say is not to be disabled."""
         things = [term for term in terms if not matches_any(term.word, "disable")]
-        return (
-            bool(things)
-            and all(
-                self.has(term) or bool(same_class(term.word) & self.off_stems) for term in things
-            )
-            and any(bool(same_class(term.word) & self.off_stems) for term in things)
-        )
+        off = [not same_class(term.word).isdisjoint(self.off_stems) for term in things]
+        return any(off) and all(o or self.has(term) for o, term in zip(off, things, strict=True))
 
     def in_values(self, term: Term) -> bool:
         """Whether an argument's value speaks of it."""
@@ -177,25 +172,19 @@ def terms_of(text: str, rule: str = "") -> list[Term]:
                 here = place or bool(re.match(r"(?:に|で)", rest))
                 found.append(Term(bare, here, bool(re.match(r" [a-z]|の", rest)), bare in names))
         elif noun := _HIRAGANA_NOUN.match(word):
-            if at and noun[1] not in _SUFFIXES and not _is_verb_ending(noun[1]):
+            if at and noun[1] not in _SUFFIXES and not noun[1].endswith(_VERB_ENDS):
                 found.append(Term(noun[1]))
         elif not _HIRAGANA.match(word) and word not in _VAGUE:
             mark = _PARTICLE.match(rest)
             particle = mark[0] if mark else ""
-            here, verb = (
-                particle in {"に", "で", "へ"},
-                bool(_OKURIGANA.match(rest)) and not particle,
-            )
-            found.append(Term(word, here, particle == "の", verb=verb))
+            verb = not particle and bool(_OKURIGANA.match(rest))
+            found.append(Term(word, particle in {"に", "で", "へ"}, particle == "の", verb=verb))
     return found
 
 
 _PREPOSITIONS: Final = words_of("in on to into from with for at by of onto as")
 _SUFFIXES: Final = words_of("こと もの ため よう とき ない しない さん くん ちゃん だけ")
-
-
-def _is_verb_ending(word: str) -> bool:
-    return word.endswith(("ない", "して", "する", "った", "いて", "えて"))
+_VERB_ENDS: Final = ("ない", "して", "する", "った", "いて", "えて")
 
 
 def same_class(word: str) -> frozenset[str]:
@@ -223,16 +212,11 @@ def _classes() -> Mapping[str, frozenset[str]]:
 
 
 def _covers(term: Term, text: str, stems: set[str]) -> bool:
-    if term.word.isascii():
-        own = same_class(term.word)
-        return bool(own & stems) or any(not w.isascii() and w in text for w in own)
-    if term.word in text:
-        return True
     own = same_class(term.word)
-    if any(
-        (word in stems) if word.isascii() else (word != term.word and word in text) for word in own
-    ):
+    if any(word in (stems if word.isascii() else text) for word in own):
         return True
+    if term.word.isascii():
+        return False
     pairs = [term.word[at : at + 2] for at in range(len(term.word) - 1)]
     heads = pairs[::2] if len(term.word) >= 4 and len(term.word) % 2 == 0 else pairs
     return len(term.word) >= 3 and all(pair in text for pair in heads)
@@ -252,12 +236,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _carries(word: str) -> bool:
-    return (
-        word not in STOP_WORDS
-        and word not in _VAGUE
-        and root_of(word) not in _VAGUE
-        and (len(word) > 1)
-    )
+    return len(word) > 1 and word not in STOP_WORDS and _VAGUE.isdisjoint((word, root_of(word)))
 
 
 def _parts(path: re.Match[str]) -> str:
@@ -271,7 +250,7 @@ def _words(name: str) -> list[str]:
 
 def _stems(text: str) -> set[str]:
     found = set(re.findall(r"[a-z0-9]+", text))
-    return {root_of(word) for word in found} | {word for word in found if word in _REFUSALS}
+    return {root_of(word) for word in found} | (found & _REFUSALS)
 
 
 def _flat(args: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,7 @@ from acc_ace.gates.act_limits import bounded, limit_of, span_of
 from acc_ace.gates.act_times import Window, day_named, minutes_of, moments, window_of
 from acc_ace.gates.act_words import ENVIRONMENTS, Call, Term, matches_any, terms_of
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.normalize import normalise, normalise_cased
+from acc_ace.text.normalize import normalise
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.polarity import negated
 
@@ -62,7 +62,7 @@ _INSTEAD: Final = lazy_pattern(r"(?P<ban>[^、。]+?)(?:では|じゃ)なく(?:�
 _CLAUSE: Final = lazy_pattern(
     r"[,;:]\s*\b(?=(?:never|not|no|don't|do not|must not|may not|cannot|can't)\b)"
 )
-_ONLY_EN: Final = lazy_pattern(r"\bonly\b")
+_ONLY: Final = lazy_pattern(r"\bonly\b|だけ|のみ")
 _RECEIVES: Final = lazy_pattern(
     r"^only (?P<who>.+?) (?:gets?|may|can|sees?|receives?|has|have|is|are)\b(?P<what>.*)$"
 )
@@ -98,14 +98,13 @@ _RECIPIENTS: Final = (
 
 def _broken(rule: str, call: Call, at: datetime) -> str:
     """Why the call breaks the rule; '' when it does not, or nobody can say so from words."""
-    window, plain = window_of(rule, at)
-    text = normalise(plain)
+    window, text = window_of(rule, at)
     if window is not None and (why := _untimely(rule, text, window, call, at)) is not None:
         return why
-    has_limit, why = _beyond(rule, plain, call)
+    has_limit, why = _beyond(rule, text, call)
     if has_limit:
         return why
-    return _only(text, call) or _forbidden(rule, plain, call) or _left_out(text, call)
+    return _only(text, call) or _forbidden(rule, text, call) or _left_out(text, call)
 
 
 def _untimely(rule: str, text: str, window: Window, call: Call, at: datetime) -> str | None:
@@ -118,33 +117,26 @@ def _untimely(rule: str, text: str, window: Window, call: Call, at: datetime) ->
     if window.days is not None and day:
         inside = bool(day & window.days)
     else:
-        inside = all(window.holds(moment) for moment in moments(call.args, at))
-        if limit_of(text)[0] is not None and not _timed(call, at) and window.hours is None:
-            # "45 minutes on school days" sets a value for those days, not for today.
-            inside = True
-    allowed = bool(
-        _ONLY_EN.search(rule.lower()) or re.search(r"だけ|のみ|に限", rule)
-    ) and not negated(rule)
-    if allowed:
-        rest = re.sub(r"\bonly\b|だけ|のみ|の間|間", " ", text)
+        meant = moments(call.args, at)
+        # "45 minutes on school days" sets a value for those days, not for today.
+        sets = meant == [at] and window.hours is None and limit_of(text)[0] is not None
+        inside = sets or all(map(window.holds, meant))
+    if (_ONLY.search(text) or "に限" in text) and not negated(rule):
+        rest = re.sub("の?間", " ", _ONLY.sub(" ", text))
         if not inside and not call.reads and _about(_terms(rest), call):
             return "it is outside of the time that the rule allows"
         return ""
     return None if inside else ""
 
 
-def _timed(call: Call, at: datetime) -> bool:
-    return moments(call.args, at) != [at]
-
-
 def _beyond(rule: str, text: str, call: Call) -> tuple[bool, str]:
     """Whether the rule is a limit, and why the call is beyond it."""
     limit, rest = limit_of(text)
-    if limit is None and re.search(r"\bonly\b|\bbetween\b|だけ|のみ", text):
+    if limit is None and (_ONLY.search(text) or re.search(r"\bbetween\b", text)):
         limit, rest = span_of(text)
     if limit is None:
         return False, ""
-    terms = _terms(re.sub(r"\bonly\b|だけ|のみ", " ", rest), rule)
+    terms = _terms(_ONLY.sub(" ", rest), rule)
     found = bounded(limit, call.args, terms)
     if call.reads or found is None or not limit.breaks(found[1]):
         return True, ""
@@ -181,15 +173,15 @@ def _goes_elsewhere(who: str, what: str, call: Call) -> str:
 
 def _forbidden(rule: str, text: str, call: Call) -> str:
     """Why a call is what the rule forbids."""
-    act, unless = _prohibited(rule, text)
+    act, unless = _prohibited(text)
     if act is None:
         return ""
     terms = _terms(act, rule)
     if call.reads and _changes(act, terms):
         return ""
-    if call.refuses and not any(matches_any(term.word, "disable delete") for term in terms):
+    if call.refuses and not _name(terms, "disable delete"):
         return ""
-    is_meant = _met(terms, call) or (_disables(terms) and call.turns_off(terms))
+    is_meant = _met(terms, call) or (_name(terms, "disable") and call.turns_off(terms))
     if not terms:
         is_meant = bool(_EVERYTHING.search(act)) and not call.reads
     is_right = bool(unless) and any(call.has(term) for term in unless)
@@ -198,9 +190,7 @@ def _forbidden(rule: str, text: str, call: Call) -> str:
 
 def _changes(act: str, terms: Sequence[Term]) -> bool:
     """Whether the rule is about changing something, which a call that reads never does."""
-    if any(matches_any(term.word, "read") for term in terms):
-        return False
-    return bool(_CHANGE.search(act)) or any(matches_any(term.word, _ACTS) for term in terms)
+    return not _name(terms, "read") and (bool(_CHANGE.search(act)) or _name(terms, _ACTS))
 
 
 _DUTY: Final = lazy_pattern(r"\b(?:always|must|keep|every|each)\b|必ず|毎回|常に")
@@ -213,18 +203,19 @@ def _left_out(text: str, call: Call) -> str:
     return "it turns off what the rule demands" if call.turns_off(_terms(text)) else ""
 
 
-def _disables(terms: Sequence[Term]) -> bool:
-    return any(matches_any(term.word, "disable") for term in terms)
+def _name(terms: Sequence[Term], words: str) -> bool:
+    """Whether a term means one of the words."""
+    return any(matches_any(term.word, words) for term in terms)
 
 
-def _prohibited(rule: str, text: str) -> tuple[str | None, list[Term]]:
+def _prohibited(text: str) -> tuple[str | None, list[Term]]:
     """The act that a rule forbids, and what would make it right; None when it forbids none."""
-    plain = normalise_cased(text)
+    plain = text
     unless: list[Term] = []
     if (found := _INSTEAD.search(plain)) is not None:
         return found["ban"], []
     if _READ_ONLY.search(plain):
-        return "change " + _READ_ONLY.sub(" ", re.sub(r"\b[Tt]reat|\bas\b", " ", plain)), []
+        return "change " + _READ_ONLY.sub(" ", re.sub(r"\btreat|\bas\b", " ", plain)), []
     if _LEFT_ALONE.search(plain):
         return plain, []
     if (first := _FIRST.match(plain)) is not None and not negated(plain):
@@ -289,8 +280,8 @@ def _speaks_of(rule: str, call: Call) -> bool:
 
 
 def _readable(rule: str, call: Call, at: datetime) -> bool:
-    window, plain = window_of(rule, at)
-    limit, rest = limit_of(plain)
+    window, text = window_of(rule, at)
+    limit, rest = limit_of(text)
     if limit is not None:
         return bounded(limit, call.args, _terms(rest, rule)) is not None
-    return window is not None or _prohibited(rule, plain)[0] is not None
+    return window is not None or _prohibited(text)[0] is not None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from acc_ace.gates.screening import Rules, utc
+from acc_ace.gates.screening import Rules, utc, verdict
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState
@@ -20,10 +20,7 @@ from acc_ace.schemas.qualification import (
     RelevanceBatch,
     RelevanceDecision,
 )
-from acc_ace.text.normalize import one_line
-from acc_ace.text.tokens import clip_tokens, estimate_tokens
-
-_DETAIL_TOKENS = 40
+from acc_ace.text.tokens import estimate_tokens
 
 
 @dataclass(frozen=True)
@@ -62,10 +59,10 @@ def screen(
     for artifact in candidates:
         rejection = rules.reject(artifact)
         if rejection is not None:
-            verdicts.append(_verdict(artifact, rejection.reason, rejection.detail))
+            verdicts.append(verdict(artifact, rejection.reason, rejection.detail))
         elif artifact is previous:
             passed.append(artifact)
-            verdicts.append(_verdict(artifact, QualificationReason.PREVIOUS_TURN))
+            verdicts.append(verdict(artifact, QualificationReason.PREVIOUS_TURN))
         else:
             to_judge.append(artifact)
     return Screening(tuple(verdicts), tuple(passed), tuple(to_judge))
@@ -91,11 +88,11 @@ def conclude(
             continue
         cost = _cost(artifact, limits)
         if len(qualified) >= limits.recall_k or cost > left:
-            verdicts.append(_verdict(artifact, QualificationReason.OVER_BUDGET))
+            verdicts.append(verdict(artifact, QualificationReason.OVER_BUDGET))
             continue
         left -= cost
         qualified.append(artifact)
-        verdicts.append(_verdict(artifact, QualificationReason.RELEVANT, decision.reason))
+        verdicts.append(verdict(artifact, QualificationReason.RELEVANT, decision.reason))
     return Qualification(verdicts=verdicts, qualified=qualified)
 
 
@@ -124,19 +121,8 @@ def _by_id(decisions: RelevanceBatch | None) -> dict[str, RelevanceDecision]:
 
 def _declined(artifact: Artifact, decision: RelevanceDecision | None) -> QualificationVerdict:
     if decision is None:
-        return _verdict(artifact, QualificationReason.UNJUDGED, "the model gave no decision")
-    return _verdict(artifact, QualificationReason.NOT_RELEVANT, decision.reason)
-
-
-def _verdict(
-    artifact: Artifact, reason: QualificationReason, detail: str = ""
-) -> QualificationVerdict:
-    return QualificationVerdict(
-        artifact_id=artifact.artifact_id,
-        ok=reason in {QualificationReason.RELEVANT, QualificationReason.PREVIOUS_TURN},
-        reason=reason,
-        detail=clip_tokens(one_line(detail), _DETAIL_TOKENS),
-    )
+        return verdict(artifact, QualificationReason.UNJUDGED, "the model gave no decision")
+    return verdict(artifact, QualificationReason.NOT_RELEVANT, decision.reason)
 
 
 def _cost(artifact: Artifact, limits: Limits) -> int:

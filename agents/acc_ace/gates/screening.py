@@ -4,7 +4,7 @@ One of them detects recalled text that imitates our prompts, roles or schemas.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ from acc_ace.gates.contradiction import contradiction, flag_answer, flag_contrad
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.qualification import QualificationReason
+from acc_ace.schemas.qualification import QualificationReason, QualificationVerdict
 from acc_ace.text.injection import instruction_like
-from acc_ace.text.normalize import skeleton
+from acc_ace.text.normalize import one_line, skeleton
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.similarity import Fingerprint, fingerprint, near_duplicate
 from acc_ace.text.tokens import clip_tokens
@@ -86,6 +86,21 @@ _HARD_INJECTION = lazy_pattern(
     re.IGNORECASE,
 )
 """Phrases rejected even in a quoted turn, where the user may refer to rules and bans."""
+
+
+_DETAIL_TOKENS = 40
+
+
+def verdict(
+    artifact: Artifact, reason: QualificationReason, detail: str = ""
+) -> QualificationVerdict:
+    """The gate's word on a candidate; `detail` is cut."""
+    return QualificationVerdict(
+        artifact_id=artifact.artifact_id,
+        ok=reason in {QualificationReason.RELEVANT, QualificationReason.PREVIOUS_TURN},
+        reason=reason,
+        detail=clip_tokens(one_line(detail), _DETAIL_TOKENS),
+    )
 
 
 class Rejection(NamedTuple):
@@ -171,6 +186,44 @@ def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: 
     flag = flag_answer if artifact.kind is ArtifactKind.TURN else flag_contradiction
     shown = flag(clip_tokens(artifact.content, max_tokens), pins)
     return artifact.model_copy(update={"content": shown})
+
+
+RULE_TOKENS = 256
+"""Beside an artifact's own budget, for a rule that is quoted with it."""
+
+
+class Screened(NamedTuple):
+    """Recalled text that a model may be shown, and what the rules of the gate rejected."""
+
+    shown: list[Artifact]
+    """Cut, best first; what contradicts a rule in force has that rule beside it."""
+    rejected: list[QualificationVerdict]
+
+
+def screened(
+    artifacts: Iterable[Artifact],
+    *,
+    key: SessionKey,
+    pins: Sequence[ConstraintPin],
+    now: datetime,
+    max_tokens: int,
+) -> Screened:
+    """Pass recalled text, best first, through the rules of the gate on its way to a model.
+
+    What contradicts a rule is rejected, and shown all the same as a quotation with the rule beside
+    it; what is rejected for another reason is not shown. `max_tokens` bounds one artifact.
+    """
+    rules = Rules(key=key, pins=pins, now=now, seen_tokens=max_tokens)
+    shown: list[Artifact] = []
+    rejected: list[QualificationVerdict] = []
+    for artifact in artifacts:
+        rejection = rules.reject(artifact)
+        if rejection is not None:
+            rejected.append(verdict(artifact, rejection.reason, rejection.detail))
+            if rejection.reason is not QualificationReason.CONTRADICTS_CONSTRAINT:
+                continue
+        shown.append(quotation(artifact, pins, max_tokens=max_tokens))
+    return Screened(shown, rejected)
 
 
 def utc(moment: datetime) -> datetime:

@@ -105,6 +105,11 @@ def describe(role: Role, settings: Settings) -> ModelInfo:
     return ModelInfo(role, name, kind, note)
 
 
+def has_judge(settings: Settings) -> bool:
+    """Whether a model judges tool calls: one is named, and the embedded one cannot."""
+    return bool(settings.guard_model.model) and settings.model_name("guard") != EMBEDDED_MODEL
+
+
 def register_models() -> None:
     """Make our model names known to ADK, so that `LlmAgent(model="embedded/rules")` works.
 

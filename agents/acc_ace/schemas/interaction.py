@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from acc_ace.schemas.base import Authority, MemoryName, ReplyValue, StoredValue, Value
-from acc_ace.schemas.reflection import Feedback
+from acc_ace.schemas.reflection import Feedback, Judgement
 
 
 class GeneratorOutput(ReplyValue):
@@ -38,6 +38,11 @@ class TurnInput(Value):
         default=(),
         exclude_if=lambda given: not given,
         description="Text of others beside the input, of authority retrieved.",
+    )
+    judgement: Judgement | None = Field(
+        default=None,
+        exclude=True,
+        description="What is said of the answer in advance; only Reflector and Curator see it.",
     )
 
 

@@ -129,6 +129,10 @@ class Judgement(Value):
         """The rating without id and time, for prompts and comparison."""
         return self.model_dump(mode="json", include=set(Judgement.model_fields), exclude_none=True)
 
+    def sent_with_turn(self, at: datetime) -> "Feedback":
+        """The same as evidence of the turn that it came with."""
+        return Feedback(**self.judgement(), id=self.digest, created_at=at, with_turn=True)
+
 
 class Feedback(Judgement):
     """A judgement stored with the evidence of its turn."""

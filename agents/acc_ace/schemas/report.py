@@ -1,6 +1,6 @@
 """Report of a turn, the object that `--json` and `/v1` return; and a running turn's events."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -191,6 +191,10 @@ class TurnDone(Value):
     report: TurnReport
 
 
+CONFIRMATION: Final = "adk_request_confirmation"
+"""The name under which ADK asks a person whether a tool may run."""
+
+
 class WaitingCall(Value):
     """A call that waits for a person's answer."""
 
@@ -204,6 +208,15 @@ class WaitingCall(Value):
         confirmation = self.args.get("toolConfirmation")
         hint = confirmation.get("hint") if isinstance(confirmation, dict) else None
         return hint if isinstance(hint, str) else ""
+
+    @property
+    def question(self) -> str | None:
+        """What a person can say yes or no to; None for a call that wants another answer."""
+        if self.name != CONFIRMATION:
+            return None
+        original = self.args.get("originalFunctionCall")
+        name = original.get("name") if isinstance(original, dict) else None
+        return self.hint or f"Run {name or 'the tool'}?"
 
 
 class TurnPaused(Value):

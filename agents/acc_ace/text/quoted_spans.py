@@ -104,17 +104,17 @@ class _Foreign:
             self._on = self._on and (self._wary or not self._begun)
             return True
         if self._on:
-            self._begun = not _is_mail(line)
+            self._begun = not is_mail_line(line)
             return True
         if _QUOTED_LINE.match(line) or _LOG_LINE.match(line):
             return True
-        mail = _is_mail(line)
+        mail = is_mail_line(line)
         self._on = mail or _hands_over(line) or (self._wary and _works_on_text(line))
         self._begun = False
         return mail
 
 
-def _is_mail(line: str) -> bool:
+def is_mail_line(line: str) -> bool:
     """Whether the line is a header of a mail, or a line with which a mail is quoted."""
     return _MAIL_HEADER.match(line) is not None or _FORWARDED.search(line) is not None
 

@@ -10,9 +10,11 @@ from datetime import datetime
 from functools import partial
 from math import ceil
 
+from acc_ace.gates.screening import screened
 from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.schemas.artifact import Recall, RecallQuery
 from acc_ace.schemas.base import MemoryName, SessionKey
+from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.memory import (
@@ -23,6 +25,7 @@ from acc_ace.schemas.memory import (
     MessageRole,
     Summary,
 )
+from acc_ace.schemas.qualification import QualificationVerdict
 from acc_ace.schemas.session import ConversationSummary
 from acc_ace.strategies import Replay, Retrieval, Summarised, Window
 from acc_ace.strategies.memory_strategy import MemoryStrategy, TokenCounter
@@ -105,6 +108,8 @@ class HistorySource:
     """The session's start, from its record."""
     at: datetime | None = None
     """Time of x_t, in the user's time zone."""
+    rules: Sequence[ConstraintPin] = ()
+    """The rules in force, by which recalled text is screened."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ class LoadedHistory:
 
     context: MemoryContext
     recalled: Recall = field(default_factory=Recall)
+    rejected: Sequence[QualificationVerdict] = ()
+    """What the gate said of recalled text that goes against its rules."""
     summarise_through: int | None = None
     """Turns up to this one are due for summarising; None if none are."""
 
@@ -135,24 +142,24 @@ async def load_history(
     budget = limits.replay_tokens if name == "replay" else limits.history_tokens
     summary = past.summary if name == "summary" else None
     recalled = await _recalled(past, turn_input, limits) if name == "retrieval" else Recall()
+    passages = screened(
+        (candidate.artifact for candidate in recalled.candidates),
+        key=past.key,
+        pins=past.rules,
+        now=past.at or now,
+        max_tokens=limits.artifact_tokens,
+    )
     system = _message("system", MessageRole.SYSTEM, system_prompt, now)
     incoming = _message("incoming", MessageRole.USER, turn_input.text, now, turn_input)
     (first, *counted, last), more = await _read(
         name, past, summary, (system, incoming), counter=counter, budget=budget
     )
     inputs = MemoryInputs(
-        system=first,
-        incoming=last,
-        messages=counted,
-        more=more,
-        summary=summary,
-        recalled=[candidate.artifact for candidate in recalled.candidates],
-        budget=budget,
-    )
-    context = STRATEGIES[name].context(inputs)
-    if name != "summary":
-        return LoadedHistory(context, recalled)
-    return LoadedHistory(context, recalled, turns_to_summarise(counted, summary, budget=budget))
+        system=first, incoming=last, messages=counted, more=more, summary=summary,
+        recalled=passages.shown, budget=budget,
+    )  # fmt: skip
+    through = turns_to_summarise(counted, summary, budget=budget) if name == "summary" else None
+    return LoadedHistory(STRATEGIES[name].context(inputs), recalled, passages.rejected, through)
 
 
 async def recent_messages(past: HistorySource, *, after_turn: int, tokens: int) -> list[Message]:

@@ -24,6 +24,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.plugin.model_request import bound_results, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
@@ -103,6 +104,8 @@ class BoundedMemoryPlugin(BasePlugin):
         """Open the turn."""
         _refuse_live(invocation_context)
         await self._turns.begin(invocation_context)
+        turn = self._turns.require(invocation_context)
+        gate_memory(invocation_context, self._container, turn.record)
         return None
 
     async def before_agent_callback(

@@ -15,6 +15,7 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CcsDiff
 from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.qualification import Qualification
 from acc_ace.strategies.memory_strategy import TokenCounter
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.algorithm import require
@@ -46,6 +47,7 @@ class HistoryLoader:
                 now=self._container.clock.now(),
             )
             record.context, record.recalled = remembered.context, remembered.recalled
+            record.qualification = Qualification(verdicts=list(remembered.rejected))
             record.warn(*remembered.recalled.warnings)
             state = record.previous.model_copy(
                 update={"version": record.previous.version + 1, "turn": record.previous.turn + 1}
@@ -75,6 +77,7 @@ class HistoryLoader:
             summary=session.summary if session else None,
             after_turn=session.history_from if session else 0,
             at=self._container.local_now(),
+            rules=record.rules,
         )
 
     def _system_prompt(self, record: TurnRecord) -> str:

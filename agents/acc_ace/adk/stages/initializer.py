@@ -85,14 +85,7 @@ def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "the judgement"
         raise InputError(f"{where} of the turn: {problem['msg']}") from error
-    return (
-        Feedback(
-            **judgement.model_dump(exclude_none=True),
-            id=judgement.digest,
-            created_at=at,
-            with_turn=True,
-        ),
-    )
+    return (judgement.sent_with_turn(at),)
 
 
 def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:

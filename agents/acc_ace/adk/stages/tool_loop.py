@@ -313,7 +313,12 @@ def mended_response(response: object) -> dict[str, Any] | None:
 
 
 def note_result(record: TurnRecord, result: ToolResult) -> None:
-    """Keep a tool's result as evidence of the turn."""
+    """Keep a tool's result as evidence of the turn: the first one of its call.
+
+    ADK hands the answer that a failure was given to the callback of results as well.
+    """
+    if any(known.tool_call_id == result.tool_call_id for known in record.tool_results):
+        return
     record.tool_results.append(result)
     record.emit(ToolFinished(name=result.name, is_error=result.is_error))
 

@@ -27,6 +27,7 @@ from acc_ace.cli.checks.installation import (
 from acc_ace.cli.checks.model_checks import (
     check_embedder,
     check_gemini_answers,
+    check_guard,
     check_keys,
     check_models,
 )
@@ -73,6 +74,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield from check_playbooks(settings)
     yield from check_keys(settings)
     yield from check_models(settings)
+    yield check_guard(settings)
     yield check_embedder(settings)
     if online:
         yield from check_gemini_answers(settings)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_inaccessible
-from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, google_credentials
+from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
 from acc_ace.errors import ConfigError
 from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
-from acc_ace.models.factory import Kind, describe, kind_of
+from acc_ace.models.factory import Kind, describe, has_judge, kind_of
 from acc_ace.models.gemini import reach_gemini
 from acc_ace.text.redaction import redact
 
@@ -34,11 +34,27 @@ def check_keys(settings: Settings) -> Iterator[Finding]:
 
 def check_models(settings: Settings) -> Iterator[Finding]:
     """Whether each agent's model and fallback are known and usable."""
-    for role in ROLES:
+    for role in _roles(settings):
         yield _check_model(role, settings)
         fallback = settings.agent(role).fallback
         if fallback:
-            yield _check_name(f"{role} fallback", f"ACC_ACE_{role.upper()}__FALLBACK", fallback)
+            setting = f"ACC_ACE_{block_name(role).upper()}__FALLBACK"
+            yield _check_name(f"{role} fallback", setting, fallback)
+
+
+def check_guard(settings: Settings) -> Finding:
+    """What happens to a tool call that breaks a rule, and who finds it."""
+    mode = settings.guard
+    if mode == "off":
+        detail = "off: tool calls are not held against the rules"
+        return note("guard mode", detail, "set ACC_ACE_GUARD=confirm to enforce rules at the act")
+    judge = f"and {settings.model_name('guard')}" if has_judge(settings) else "alone"
+    return ok("guard mode", f"{mode}, by the deterministic check {judge}")
+
+
+def _roles(settings: Settings) -> tuple[Role, ...]:
+    """The agents that have a model."""
+    return (*ROLES, "guard") if has_judge(settings) else ROLES
 
 
 def check_embedder(settings: Settings) -> Finding:
@@ -61,7 +77,7 @@ def check_embedder(settings: Settings) -> Finding:
 
 def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
     """Send a test request to each Gemini model in use; needs the network."""
-    names = dict.fromkeys(settings.model_name(role) for role in ROLES)
+    names = dict.fromkeys(settings.model_name(role) for role in _roles(settings))
     gemini = [name for name in names if _kind(name) == "gemini"]
     if not gemini:
         yield note("gemini", "no agent uses it")
@@ -70,7 +86,7 @@ def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_model(role: Role, settings: Settings) -> Finding:
-    setting = f"ACC_ACE_{role.upper()}__MODEL"
+    setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
     found = _check_name(role, setting, name)
     return found if found.fix else ok(role, f"{name} ({describe(role, settings).note})")

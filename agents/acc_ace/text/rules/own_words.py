@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from acc_ace.text.normalize import MAX_ANALYSED
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.quoted_spans import without_tagged
+from acc_ace.text.quoted_spans import is_mail_line, without_tagged
 from acc_ace.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 
 _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
@@ -63,11 +63,6 @@ _CLOSING = lazy_pattern(
     re.IGNORECASE,
 )
 _SIGNATURE = lazy_pattern(r"^\s*(?:[-–—―~〜]\s*)\S+(?: \S+){0,2}\s*$")
-_MAIL_HEADER = lazy_pattern(
-    r"^\s*\W{0,4}(?:from|to|cc|sent|date|subject|差出人|宛先|件名|送信日時|日時)\W{0,3}[:：]\s*\S"
-    r"|^\s*-{2,8} ?(?:begin )?(?:original|forwarded|転送|元のメッセージ)|\bwrote[:：]\s*$",
-    re.IGNORECASE,
-)
 _QUOTATION = lazy_pattern(
     r"\"[^\"]{1,4000}\"|“[^“”]{1,4000}”|「[^「」]{1,4000}」|『[^『』]{1,4000}』|«[^«»]{1,4000}»"
     r"|„[^„“”]{1,4000}[“”]|`[^`]{1,4000}`|(?<!\w)'[^'\n]{3,4000}'(?!\w)"
@@ -242,7 +237,7 @@ def _is_labelled(line: str) -> bool:
     """Whether a name or a time begins the line: 'bob: …', '[10:42] 田中: …'."""
     if any(own.match(line) for own in (_RULE_LABEL, _GOAL_LABEL, _OWN_LABEL)):
         return False
-    if _TIME_FIRST.match(line) or _MAIL_HEADER.search(line):
+    if _TIME_FIRST.match(line) or is_mail_line(line):
         return True
     label = _LABELLED.match(line)
     return label is not None and len(label["label"].split()) <= _LABEL_WORDS
@@ -251,7 +246,7 @@ def _is_labelled(line: str) -> bool:
 def _is_mail(lines: list[str]) -> bool:
     """Whether a greeting and a closing stand around lines, or a signature or headers are there."""
     said = [line for line in lines if line.strip()]
-    if any(_MAIL_HEADER.search(line) for line in said):
+    if any(is_mail_line(line) for line in said):
         return True
     if len(said) < 3:
         return False
