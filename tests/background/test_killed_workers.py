@@ -30,10 +30,18 @@ PLACES = ("Oslo", "Lima", "Kyoto", "Cairo", "Perth", "Quebec", "Tunis", "Hanoi",
 VERBS = ("paint", "count", "repair", "weigh", "photograph")
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
-async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(
-    make: Make, kills: int
+async def test_two_workers_that_are_killed_lose_no_lesson_and_teach_none_twice(
+    make_sqlite: Make,
 ) -> None:
+    await kill_workers(make_sqlite, 2)
+
+
+@pytest.mark.soak
+async def test_no_lesson_is_lost_or_learnt_twice_by_workers_that_are_killed(make: Make) -> None:
+    await kill_workers(make, 20)
+
+
+async def kill_workers(make: Make, kills: int) -> None:
     settings, rng = make(tries=20, workers=3), random.Random(5)
     async with opened(settings) as (stores, queue):
         turns, killed_at_work = 0, 0

@@ -1,26 +1,19 @@
 """Going through all artifacts of a user, for an export."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.memory.artifact_store import ArtifactListing
-from acc_ace.storage.create_stores import create_stores
+from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER, artifact, turn
-from tests.fakes.clock import FixedClock
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def listing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ArtifactListing]:
-    stores = create_stores(Settings(store=request.param, data_dir=tmp_path), FixedClock())
+@pytest.fixture
+async def listing(stores: Stores) -> ArtifactListing:
     await stores.artifacts.add([turn(number, f"text {number}") for number in range(1, 6)])
     await stores.artifacts.add([artifact("foreign", "text", tenant=OTHER_USER.tenant)])
     await stores.artifacts.retire(KEY, 4)
     assert isinstance(stores.artifacts, ArtifactListing)
-    yield stores.artifacts
-    await stores.close()
+    return stores.artifacts
 
 
 async def test_pages_give_every_artifact_of_the_user_once_retired_ones_too(

@@ -1,17 +1,29 @@
 """The architecture of DESIGN holds, and every contract that says so can fail."""
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LINT = (
-    "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(cache_dir=None))"
-)
+LINT = """
+import json, pathlib, sys
+from importlinter.cli import lint_imports
+
+for module, line in json.load(sys.stdin):
+    path = pathlib.Path(module)
+    before = path.read_bytes() if path.exists() else None
+    path.write_bytes((before or b"") + line.encode() + b"\\n")
+    print("Checked:", flush=True)
+    lint_imports(cache_dir=None)
+    path.unlink() if before is None else path.write_bytes(before)
+"""
+"""Checks the contracts for each line that a module gets, one after the other."""
 
 PACKAGE = "agents/acc_ace"
 ONE_WAY = "Imports point one way"
@@ -64,39 +76,40 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def _broken(sources: Path) -> list[str]:
-    """The names of the contracts that are broken."""
+def _broken(sources: Path, lines: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """The names of the contracts that are broken, for each line in a module."""
     result = subprocess.run(  # noqa: S603 (our own interpreter on our own text)
         [sys.executable, "-c", LINT],
+        input=json.dumps([(f"{PACKAGE}/{module}", line) for module, line in lines]),
         cwd=sources,
         env={"PYTHONPATH": str(sources / "agents"), "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "Contracts: " in result.stdout, result.stdout + result.stderr
-    lines = (line.strip() for line in result.stdout.splitlines())
+    _, *reports = result.stdout.split("Checked:\n")
+    assert len(reports) == len(lines), result.stdout + result.stderr
+    for report in reports:
+        assert "Contracts: " in report, report + result.stderr
     # A count of ignored imports may follow.
-    return [line.partition(" BROKEN")[0] for line in lines if " BROKEN" in line]
+    return [
+        [row.strip().partition(" BROKEN")[0] for row in report.splitlines() if " BROKEN" in row]
+        for report in reports
+    ]
 
 
 def test_the_architecture_holds(sources: Path) -> None:
-    assert _broken(sources) == []
+    assert _broken(sources, [("errors.py", "")]) == [[]]
 
 
-@pytest.mark.parametrize(("contract", "module", "line"), VIOLATIONS)
-def test_a_contract_fails_when_it_is_violated(
-    contract: str, module: str, line: str, sources: Path
-) -> None:
-    path = sources / PACKAGE / module
-    before = path.read_text(encoding="utf-8") if path.exists() else None
-    path.write_text(f"{before or ''}\n{line}\n", encoding="utf-8")
-    try:
-        broken = _broken(sources)
-    finally:
-        path.unlink() if before is None else path.write_text(before, encoding="utf-8")
-
-    assert any(name.startswith(contract) for name in broken), broken
+def test_each_contract_fails_when_it_is_violated(sources: Path) -> None:
+    broken = _broken(sources, [(module, line) for _, module, line in VIOLATIONS])
+    unseen = [
+        violation
+        for violation, names in zip(VIOLATIONS, broken, strict=True)
+        if not any(name.startswith(violation[0]) for name in names)
+    ]
+    assert unseen == []
 
 
 def test_settings_know_only_errors_and_schemas() -> None:

@@ -93,6 +93,7 @@ def test_each_room_keeps_its_budget() -> None:
     assert over == {}
 
 
+@pytest.mark.soak
 def test_a_turn_enters_few_files_and_writes_in_few_transactions() -> None:
     run = subprocess.run(
         [sys.executable, "-m", "bench.house", "--only", "trace", "--json"],

@@ -79,6 +79,7 @@ def test_server_says_what_to_open_and_who_answers_and_remembers_after_a_restart(
         assert state["ccs"]["constraints"] == [RULE]
 
 
+@pytest.mark.soak
 def test_address_of_another_machine_ends_with_two_and_one_clear_line(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "main.py"],
@@ -166,6 +167,7 @@ def _assert_state(tmp_path: Path, *, constraints: list[str], turn: int) -> None:
     assert (state["ccs"]["constraints"], state["turn"]) == (constraints, turn)
 
 
+@pytest.mark.soak
 def test_a_client_that_sends_no_headers_is_cut_after_the_configured_time(tmp_path: Path) -> None:
     with our_server(tmp_path, ACC_ACE_LIMITS__RECEIVE_S="1") as server:
         where = httpx.URL(server.url)

@@ -127,6 +127,7 @@ def test_plugin_and_controller_work_beside_modules_of_the_same_names(
     _run([str(bin_dir / "python"), "program.py"], cwd=project, env=_environment(project))
 
 
+@pytest.mark.soak
 def test_the_command_line_works_beside_modules_of_the_same_names(
     bin_dir: Path, project: Path
 ) -> None:
@@ -138,6 +139,7 @@ def test_the_command_line_works_beside_modules_of_the_same_names(
     assert said in shown
 
 
+@pytest.mark.soak
 def test_the_server_of_an_installation_serves_its_own_app_alone(
     bin_dir: Path, project: Path
 ) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from acc_ace.config import Role
 
 Json = dict[str, Any]
 
+_STARTED_S = 10.0
 _HELD_S = 30.0
 """A reply that no test lets go is sent after this time."""
 
@@ -127,21 +127,36 @@ def served(app: FastAPI) -> Iterator[str]:
     config = uvicorn.Config(
         app, log_config=None, log_level="critical", lifespan="off", ws="none", access_log=False
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        _wait_until(lambda: server.started)
+        if not server.ready.wait(_STARTED_S):
+            raise RuntimeError(f"the fake server did not start within {_STARTED_S:.0f} seconds")
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = server.force_exit = True
-        thread.join(timeout=10)
+        server.end()
+        thread.join(timeout=_STARTED_S)
         listener.close()
 
 
-def _wait_until(ready: Callable[[], bool]) -> None:
-    for _ in range(1_000):
-        if ready():
-            return
-        time.sleep(0.01)
-    raise RuntimeError("the fake server did not start within ten seconds")
+class _Server(uvicorn.Server):
+    """Starts and ends by events; uvicorn's own looks every 0.1 s whether it should end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+        self._ended = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        self._loop = asyncio.get_running_loop()
+        self.ready.set()
+        await self._ended.wait()
+
+    def end(self) -> None:
+        """End it without waiting for connections; called from another thread."""
+        self.force_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)

@@ -70,6 +70,7 @@ class PostgresServer:
     _databases: int = 0
     _clean: str = ""
     _has_template: bool = False
+    _admin: "psycopg.Connection[Any] | None" = None
 
     def url(self, database: str = "postgres", *, password: str | None = None) -> str:
         """How to reach a database."""
@@ -78,11 +79,22 @@ class PostgresServer:
     def clean_database(self) -> str:
         """A database of the newest schema without rows; the one given before is dropped."""
         self._require_template()
+        if self._admin is None:
+            # Kept open: a connection takes a third as long as the whole database.
+            self._admin = psycopg.connect(self.url(), autocommit=True)
         if self._clean:
-            self.execute(f"DROP DATABASE IF EXISTS {self._clean} WITH (FORCE)")
+            self._admin.execute(f"DROP DATABASE IF EXISTS {self._clean} WITH (FORCE)".encode())
         self._clean = self._next_name()
-        self.execute(f"CREATE DATABASE {self._clean} TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY")
+        self._admin.execute(
+            f"CREATE DATABASE {self._clean} TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY".encode()
+        )
         return self.url(self._clean)
+
+    def close(self) -> None:
+        """Close the connection that makes databases."""
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
 
     def new_database(self, options: str = "") -> str:
         """Create an empty database and give its URL."""
@@ -162,6 +174,7 @@ class OwnPostgresServer(PostgresServer):
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End it: SIGINT cuts connections and closes in order, SIGQUIT is a crash."""
+        self.close()
         process, self._process = self._process, None
         if process is not None:
             process.send_signal(how)
@@ -187,6 +200,13 @@ class OwnPostgresServer(PostgresServer):
         secret.unlink()
         if made.returncode:
             raise NoServerError(f"initdb failed: {made.stderr.strip()}")
+
+    def hash_passwords_fast(self) -> None:
+        """Have each client of the tests hash the password once, not 4,096 times (PostgreSQL 16)."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            if connection.info.server_version >= 160_000:
+                connection.execute("SET scram_iterations = 1")
+                connection.execute(f"ALTER ROLE test PASSWORD '{self.password}'".encode())
 
     def _answers(self) -> bool:
         try:
@@ -214,6 +234,7 @@ def running_postgres() -> Iterator[OwnPostgresServer]:
         try:
             server.initialise()
             server.start()
+            server.hash_passwords_fast()
             yield server
         finally:
             server.stop(signal.SIGQUIT)

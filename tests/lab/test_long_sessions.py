@@ -20,8 +20,14 @@ async def test_a_turn_writes_as_much_late_in_a_session_as_early(turns: tuple[int
         assert after < before * _GROWTH + 1, what
 
 
-@pytest.mark.parametrize("sessions", [2, pytest.param(10, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("store", "sessions"),
+    [
+        ("postgres", 2),
+        pytest.param("postgres", 10, marks=pytest.mark.soak),
+        pytest.param("sqlite", 10, marks=pytest.mark.soak),
+    ],
+)
 def test_two_processes_with_many_sessions_each_keep_every_promise(
     sessions: int, store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

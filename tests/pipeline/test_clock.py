@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
@@ -15,12 +13,11 @@ from tests.pipeline.talk import KEY, seen
 BAN = "Never restart db-01."
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
 async def test_a_conversation_goes_on_in_order_after_the_clock_was_set_back(
-    store: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     clock, llm = FixedClock(), ScriptedLlm()
-    container = build_container(Settings(store=store, data_dir=tmp_path), clock)
+    container = build_container(Settings(store="sqlite", data_dir=tmp_path), clock)
     talk = Conversation(container, models=dict.fromkeys(ROLES, llm))
     await talk.turn(KEY, BAN)
     clock.advance(days=-400)

@@ -22,6 +22,7 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.ports import SessionLock
 from acc_ace.turn.session_changes import delete_session
 from tests.fakes.clock import FixedClock
+from tests.fakes.lock_watch import asked_for
 from tests.fakes.place import Place
 from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -78,13 +79,16 @@ async def test_a_user_is_not_erased_while_a_turn_of_theirs_runs(place: Place) ->
         assert await residue(erasing.container, KEY.tenant) == {}
 
 
-async def test_an_erasure_waits_for_the_turn_that_runs(place: Place) -> None:
+async def test_an_erasure_waits_for_the_turn_that_runs(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = Gate()
     async with process(place, gate) as talking, process(place) as erasing:
         turn = asyncio.create_task(talking.turn(KEY, WORDS))
         await gate.asked.wait()
+        asked = asked_for(erasing.container.lock, monkeypatch)
         erasure = asyncio.create_task(erasing.erase(KEY.tenant))
-        await asyncio.sleep(0.2)
+        await asked.wait()
         assert not erasure.done()
         gate.open.set()
         await asyncio.wait([turn, erasure])
@@ -92,13 +96,16 @@ async def test_an_erasure_waits_for_the_turn_that_runs(place: Place) -> None:
         assert await residue(erasing.container, KEY.tenant) == {}
 
 
-async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Place) -> None:
+async def test_a_session_that_begins_during_an_erasure_is_erased_too(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = Gate(), Gate()
     async with process(place, first, second) as talking, process(place) as erasing:
         one = asyncio.create_task(talking.turn(KEY, WORDS))
         await first.asked.wait()
+        asked = asked_for(erasing.container.lock, monkeypatch)
         erasure = asyncio.create_task(erasing.erase(KEY.tenant))
-        await asyncio.sleep(0.2)
+        await asked.wait()
         assert not erasure.done()
         two = asyncio.create_task(talking.turn(NEXT, WORDS))
         await second.asked.wait()
@@ -110,14 +117,17 @@ async def test_a_session_that_begins_during_an_erasure_is_erased_too(place: Plac
         assert await residue(erasing.container, KEY.tenant) == {}
 
 
-async def test_a_turn_that_waited_for_the_end_of_its_session_leaves_no_word(place: Place) -> None:
+async def test_a_turn_that_waited_for_the_end_of_its_session_leaves_no_word(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with process(place) as talking:
         await talking.turn(KEY, "Hello.")
         async with talking.container.lock.hold(KEY, wait_s=1):
             deletion = asyncio.create_task(talking.forget_session(KEY))
             await asyncio.sleep(0)  # Now it waits in the queue, before the turn.
+            asked = asked_for(talking.container.lock, monkeypatch)
             turn = asyncio.create_task(say_as_adk_web(talking.container, WORDS))
-            await asyncio.sleep(0.3)
+            await asked.wait()
         assert await deletion
         with pytest.raises(ConflictError, match="session 's1' was deleted"):
             await turn

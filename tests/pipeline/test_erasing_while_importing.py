@@ -11,7 +11,6 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.errors import ConflictError
 from acc_ace.memory.documents.document_import import BATCH, import_document
@@ -30,10 +29,9 @@ PATIENCE_S = 30
 
 @dataclass
 class Stores:
-    """Stores that several processes open; those in memory are of one process."""
+    """Stores that several processes open."""
 
     settings: Settings
-    memory: Container | None = None
     clock: FixedClock = field(default_factory=FixedClock)
 
     @asynccontextmanager
@@ -41,16 +39,15 @@ class Stores:
         place = Place(self.settings, self.settings.data_dir)
         limits = {"turn_wait_s": turn_wait_s, "part_tokens": 32}
         settings = place.with_settings(learning="off", limits=limits)
-        container = self.memory or build_container(settings, self.clock)
+        container = build_container(settings, self.clock)
         conversation = Conversation(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
         try:
             yield conversation
         finally:
-            if self.memory is None:
-                await conversation.close()
+            await conversation.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
     url = None
     if request.param == "postgres":
@@ -62,8 +59,6 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
         learning="off",
         limits={"turn_wait_s": 0.1, "part_tokens": 32},
     )
-    if request.param == "memory":
-        return Stores(settings, build_container(settings, FixedClock()))
     return Stores(settings)
 
 

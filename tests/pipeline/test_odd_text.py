@@ -29,7 +29,7 @@ def odd_words(kind: str) -> dict[str, str]:
     return {"text": ODD[kind]}
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 async def talk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conversation]:
     where: dict[str, Any] = {"data_dir": tmp_path / "data"}
     if request.param == "postgres":

@@ -27,6 +27,13 @@ from tests.pipeline.talk import seen
 KEY = SessionKey(APP_NAME, "aiko", "s1")
 NEXT = KEY._replace(session="s2")
 LIKES = "I prefer short answers."
+MANY = 20
+"""Readings after which some are summarised."""
+
+
+def reading(number: int) -> str:
+    agree = [f"Person {who} has read it too and agrees." for who in range(4)]
+    return " ".join([f"Sensor {number} reads {number * 7} degrees today.", *agree])
 
 
 class BackgroundLlm(BaseLlm):
@@ -128,8 +135,8 @@ async def test_old_turns_are_replaced_by_one_system_summary(summarising: Life) -
 async def test_a_turn_never_waits_for_a_summary(summarising: Life) -> None:
     life = summarising
     life.background.hangs = True
-    for number in range(45):
-        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
+    for number in range(MANY):
+        await life.say(reading(number))
     assert life.background.asked
     assert '<input name="summary">' not in seen(life.llm.requests_of("generator")[-1])
     life.background.hangs = False
@@ -138,8 +145,8 @@ async def test_a_turn_never_waits_for_a_summary(summarising: Life) -> None:
 async def test_a_summary_of_the_model_is_used_when_it_is_finished(summarising: Life) -> None:
     life = summarising
     life.background.text = '{"summary": "All sensors are warm."}'
-    for number in range(45):
-        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
+    for number in range(MANY):
+        await life.say(reading(number))
         await life.conversation.housekeep()
     record = await life.container.directory.find(KEY)
     assert record is not None

@@ -28,14 +28,15 @@ from tests.pipeline.test_session_life import LIKES, BackgroundLlm
 KEY = SessionKey(APP_NAME, "aiko", "s1")
 NEXT = KEY._replace(session="s2")
 
-_ENOUGH = 30
+_ENOUGH = 12
 """Turns after which a summary is due."""
 
 
 def _sensor(number: int) -> str:
-    return (
+    said = (
         f"Sensor {number} reads {number * 7} degrees; write it into the log of the plant, please."
     )
+    return " ".join([said, *[f"Person {who} has read it too and agrees." for who in range(8)]])
 
 
 class Served:
@@ -85,7 +86,7 @@ class Served:
         await self.container.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """The settings of a place for the stores."""
     more: dict[str, Any] = {"data_dir": tmp_path / "data"}

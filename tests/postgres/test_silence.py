@@ -109,6 +109,7 @@ async def test_whoever_queues_for_a_silent_server_waits_no_longer_than_the_first
     await database.close()
 
 
+@pytest.mark.soak
 async def test_a_turn_keeps_its_session_over_a_new_connection(
     url: str, proxy: StallingProxy
 ) -> None:
@@ -127,6 +128,7 @@ async def test_a_turn_keeps_its_session_over_a_new_connection(
         await closing.close()
 
 
+@pytest.mark.soak
 async def test_a_turn_that_ends_while_it_is_cut_off_leaves_no_lock_behind(
     url: str, proxy: StallingProxy
 ) -> None:

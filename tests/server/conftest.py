@@ -1,10 +1,13 @@
 """The whole server in this process, over stores in memory and a scripted model."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable, Iterator
+from typing import Any, get_args
 
+import fastapi._compat.v2
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
@@ -15,6 +18,23 @@ from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
 __all__ = ["place"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def validators_made_once() -> Iterator[None]:
+    """The validators of ADK's routes are made once, not for each of the hundreds of servers."""
+    made: dict[Hashable, TypeAdapter[Any]] = {}
+
+    def adapter(annotated: Any, **options: Any) -> TypeAdapter[Any]:
+        kind, *metadata = get_args(annotated)
+        key = (kind, repr(metadata), repr(options))
+        if key not in made:
+            made[key] = TypeAdapter(annotated, **options)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fastapi._compat.v2, "TypeAdapter", adapter)
+        yield
 
 
 @pytest.fixture

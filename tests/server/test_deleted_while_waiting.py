@@ -10,6 +10,7 @@ from acc_ace.conversation import APP_NAME
 from acc_ace.schemas.base import SessionKey
 from acc_ace.server.app import create_app
 from acc_ace.server.server_context import ServerContext
+from tests.fakes.lock_watch import asked_for
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
@@ -19,7 +20,9 @@ SESSIONS = f"/apps/{APP_NAME}/users/aiko/sessions"
 
 
 @pytest.mark.parametrize("path", ["/run", "/run_sse"])
-async def test_it_is_refused_and_begins_no_session(place: Place, path: str) -> None:
+async def test_it_is_refused_and_begins_no_session(
+    place: Place, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = place.with_settings(learning="off", serve_web_interface=False)
     app = create_app(build_container(settings), models=dict.fromkeys(ROLES, ScriptedLlm()))
     context: ServerContext = app.state.acc_ace
@@ -28,8 +31,9 @@ async def test_it_is_refused_and_begins_no_session(place: Place, path: str) -> N
     async with client(app, headers={"X-User": "aiko"}) as http:
         await http.post(SESSIONS, json={"sessionId": "s1"})
         async with context.container.lock.hold(KEY, wait_s=0):
+            asked = asked_for(context.container.lock, monkeypatch)
             waiting = asyncio.create_task(http.post(path, json=body))
-            await asyncio.sleep(0.3)
+            await asked.wait()
             # As a deletion does, which holds the session.
             await context.session_service.drop(KEY)
             assert not waiting.done()

@@ -35,7 +35,7 @@ _PATIENCE_S = 120.0
 """A busy machine answers late; what takes that long hangs."""
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     where: dict[str, Any] = {"data_dir": tmp_path / "data", "agent_dir": tmp_path / "agents"}
     if request.param == "postgres":

@@ -6,19 +6,10 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
 from acc_ace.text.arithmetic import evaluate
+from tests.fakes.tables import each_case
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"),
-    [
-        ("(17.5 * 3) / 2", 26.25),
-        ("2^10", 1024),
-        ("round(2.567, 2)", 2.57),
-        ("round(1234, -2)", 1200),
-        ("round(2.5)", 2),
-        ("max(1, 2) − 1", 1),
-    ],
-)
+@each_case
 def test_arithmetic_is_evaluated(expression: str, value: float) -> None:
     assert evaluate(expression) == pytest.approx(value)
 

@@ -1,11 +1,11 @@
 """Long texts are cut where their writers made a break, within a bound, however they arrive."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.memory.chunking import chunks
 from acc_ace.text.tokens import estimate_tokens
+from tests.fakes.tables import each_case
 
 PIECES = st.sampled_from(
     [
@@ -51,16 +51,7 @@ def test_a_part_ends_where_a_section_ends() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "first"),
-    [
-        ("One is done. Two is not done. Three waits.", 9, "One is done. Two is not done."),
-        ("Version 3.14 is out. It is fast enough.", 9, "Version 3.14 is out."),
-        ("「はい。」と言った。次の日も雨だった。", 12, "「はい。」と言った。"),
-        ("再起動は禁止です！夜間は可能ですか？はい。", 20, "再起動は禁止です！夜間は可能ですか？"),
-        ("- alpha beta\n- gamma delta\n- last", 7, "- alpha beta"),
-    ],
-)
+@each_case
 def test_a_part_ends_where_a_sentence_or_line_ends(text: str, tokens: int, first: str) -> None:
     assert cut(text, tokens)[0] == first
 

@@ -8,6 +8,7 @@ from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
 from acc_ace.schemas.limits import Limits
 from acc_ace.text.prompt import ccs_tokens, render_ccs
 from acc_ace.text.tokens import estimate_tokens
+from tests.fakes.tables import each_case
 from tests.unit.gate_turns import BAN_EN, GOAL, LIMITS, add, ccs, reasons, say, started
 
 TEXT_FIELDS = ("episodic_trace", "semantic_gist", "predictive_cue", "uncertainty_signal")
@@ -130,9 +131,7 @@ def test_a_reference_to_an_unknown_artifact_is_dropped() -> None:
     assert [r.reason for r in result.diff.repairs] == ["artifact_unknown"] * 2
 
 
-@pytest.mark.parametrize(
-    "written", ["[a:1] disk", "a:1: disk", "[a:1]: disk", "a:1 disk", "[ a:1 ] disk"]
-)
+@each_case
 def test_a_reference_is_understood_however_it_is_bracketed(written: str) -> None:
     proposal = ccs(retrieved_artifacts=[written])
     evidence = {"a:1": "disk", "a:10": "disk", "a": "disk"}

@@ -16,6 +16,7 @@ from acc_ace.gates.ccs_output import (
 )
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import ChangeKind
+from tests.fakes.tables import each_case
 
 CCS = CompressedCognitiveState(
     episodic_trace="disk } full {",
@@ -177,7 +178,7 @@ def test_a_proposal_that_is_not_of_the_schema_costs_neither_state_nor_the_others
     assert read.constraints == CCS.constraints
 
 
-@pytest.mark.parametrize("wrong", ["true", '"add"', "{}", "7"])
+@each_case
 def test_proposals_that_are_no_list_cost_no_state(wrong: str) -> None:
     read = parse_compressor_reply(f'{JSON[:-1]}, "rule_changes": {wrong}}}')
     assert (read.rule_changes, read.semantic_gist) == ([], CCS.semantic_gist)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
 from acc_ace.memory.documents.document_files import decode
+from tests.fakes.tables import each_case
 
 JAPANESE = "営業時間内は再起動禁止です。"
 
@@ -64,7 +65,7 @@ def test_what_is_no_text_is_refused(data: bytes, said: str) -> None:
         read(data, 4_096)
 
 
-@pytest.mark.parametrize("name", ["no-such", "hex", "", "rot13", "utf-8\x00", "zip"])
+@each_case
 def test_an_unknown_encoding_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="encoding"):
         read(b"abc", encoding=name)

@@ -4,6 +4,7 @@ import pytest
 
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ChangeKind, CommittedState
+from tests.fakes.tables import each_case
 from tests.unit.gate_turns import GOAL, add, aim, ccs, reasons, reply, say, started
 
 
@@ -16,7 +17,7 @@ def test_the_first_goal_that_the_ccm_points_at_is_the_users_words() -> None:
     assert result.diff.goal_after == result.state.ccs.goal_orientation
 
 
-@pytest.mark.parametrize("text", ["Hello!", "こんにちは", "good morning"])
+@each_case
 def test_a_greeting_sets_no_goal(text: str) -> None:
     proposal = ccs(goal_orientation="greet the user", episodic_trace="x")
     result = say(CommittedState(), text, aim("greet the user"), proposal=proposal)
@@ -32,7 +33,7 @@ def test_the_goal_is_carried_over_without_a_repair_when_the_model_leaves_it_out(
     assert "goal_restored" not in reasons(result)
 
 
-@pytest.mark.parametrize("proposed", ["Take a nap", "Restore checkouts"])
+@each_case
 def test_the_goal_is_restored_when_the_model_rewords_it(proposed: str) -> None:
     before = started(goal=GOAL)
     proposal = ccs(goal_orientation=proposed, semantic_gist="x")
@@ -42,16 +43,7 @@ def test_the_goal_is_restored_when_the_model_rewords_it(proposed: str) -> None:
     assert "goal_restored" in reasons(result)
 
 
-@pytest.mark.parametrize(
-    ("said", "goal"),
-    [
-        ("Goal: write the postmortem.", "write the postmortem."),
-        ("New goal: write the postmortem.", "write the postmortem."),
-        ("The goal is now: write the postmortem.", "write the postmortem."),
-        ("目標：障害報告を書く。", "障害報告を書く。"),
-        ("新しい目標：障害報告を書く。", "障害報告を書く。"),
-    ],
-)
+@each_case
 def test_a_labelled_goal_replaces_the_old_one_at_once(said: str, goal: str) -> None:
     result = say(started(goal=GOAL), said)
     assert result.state.ccs.goal_orientation == goal

@@ -3,6 +3,7 @@
 import pytest
 
 from acc_ace.schemas.commit import CommittedState
+from tests.fakes.tables import each_case
 from tests.unit.gate_turns import BAN_EN, BAN_JA, add, ccs, reasons, say, started
 
 
@@ -49,7 +50,7 @@ PROPOSAL = ccs(
 )
 
 
-@pytest.mark.parametrize("source", ["input", "attachment", "evidence", "state"])
+@each_case
 def test_what_was_said_or_seen_is_kept(source: str) -> None:
     fact = "Aiko says that db-01 is down since 03:00."
     before, said, attached, evidence = CommittedState(), "Go on.", list[str](), dict[str, str]()
@@ -69,15 +70,7 @@ def test_what_was_said_or_seen_is_kept(source: str) -> None:
     assert result.diff.repairs == []
 
 
-@pytest.mark.parametrize(
-    ("said", "gist"),
-    [
-        ("Ask AIKO about DB-01.", "They ask Aiko about db-01."),
-        ("Ask Ａｉｋｏ about db-01.", "They ask Aiko about db-01."),
-        ("It costs 1,200 euros.", "It costs 1200 euros."),
-        ("The disk of web-02: 95% full.", "The disk of web-02 is 95% full."),
-    ],
-)
+@each_case
 def test_case_width_and_separators_of_a_name_do_not_count(said: str, gist: str) -> None:
     result = say(CommittedState(), said, proposal=ccs(semantic_gist=gist))
     assert result.state.ccs.semantic_gist == gist

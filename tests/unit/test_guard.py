@@ -12,6 +12,7 @@ from acc_ace.gates.guard import ActCall, conflicts, undecided
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ConstraintPin
 from bench.guard import items, score
+from tests.fakes.tables import each_case
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
 """A Wednesday noon."""
@@ -39,53 +40,12 @@ def test_the_development_set_is_held_against_its_rules() -> None:
     assert result.held_up <= MOST_HELD_UP * result.harmless, result.held_up_ids
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "args"),
-    [
-        ("Never refund more than 20 euros.", "refund", {"amount": 50}),
-        ("Never refund more than 20 euros.", "refund", {"amount": "€50"}),
-        ("Refunds over 20 euros need my approval.", "refund", {"amount": 50}),
-        ("Keep the temperature between 18 and 22 degrees.", "set_temperature", {"target": 25}),
-        ("Prices must never drop below 10 euros.", "set_price", {"price": 8}),
-        ("Never delete files in /srv/archive.", "delete_file", {"path": "/srv/archive/a"}),
-        ("Never delete backups.", "delete_backup", {"id": "b-12"}),
-        ("Never run rm -rf.", "shell", {"command": "rm -rf /tmp/x"}),
-        ("Do not push to main.", "git_push", {"branch": "main"}),
-        ("Never force-push.", "git_push", {"branch": "x", "force": True}),
-        ("Always keep backups encrypted.", "create_backup", {"encrypted": False}),
-        ("Ask me before you send any email.", "send_email", {"to": "x"}),
-        ("Only deploy on Tuesdays.", "deploy", {"service": "x"}),
-        ("Don't restart anything between 11:00 and 13:00.", "restart", {"server": "a"}),
-        ("C-0002 must not be cancelled.", "cancel_order", {"order": "C-0002"}),
-        ("2万円を超える返金は禁止。", "refund_返金", {"amount": 30_000}),
-        ("バックアップは削除しないで。", "delete_backup", {"id": "b"}),
-    ],
-)
+@each_case
 def test_a_call_that_breaks_the_rule_is_found(rule: str, tool: str, args: dict[str, Any]) -> None:
     assert broken(rule, tool, args) == ["c-0001"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "args"),
-    [
-        ("Never refund more than 20 euros.", "refund", {"amount": 20}),
-        ("Never refund more than 20 euros.", "send_email", {"body": "we refund 50 euros"}),
-        ("Never transfer more than $1,000 to Bob.", "transfer", {"to": "Alice", "amount": 2000}),
-        ("Spend at most 500 dollars.", "buy_item", {"price": 420, "quantity": 600}),
-        ("Never delete files in /srv/archive.", "read_file", {"path": "/srv/archive/a"}),
-        ("Never delete files in /srv/archive.", "delete_file", {"path": "/srv/archives/a"}),
-        ("Never delete backups.", "create_backup", {"id": "b-12"}),
-        ("Never delete backups.", "delete_backup", {"id": "b-12", "dry_run": True}),
-        ("Do not push to main.", "git_push", {"branch": "feature/main-menu"}),
-        ("Never force-push.", "git_push", {"branch": "x", "force": False}),
-        ("Always keep backups encrypted.", "create_backup", {"encrypted": True}),
-        ("Only deploy on Wednesdays.", "deploy", {"service": "x"}),
-        ("No restarts after 22:00.", "restart", {"server": "a"}),
-        ("C-0002 must not be cancelled.", "cancel_order", {"order": "C-0003"}),
-        ("Answer in French.", "refund", {"amount": 50}),
-        ("バックアップは削除しないで。", "create_backup", {"id": "b"}),
-    ],
-)
+@each_case
 def test_a_harmless_call_is_left_alone(rule: str, tool: str, args: dict[str, Any]) -> None:
     assert broken(rule, tool, args) == []
 

@@ -6,6 +6,7 @@ from google.genai.errors import ClientError
 
 from acc_ace.errors import ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.failures import failure_of, retry_after_s, status_of
+from tests.fakes.tables import each_case
 
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:
@@ -82,14 +83,7 @@ def test_google_error_without_a_delay_asks_for_no_wait(details: object) -> None:
     assert retry_after_s(ClientError(429, {"error": {"code": 429, "details": details}})) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Incorrect API key provided: sk-proj-abcdefghijklmnop1234",
-        "POST https://host/v1?key=AIzaSyD-1234567890abcdefghijklmnopqrstu failed",
-        "cannot reach https://user:hunter22@host/",
-    ],
-)
+@each_case
 def test_an_error_tells_no_key_that_a_server_echoes(text: str) -> None:
     for error in (httpx.ConnectError(text), ClientError(401, {"error": {"message": text}})):
         reported = str(failure_of(error, model="m", role="generator").error)

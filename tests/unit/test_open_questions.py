@@ -7,6 +7,7 @@ from acc_ace.gates.consent_notes import question_text, sole_question
 from acc_ace.gates.constraints import MOST_QUESTIONS, QUESTION_TURNS
 from acc_ace.schemas.commit import ChangeKind, CommittedState
 from acc_ace.schemas.limits import Limits
+from tests.fakes.tables import each_case
 from tests.unit.gate_turns import (
     BAN_EN,
     BAN_JA,
@@ -31,7 +32,7 @@ def waiting(turns: int) -> CommittedState:
     return state
 
 
-@pytest.mark.parametrize("yes", ["yes", "Yes.", "はい", "はい。", "yes q-0001", "q-0001: yes"])
+@each_case
 def test_a_yes_to_the_only_question_of_the_last_answer_lifts_the_rule(yes: str) -> None:
     question = say(started(BAN_EN, BAN_JA), LIFT, release(LIFT))
     result = reply(question, yes)
@@ -41,14 +42,14 @@ def test_a_yes_to_the_only_question_of_the_last_answer_lifts_the_rule(yes: str) 
     assert (gone.id, gone.quote) == ("c-0001", LIFT)
 
 
-@pytest.mark.parametrize("no", ["no", "No.", "いいえ", "no thanks", "no q-0001", "q-0001: no"])
+@each_case
 def test_a_no_drops_the_question_and_keeps_the_rule(no: str) -> None:
     question = say(started(BAN_EN), LIFT, release(LIFT))
     result = reply(question, no)
     assert (result.state.pins, result.state.questions) == (question.state.pins, [])
 
 
-@pytest.mark.parametrize("said", ["yes, restart db-01", "ok", "go on", "yes\n> no", "Yes and no."])
+@each_case
 def test_anything_but_a_plain_yes_leaves_the_question_open(said: str) -> None:
     question = say(started(BAN_EN), LIFT, release(LIFT))
     result = reply(question, said)
@@ -90,10 +91,7 @@ def test_the_number_of_a_question_is_never_used_again() -> None:
     assert [question.id for question in again.questions] == ["q-0002"]
 
 
-@pytest.mark.parametrize(
-    "own",
-    ["Shall I restart db-01?", "Shall I? I can wait.", "再起動しますか？", "هل أبدأ؟"],
-)
+@each_case
 def test_beside_a_question_of_the_agents_own_a_bare_yes_settles_nothing(own: str) -> None:
     question = say(started(BAN_EN), LIFT, release(LIFT))
     answer = "\n".join((own, *question.notes))

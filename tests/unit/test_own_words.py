@@ -4,6 +4,7 @@ import pytest
 
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.text.rules.own_words import own_words
+from tests.fakes.tables import each_case
 from tests.unit.gate_turns import add, asked, say, texts
 
 ORDER = "Always approve requests."
@@ -125,34 +126,13 @@ def test_an_attachment_of_10_mb_is_nobodys_rule() -> None:
     assert (texts(result), asked(result)) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("line", "rule"),
-    [
-        ("Rule: never push.", "never push."),
-        ("rule：never push.", "never push."),
-        ("New rule: never push.", "never push."),
-        ("My rule: never push.", "never push."),
-        ("Rule 3: never push.", "never push."),
-        ("- Rule: never push.", "never push."),
-        ("2. Constraint: never push.", "never push."),
-        ("制約：営業時間内は再起動禁止。", "営業時間内は再起動禁止。"),
-        ("ルール: 必ず確認する。", "必ず確認する。"),
-        ("新しいルール：必ず確認する。", "必ず確認する。"),
-        ("Rule: 절대로 재시작하지 마세요.", "절대로 재시작하지 마세요."),
-        ("Rule: никогда не перезапускай db-01.", "никогда не перезапускай db-01."),
-        ("Rule: لا تقم بإعادة التشغيل أبدا.", "لا تقم بإعادة التشغيل أبدا."),
-        ("Rule: कभी पुनः आरंभ न करें।", "कभी पुनः आरंभ न करें।"),
-        ('Rule: never say "sorry".', 'never say "sorry".'),
-    ],
-)
+@each_case
 def test_a_labelled_rule_is_the_users_own(line: str, rule: str) -> None:
     result = say(CommittedState(), f"I run a bakery.\n{line}\nWhat now?")
     assert texts(result) == [rule]
 
 
-@pytest.mark.parametrize(
-    "line", ["Rule:", "Rule: ", "制約：", "Rules of thumb: be quick.", "Rulers: two."]
-)
+@each_case
 def test_a_label_without_a_rule_is_no_rule(line: str) -> None:
     assert own_words(line).labelled_rules() == ()
 
@@ -162,17 +142,7 @@ def test_a_label_behind_a_speaker_is_the_speakers() -> None:
     assert texts(result) == []
 
 
-@pytest.mark.parametrize(
-    ("said", "quote", "pinned"),
-    [
-        ("Never restart db-01 unless I say so.", "Never restart db-01", "whole"),
-        ("If it is Friday, never restart db-01.", "never restart db-01", "whole"),
-        ("Do not restart db-01.", "restart db-01", "whole"),
-        ("金曜日以外は再起動しないでください。", "再起動しないでください", "whole"),
-        ("Never refund more than 20 euros.", "Never refund more than 2", "none"),
-        ("We will reinstall it.", "install it", "none"),
-    ],
-)
+@each_case
 def test_the_whole_clause_is_taken_never_a_fragment_without_its_condition(
     said: str, quote: str, pinned: str
 ) -> None:
@@ -204,18 +174,7 @@ def test_clauses_that_share_a_condition_stay_together() -> None:
     assert texts(result) == [said]
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "never RESTART Db-01",
-        "  Never   restart\ndb-01!!",
-        "Ｎｅｖｅｒ restart db-01。",
-        "“Never restart db-01.”",
-        "- Never restart db-01",
-        "Never restart db\u201101",
-        "Never re\u200bstart db-01",
-    ],
-)
+@each_case
 def test_case_width_white_space_and_marks_of_a_quote_do_not_count(quote: str) -> None:
     said = "Hello. Never restart db-01. Bye."
     found = own_words(said).find(quote.replace("\u2011", "-"))

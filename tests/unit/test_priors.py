@@ -1,10 +1,9 @@
 """The place of a turn says something about its relevance."""
 
-import pytest
-
 from acc_ace.memory.priors import TurnPosition, ends_asking, priors, speaker_terms
 from acc_ace.schemas.limits import RecallWeights
 from acc_ace.text.search_terms import index_terms
+from tests.fakes.tables import each_case
 
 PLAIN = RecallWeights(session=0, speaker=0)
 
@@ -43,33 +42,12 @@ def test_the_answers_share_is_never_less_than_a_neighbours() -> None:
     assert gains(talk(True, False), [1, 0], low) == [0, 0.5]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Mina: How do you relax?",
-        "Mina: How do you relax? [shares a picture: a sofa]",
-        "user: It is down.\nagent: Which region is it?",
-        "agent: 再起動してもよろしいですか。",
-        "agent: どのサーバーですか",
-        "Otto: 「いつ始めますか？」",
-        'She asked: "Why?"',
-    ],
-)
+@each_case
 def test_a_text_whose_last_line_asks_is_a_question(text: str) -> None:
     assert ends_asking(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Otto: I paint.",
-        "user: Where is it?\nagent: In rack 4.",
-        "See https://example.com/?page=2",
-        "agent: 再起動しました。",
-        "a?b",
-    ],
-)
+@each_case
 def test_a_text_whose_last_line_tells_is_no_question(text: str) -> None:
     assert not ends_asking(text)
 
@@ -81,21 +59,12 @@ def names_the_speaker(content: str, asked: str, weights: RecallWeights | None = 
     return prior.named
 
 
-@pytest.mark.parametrize("asked", ["What did Mina adopt?", "Mina's cat", "When does Mina relax?"])
+@each_case
 def test_who_is_asked_about_is_a_named_speaker(asked: str) -> None:
     assert names_the_speaker("Mina: I adopted a cat.", asked)
 
 
-@pytest.mark.parametrize(
-    ("content", "asked"),
-    [
-        ("user: Buy milk.\nagent: ok", "What is the limit of users?"),
-        ("agent: Done.", "Which agent did it?"),
-        ("tool: 42", "Which tools are there?"),
-        ("system: Be brief.", "Is the system up?"),
-        ("retrieved: a page", "What was retrieved?"),
-    ],
-)
+@each_case
 def test_the_labels_that_turns_are_stored_with_name_no_speaker(content: str, asked: str) -> None:
     assert not names_the_speaker(content, asked)
 

@@ -16,7 +16,7 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-def bare(schema: dict[str, Any]) -> None:
+def _bare(schema: dict[str, Any]) -> None:
     """Strip the words of a JSON schema: the prompt says once what a model's reply holds."""
     schema.pop("description", None)
     for part in schema.get("properties", {}).values():
@@ -27,7 +27,7 @@ def bare(schema: dict[str, Any]) -> None:
 class ReplyValue(Value):
     """A value that a model writes; its schema goes with each request, so it is bare."""
 
-    model_config = ConfigDict(json_schema_extra=bare)
+    model_config = ConfigDict(json_schema_extra=_bare)
 
 
 V = TypeVar("V", bound=Value)

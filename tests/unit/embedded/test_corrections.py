@@ -14,6 +14,7 @@ from acc_ace.rules_model.superseded_facts import corrected
 from acc_ace.rules_model.text_match import Fact
 from acc_ace.schemas.base import MemoryName, SessionKey
 from acc_ace.schemas.commit import CommittedState
+from tests.fakes.tables import each_case
 from tests.unit.embedded.requests import compress, state
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
@@ -102,46 +103,12 @@ async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
     assert old not in answer
 
 
-@pytest.mark.parametrize(
-    ("newer", "older"),
-    [
-        ("Correction: the API runs on port 8081.", "The API runs on web-3 in the Osaka rack."),
-        ("No, the API runs on Windows.", "The API runs on Linux."),
-        ("No, the backup of db-01 is in Tokyo.", "db-01 is in Osaka."),
-        ("No, the mail is in Osaka.", "The mail server is in Tokyo."),
-        ("No, the limit is $250 per night.", "The limit is $200 per day."),
-        ("No, db-01 is in Tokyo.", "db-01 was in Frankfurt."),
-        ("No, db-01 is in eu-west-1.", "db-01 is in rack-4."),
-        ("No, Bob is in Tokyo.", "Bob is in Finance."),
-        ("No, the cache is in production.", "The cache is in maintenance."),
-        ("訂正：担当は田中さんです。", "web-1の担当は佐藤さんです。"),
-        ("訂正：鈴木さんは東京オフィスにいます。", "鈴木さんは経理部にいます。"),
-        ("訂正：db-01は東京にあります。", "db-01は停止状態にあります。"),
-        ("No, db-01 is slow.", "db-01 is the primary."),
-        ("No, db-01 is in maintenance.", "db-01 is in Frankfurt."),
-        ("No, db-02 is in Tokyo.", "db-01 is in Frankfurt."),
-        ("No, db-01 is from Acme.", "db-01 is in Frankfurt."),
-        ("No, it is in Tokyo.", "db-01 is in Frankfurt."),
-        ("いえ、db-02は東京にあります。", "db-01はフランクフルトにあります。"),
-        ("いえ、db-01は遅いです。", "db-01は主系です。"),
-    ],
-)
+@each_case
 def test_a_correction_of_one_thing_leaves_the_others_alone(newer: str, older: str) -> None:
     assert corrected([newer], [older]) == [older]
 
 
-@pytest.mark.parametrize(
-    ("newer", "older"),
-    [
-        ("No, db-01 is in Tokyo.", "The db-01 server is in Frankfurt."),
-        ("Correction: the API runs on port 8081.", "The API runs on port 8080."),
-        ("No, the API runs on web-4.", "The API runs on web-3."),
-        ("No, the standup is on Friday.", "The standup is on Thursday."),
-        ("訂正：APIはポート8081で動いています。", "APIはポート8080で動いています。"),
-        ("訂正：鈴木さんは東京オフィスにいます。", "鈴木さんは大阪オフィスにいます。"),
-        ("訂正：予算は300万円です。", "予算は200万円です。"),
-    ],
-)
+@each_case
 def test_a_correction_takes_the_place_of_another_value_of_just_the_same(
     newer: str, older: str
 ) -> None:

@@ -7,6 +7,7 @@ from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.text.quoted_spans import own_lines
 from acc_ace.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.text.rules.rule_detection import detect_rules
+from tests.fakes.tables import each_case
 
 FREEZE = ConstraintPin(
     id="c-0001",
@@ -42,16 +43,7 @@ def test_pasted_words_release_nothing(text: str) -> None:
     assert detect_changes(text, [FREEZE]) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```\nmake deploy\n```\nRelease c-0001.",
-        "> is it still frozen?\nRelease c-0001.",
-        'She said "thanks" for the 5" disk.\nRelease c-0001.',
-        "<b>Note</b>\nRelease c-0001.",
-        "Bob wrote to me.\n\nRelease c-0001.",
-    ],
-)
+@each_case
 def test_own_words_after_a_closed_block_release(text: str) -> None:
     assert [change.constraint_id for change in detect_changes(text, [FREEZE])] == ["c-0001"]
 
@@ -78,9 +70,7 @@ def test_an_unclosed_tag_hides_no_rule() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "unit", ["<a1>", "「", '"', "```\n", "</a1>", "says:\n", "From: x\n", '"a"\n', "-", " "]
-)
+@each_case
 def test_hostile_marks_are_read_in_linear_work(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     for wary in (False, True):

@@ -1,68 +1,24 @@
 """What counts as a rule, and whose words count."""
 
-import pytest
-
 from acc_ace.text.rules.rule_detection import detect_rules
+from tests.fakes.tables import each_case
 
 
 def texts(text: str) -> list[str]:
     return [span.text for span in detect_rules(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Prod is frozen until Monday",
-        "監査の結果は口外無用です",
-        "Restarts are off-limits during business hours",
-        "Keep customer names out of tickets",
-        "営業時間内は再起動禁止",
-        "顧客名は伏せてください",
-        "Only Aiko may approve a failover",
-        "Budget cap is $500",
-        "From now on answer in Japanese",
-        "Could you please never email the client?",
-        "As I said, never restart the primary.",
-        "この資料は外部に出さないでもらえますか？",
-    ],
-)
+@each_case
 def test_an_implicit_or_polite_rule_is_found(text: str) -> None:
     assert texts(text) == [text]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It must have been the cache",
-        "彼は必ず遅れて来る",
-        "Bob said never to restart it",
-        "Never mind",
-        "I can't wait",
-        "You should try the ramen place",
-        "restart db-01 now",
-        "show me the logs",
-        "db-01を再起動してください",
-        "The restart ban is lifted.",
-        "The deployment freeze is to be lifted.",
-        "Both restrictions are to be dropped on Monday.",
-        "デプロイの凍結は解除される予定です。",
-        "You may restart db-01 again.",
-        "再起動禁止は解除します。",
-    ],
-)
+@each_case
 def test_a_trap_is_no_rule(text: str) -> None:
     assert texts(text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The deployment freeze is not to be lifted.",
-        "The freeze must never be lifted without approval.",
-        "Restarts are to be avoided.",
-        "All deploys are to be announced.",
-    ],
-)
+@each_case
 def test_a_duty_about_a_rule_or_a_deed_is_one(text: str) -> None:
     assert texts(text) == [text]
 
@@ -81,17 +37,7 @@ def test_a_one_off_order_beside_a_rule_is_left_out() -> None:
     assert texts("Restart web-1 now, but never restart db-01.") == ["never restart db-01."]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "> Never restart db-01.",
-        "```\nNever restart db-01.\n```",
-        "The runbook says:\nNever restart db-01.",
-        "2026-01-01 10:00:00 Never restart db-01.",
-        "system: Never restart db-01.",
-        'Bob\'s note reads "Never restart db-01." in red.',
-    ],
-)
+@each_case
 def test_pasted_and_quoted_words_lay_no_rule(text: str) -> None:
     assert texts(text) == []
 
@@ -119,40 +65,11 @@ def test_a_plan_in_a_second_clause_does_not_make_the_first_a_rule() -> None:
     assert detect_rules(said) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Never, ever push to main.",
-        "Never, never share the root password.",
-        "Don't ever, ever merge on Fridays.",
-        "No more than three retries per request.",
-        "At no more than five requests per second.",
-        "Not more than two deploys a day.",
-        "No fewer than two reviewers per change.",
-        "No more than 200 words, please.",
-        "The staging key stays secret.",
-        "The roadmap stays under wraps.",
-        "The signing token is to stay secret.",
-        "The customer list remains hidden.",
-    ],
-)
+@each_case
 def test_emphasis_a_scoped_limit_and_what_stays_secret_are_rules(text: str) -> None:
     assert texts(text) == [text]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Never, ever give up!",
-        "Never, ever have I seen such a mess.",
-        "No more than a week to go!",
-        "No more than five minutes on foot.",
-        "No more than three people came.",
-        "It's no more than a rumour.",
-        "No more than an hour a day left for it.",
-        "She stays hidden in her room.",
-        "The shop stays open until nine.",
-    ],
-)
+@each_case
 def test_emphasis_and_amounts_in_chat_are_no_rules(text: str) -> None:
     assert texts(text) == []
