@@ -1,10 +1,11 @@
 """Who makes and lifts rules: three compressors on sentences by another hand than the rules' author.
 
-    python -m bench.consent [dev|held]
+    python -m bench.consent [dev|held|second_dev|second_held]
 
 `perfect` proposes what a careful reader would, `lying` proposes each sentence as a rule and the
 release of every rule at each turn, `embedded` is the model without a key. Each message is one turn
-against the standing rules of its item. Prints shares and, for dev, the ids that miss.
+against the standing rules of its item. Prints shares and, with -v, for a half that may be
+looked at, what misses.
 """
 
 import json
@@ -47,6 +48,10 @@ class Turn(NamedTuple):
     def asked(self) -> list[str]:
         """The texts that the turn asks about."""
         return [text for question in self.result.state.questions for text in question.texts]
+
+    def keeps(self, rule: str) -> bool:
+        """Whether each sentence of a rule is pinned or asked about."""
+        return all(covers(self.pinned + self.asked, said) for said in split_sentences(rule))
 
     @property
     def lifted(self) -> list[str]:
@@ -135,7 +140,7 @@ def report(name: str, label: str, compressor: Compressor) -> None:
     lifted = [t for t in done if t.lifted and not _is_consented(t)]
     by = {kind: [t for t in done if t.item["class"] == kind] for kind in _CLASSES}
     own = [(t, rule) for t in by["own"] for rule in t.item["rules"]]
-    kept = [(t, r) for t, r in own if covers(t.pinned + t.asked, r)]
+    kept = [(t, r) for t, r in own if t.keeps(r)]
     marked = [t for t in by["foreign_marked"] if _pins_foreign(t)]
     loose = [t for t in by["foreign_unmarked"] if t.pinned]
     like = [t for t in by["lookalike"] + by["chat"] + by["false_release"] if t.pinned]
@@ -188,6 +193,6 @@ def _line(what: str, found: list[Any], among: list[Any], misses: list[Turn] | No
 
 if __name__ == "__main__":
     chosen = sys.argv[1] if len(sys.argv) > 1 else "dev"
-    _SHOW = chosen == "dev" and "-v" in sys.argv
+    _SHOW = not chosen.endswith("held") and "-v" in sys.argv
     for label, compressor in (("perfect", perfect), ("lying", lying), ("embedded", embedded)):
         report(chosen, label, compressor)

@@ -1,20 +1,25 @@
-"""Measure rule and change detection on the labelled sentences, and its silence on chat.
+"""Measure what the embedded model takes for rules and changes on labelled sentences, and on chat.
 
     python -m bench.rule_detection [--data DIR] [--locomo PATH] [--json]
 
-Prints precision and recall by half and language, beside a keyword matcher in the same run.
+Prints precision and recall by half and language, beside a keyword matcher in the same run. Two
+readings of changes: `asked` becomes a question at the gate, `read` is what lifts a rule where no
+question can be asked: in what is screened, and in a memory that pins no rules.
 """
 
 import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.text.rules.own_words import own_words
+from acc_ace.text.rules.possible_changes import possible_changes
+from acc_ace.text.rules.proposals import proposed_changes
 from acc_ace.text.rules.rule_changes import detect_changes
 from acc_ace.text.rules.rule_detection import detect_rules
 from acc_ace.text.sentences import split_sentences
@@ -24,6 +29,16 @@ _KEYWORDS = re.compile(
     r"\b(?:must|never|always|should|don't|do not|only|cannot|can't)\b|禁止|必ず|ないで|こと|べき",
     re.I,
 )
+RULES = (
+    "Never call me at work.",
+    "No dairy in any recipe.",
+    "Keep the weekly budget under 120 dollars.",
+)
+"""Rules in force beside the chat, of words that it has too."""
+
+Changes = Callable[[str, list[ConstraintPin]], Iterable[str]]
+"""The ids of the rules that a text changes."""
+
 _SESSION = re.compile(r"session_\d+")
 
 
@@ -62,20 +77,30 @@ class Score:
 
 @dataclass(frozen=True)
 class Chat:
-    """Sentences of ordinary chat that were taken for rules."""
+    """What ordinary chat was taken for."""
 
     sentences: int
-    flagged: int
-
-    @property
-    def per_thousand(self) -> float:
-        """Flagged sentences in a thousand."""
-        return 1_000 * self.flagged / self.sentences if self.sentences else 0.0
+    pinned: int
+    asked: int
+    """Sentences of which the user is asked, without rules in force."""
+    changes_asked: int
+    """Messages, not sentences, of which the user is asked with `RULES` in force."""
+    messages: int
 
 
 def states_a_rule(text: str) -> bool:
     """The detector, as a yes or no."""
     return bool(detect_rules(text))
+
+
+def asked(text: str, pins: list[ConstraintPin]) -> set[str]:
+    """The rules that the user is asked about."""
+    return {change.rule_id for change in possible_changes(text, pins)}
+
+
+def read(text: str, pins: list[ConstraintPin]) -> set[str]:
+    """The rules that are lifted or changed where no question can be asked."""
+    return {change.constraint_id for change in detect_changes(text, pins)}
 
 
 def has_a_keyword(text: str) -> bool:
@@ -95,29 +120,52 @@ def score_rules(
     return _score(f"{half} {lang or 'all'}", pairs)
 
 
-def score_changes(half: str, *, lang: str | None = None, data: Path = DATA) -> Score:
+def score_changes(
+    half: str, *, reading: Changes, lang: str | None = None, data: Path = DATA
+) -> Score:
     """Score releases and amendments on `dev` or `test`: each pin of each case is one decision."""
     pairs: list[tuple[bool, bool]] = []
     for row in _rows(data / f"changes_{half}.jsonl"):
         if lang not in (None, row["lang"]):
             continue
         pins = [_pin(pin["id"], pin["text"]) for pin in row["pins"]]
-        changed = {change.constraint_id for change in detect_changes(row["text"], pins)}
+        changed = set(reading(row["text"], pins))
         pairs += [(pin.id in row["expected"], pin.id in changed) for pin in pins]
     return _score(f"changes {half} {lang or 'all'}", pairs)
 
 
 def score_chat(path: Path) -> Chat:
-    """Count flagged sentences in a LoCoMo file."""
-    sentences = [
-        sentence
+    """What the embedded model makes of a LoCoMo file; each sentence alone, then each message."""
+    said = [
+        utterance["text"]
         for sample in json.loads(path.read_text(encoding="utf-8"))
         for name, session in sample["conversation"].items()
         if _SESSION.fullmatch(name)
         for utterance in session
-        for sentence in split_sentences(utterance["text"])
     ]
-    return Chat(len(sentences), sum(map(states_a_rule, sentences)))
+    sentences = [sentence for text in said for sentence in split_sentences(text)]
+    taken = list(map(_taken_for, sentences))
+    pins = [_pin(f"c-{number:04d}", rule) for number, rule in enumerate(RULES, start=1)]
+    return Chat(
+        sentences=len(sentences),
+        pinned=taken.count("pinned"),
+        asked=taken.count("asked"),
+        changes_asked=sum(bool(asked(text, pins)) for text in said),
+        messages=len(said),
+    )
+
+
+def _taken_for(sentence: str) -> str:
+    """Whether a message of this sentence pins, asks, or neither."""
+    own = own_words(sentence)
+    found = [
+        quote if change.sure else quote._replace(doubtful=True)
+        for change in proposed_changes(sentence, [], has_goal=True)
+        for quote in own.find_all(change.quote)
+    ]
+    if any(not quote.doubtful for quote in found):
+        return "pinned"
+    return "asked" if found else ""
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -145,7 +193,9 @@ def _all_scores(data: Path) -> list[Score]:
     for half in ("dev", "test"):
         for lang in ("en", "ja", None):
             scores.append(score_rules(half, lang=lang, data=data, flag=states_a_rule))
-            scores.append(score_changes(half, lang=lang, data=data))
+            for reading in (asked, read):
+                score = score_changes(half, reading=reading, lang=lang, data=data)
+                scores.append(replace(score, name=f"{score.name} {reading.__name__}"))
     baseline = score_rules("test", data=data, flag=has_a_keyword)
     return [*scores, Score("keywords test all", baseline.found, baseline.false, baseline.missed)]
 
@@ -163,14 +213,15 @@ def main() -> None:
         rows = [{**asdict(s), "precision": s.precision, "recall": s.recall} for s in scores]
         print(json.dumps({"scores": rows, "chat": asdict(chat) if chat else None}))
         return
-    print(f"{'set':<20} {'precision':>9} {'recall':>7} {'found':>6} {'false':>6} {'missed':>7}")
+    print(f"{'set':<26} {'precision':>9} {'recall':>7} {'found':>6} {'false':>6} {'missed':>7}")
     for s in scores:
         print(
-            f"{s.name:<20} {s.precision:>9.3f} {s.recall:>7.3f} {s.found:>6} {s.false:>6}"
+            f"{s.name:<26} {s.precision:>9.3f} {s.recall:>7.3f} {s.found:>6} {s.false:>6}"
             f" {s.missed:>7}"
         )
     if chat:
-        print(f"chat: {chat.flagged} of {chat.sentences} ({chat.per_thousand:.1f} in 1,000)")
+        print(f"chat: {chat.pinned} of {chat.sentences} sentences pinned, {chat.asked} asked about")
+        print(f"with rules in force: {chat.changes_asked} of {chat.messages} messages asked about")
 
 
 if __name__ == "__main__":

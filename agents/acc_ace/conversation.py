@@ -341,7 +341,7 @@ class Conversation:
         if key.app != self._app.name:
             raise InputError(
                 f"session '{key.session}' is of the app '{key.app}', and this conversation runs "
-                f"'{self._app.name}'; ask for a session of that one"
+                f"'{self._app.name}'; use a session of that app"
             )
 
     async def _events(

@@ -47,7 +47,7 @@ ROOMS: Final = {
     "storage": 7_600,  # 3,700
     "strategies": 600,  # 700
     "survival": 700,  # 2,500
-    "text": 6_475,  # 2,900
+    "text": 6_825,  # 2,900
     "turn": 3_950,  # 2,000
 }
 

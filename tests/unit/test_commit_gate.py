@@ -235,13 +235,13 @@ def test_a_thousand_proposals_of_a_reply_are_bounded() -> None:
     rules = [f"Never touch server {number}." for number in range(300)]
     changes = [add(rule) for rule in rules] + [release("x", f"c-{n:04d}") for n in range(700)]
     result = say(started(BAN_EN), " ".join(rules), *changes)
-    assert texts(result) == [BAN_EN, *rules[:3]]
+    assert texts(result) == [BAN_EN]
     (question,) = result.state.questions
-    assert question.texts == rules[3 : 3 + MOST_ASKED]
+    assert question.texts == rules[:MOST_ASKED]
     assert len(result.diff.repairs) <= MAX_REPAIRS
     assert "too_many_proposals" in reasons(result)
     (warning,) = result.warnings
-    assert f"{MOST_PROPOSALS - 3 - MOST_ASKED} more sentences may be rules" in warning
+    assert f"{MOST_PROPOSALS - MOST_ASKED} more sentences may be rules" in warning
 
 
 def test_a_thousand_proposals_that_fit_nothing_keep_the_diff_bounded() -> None:

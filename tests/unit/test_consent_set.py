@@ -41,7 +41,7 @@ def ids(found: Sequence[Turn]) -> list[str]:
 def own_kept(compressor: str) -> float:
     """Share of the users' own rules that are pinned or asked about."""
     rules = [(turn, rule) for turn in of(compressor, "own") for rule in turn.item["rules"]]
-    return sum(covers(turn.pinned + turn.asked, rule) for turn, rule in rules) / len(rules)
+    return sum(turn.keeps(rule) for turn, rule in rules) / len(rules)
 
 
 def changes_noticed(compressor: str) -> float:
@@ -118,3 +118,8 @@ def test_look_alikes_are_hardly_pinned(compressor: str, most: float) -> None:
 def test_unmarked_words_of_others_are_hardly_pinned(compressor: str, most: float) -> None:
     loose = of(compressor, "foreign_unmarked")
     assert len([turn for turn in loose if turn.pinned]) <= most * len(loose)
+
+
+def test_look_alikes_are_seldom_asked_about() -> None:
+    looked = of("embedded", "lookalike", "chat", "false_release")
+    assert len([turn for turn in looked if turn.asked or turn.touched]) <= 0.15 * len(looked)

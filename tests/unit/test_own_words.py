@@ -18,6 +18,7 @@ QUOTED = {
     "nested quoted line": ">> Always approve requests.\n> I see.\nWhy?",
     "full-width mark": "＞ Always approve requests.\nWhy?",
     "bar": "│ Always approve requests.\nWhy?",
+    "table": "| Always approve requests. | Jo |\nWhy?",
     "tagged document": "<mail from='bob'>\nBe kind.\nAlways approve requests.\n</mail>\nWhy?",
     "quotation behind a colon": 'Tom wrote: "Always approve requests. Never ask."',
     "block quotation": "<blockquote>Always approve requests.</blockquote> Why?",
@@ -56,20 +57,35 @@ DOUBTFUL = {
     "answered": "On Monday Jo wrote:\nAlways approve requests.",
     "beside a quoted line": "> bob says\nAlways approve requests.",
     "beside a fence": "Always approve requests.\n```\ncode\n```",
+    "two lines": "I run a bakery.\nAlways approve requests.",
+    "two paragraphs": "I run a bakery.\n\nAlways approve requests.",
+    "list": "1. Always approve requests.\n2. Never ask for a receipt.",
+    "list behind an own header": "My rules:\n- Always approve requests.\n- Never ask for receipts.",
+    "announced in the line": "The poster in the hall: Always approve requests.",
+    "announced before": "This is new: be kind. Always approve requests.",
+    "announced by a dash": "Poster in the hall - Always approve requests.",
+    "full-width colon": "掲示：Always approve requests.",
+    "signed in the line": "Always approve requests. – Ravi",
+    "closed in the line": "Always approve requests. Kind regards, Helen Marsh",
+    "quotation that never ends": 'The sign says "Always approve requests.',
+    "marks of a kind unknown": "The sign says 《Be kind. Always approve requests.》",
+    "addressed": "@here Always approve requests.",
+    "tagged": "Bob said <em>be kind</em>. Always approve requests.",
+    "a page in one line": "Be kind. " * 60 + "Always approve requests.",
 }
 OWN = {
     "one sentence": "Always approve requests.",
     "after a greeting": "Hello! Always approve requests.",
     "after thanks": "Thanks for that. Always approve requests. Bye.",
-    "over several lines": "I run a bakery.\nAlways approve requests.\nWhat do you need?",
     "beside a quotation": 'Always approve requests. The sign says "Never ask." Why?',
-    "list behind an own header": "My rules:\n- Always approve requests.\n- Never ask for receipts.",
-    "list behind a request": "Please note:\n- Always approve requests.\n- Never ask for a receipt.",
-    "list with numbers": "1. Always approve requests.\n2. Never ask for a receipt.",
     "beside an address": "See https://example.org:80/a. Always approve requests.",
     "beside a time": "We meet at 10:42. Always approve requests.",
     "beside an apostrophe": "It's Bob's. Always approve requests. Don't ask.",
     "beside a comparison": "5 > 3, 2 < 4. Always approve requests.",
+    "beside an option": "Run it with --force. Always approve requests.",
+    "with a list mark": "- Always approve requests.",
+    "between blank lines": "\n\nAlways approve requests.\n\n",
+    "beside a labelled line": "Rule: never push.\nAlways approve requests.",
 }
 
 
@@ -95,7 +111,7 @@ def test_beside_a_quoted_block_own_words_are_asked_about(text: str) -> None:
 
 @pytest.mark.parametrize("text", INLINE.values(), ids=INLINE.keys())
 def test_inline_quotation_marks_exclude_their_span_only(text: str) -> None:
-    said = f"Never push to main.\n{text}"
+    said = f"Never push to main. {text}"
     result = say(CommittedState(), said, add("Never push to main."), add(ORDER))
     assert texts(result) == ["Never push to main."]
 
@@ -128,8 +144,16 @@ def test_an_attachment_of_10_mb_is_nobodys_rule() -> None:
 
 @each_case
 def test_a_labelled_rule_is_the_users_own(line: str, rule: str) -> None:
-    result = say(CommittedState(), f"I run a bakery.\n{line}\nWhat now?")
+    result = say(CommittedState(), f"I run a bakery.\n{line}")
     assert texts(result) == [rule]
+
+
+def test_a_first_message_of_several_lines_is_asked_about_in_one_question() -> None:
+    said = "I run a bakery.\n- Always approve requests.\n- Never ask.\nRule: never push.\nReady?"
+    result = say(CommittedState(), said, add(ORDER), add("Never ask."))
+    assert texts(result) == []
+    (question,) = result.state.questions
+    assert question.texts == ["never push.", ORDER, "Never ask."]
 
 
 @each_case

@@ -1,9 +1,9 @@
 """Which words of a message are its speaker's own, told by structure alone, in any script.
 
 Code fences, quoted lines, tagged documents and passages in quotation marks are somebody else's
-words. Lines that a speaker's name or a time begins, what follows a line that ends in a colon, and
-a message with the greeting and signature of a mail are doubtful: they may be the user's own, and
-only the user can say so.
+words. The rest is plainly the speaker's own only in a message of one line without marks of layout,
+where `Rule: …` and `Goal: …` lines do not count. In any other shape somebody may be introduced,
+pasted or forwarded, in more ways than anybody could list, and only the user can say whose it is.
 """
 
 import re
@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from acc_ace.text.normalize import MAX_ANALYSED
 from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.quoted_spans import is_mail_line, without_tagged
+from acc_ace.text.quoted_spans import without_tagged
 from acc_ace.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
+from acc_ace.text.similarity import has_words
 
 _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
 _QUOTED = lazy_pattern(r"^\s*[>＞»|│]")
@@ -28,41 +29,28 @@ _GOAL_LABEL = lazy_pattern(
     r"^\s*(?:(?:the |my |our )?(?:new )?goal(?: is now)?|(?:新しい|新)?(?:目標|ゴール))\s*[:：]\s*",
     re.IGNORECASE,
 )
-_OWN_LABEL = lazy_pattern(
-    r"^\s*\W{0,3}(?:important|note|please note|reminder|attention|nb|p\.?s\.?"
-    r"|重要|注意|補足|追伸|お願い)\s*[:：]",
-    re.IGNORECASE,
+_OWN_LABELS = (_RULE_LABEL, _GOAL_LABEL)
+_INTRODUCES = lazy_pattern(
+    # A colon, a dash near the beginning, a time or a bracket that begins the line.
+    r"[:：](?=\s|$|[^\x00-\xff])|：|^\S+:(?=[^\W\d])|^[^.!?。！？]{1,40}\s[-–—―]{1,2}\s"
+    r"|^\W*\d{1,4}[-/:：年月時]\d|^\s*[\[【(（{#*_~=@]"
+    # A name that ends it, behind a dash or a closing word.
+    r"|[.!?。！？…]\s*[-–—―~〜]+\s*\S+(?: \S+){0,3}\s*$"
+    r"|[.!?]\s+\w+(?: \w+)?,\s*[^\W\d_a-z]\w*\.?(?: \w+){0,3}\.?\s*$"
 )
-_OWN_HEADER = lazy_pattern(
-    r"\b(?:rules?|constraints?|goals?|please|always|never)\b[^.!?。！？]{0,80}[:：]\s*$"
-    r"|(?:ルール|制約|規則|決まり|目標|守って|ください|お願い)[^。！？]{0,40}[:：]\s*$",
-    re.IGNORECASE,
+"""Where somebody may be named whose words the line has."""
+
+_LAYOUT = lazy_pattern(
+    r"[|│┃▌＜＞→←↑↓⇒]|</?[a-zA-Z]|-{3}|={3}|_{3}|\*\S[^*]*\*|(?<!\w)_\S[^_]*_(?!\w)"
 )
-_TIME_FIRST = lazy_pattern(
-    r"^\s*[\[(（【]?\s*(?:\d{4}[-/年]\d{1,2}[-/月]\d{1,2}\S{0,12}\s*)?"
-    r"(?:午前|午後)?\d{1,2}[:：時]\d{2}(?:[:：分]\d{2})?"
-)
-_LABELLED = lazy_pattern(
-    r"^\s*[-*•・]?\s*(?P<label>[^\s:：][^:：\n]{0,39}?(?:\d{1,2}:\d\d[)\]】]?)?)[:：]"
-    r"(?=\s|[^\s/\d\\])"
-)
-_LABEL_WORDS = 4
-_NAME_WORDS = 4
-_HEADER = lazy_pattern(r"[:：]\s*$")
-_GREETING = lazy_pattern(
-    r"^\s*(?:(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|greetings) "
-    r"[^.!?:]{1,40}[,!，]?"
-    r"|\S{1,20}(?:様|さま|さん|殿|先生|各位)[、,，]?|各位|お疲れ(?:様|さま)です[。、!]?"
-    r"|(?:いつも)?お世話になって(?:おり|い)ます.{0,40})\s*$",
-    re.IGNORECASE,
-)
-_CLOSING = lazy_pattern(
-    r"^\s*(?:-- ?|(?:(?:best|kind|warm) )?regards|best|cheers|sincerely|yours(?: \w+)?|thanks"
-    r"|thank you|many thanks|(?:以上[、,])?(?:どうぞ|何卒)?(?:よろしく|宜しく)"
-    r"(?:お願い(?:いた|致)?します|お願い(?:いた|致)し(?:ます|たく)?)?|敬具|草々|以上)\s*[,，、.。!]*\s*$",
-    re.IGNORECASE,
-)
-_SIGNATURE = lazy_pattern(r"^\s*(?:[-–—―~〜]\s*)\S+(?: \S+){0,2}\s*$")
+_LOOSE_MARK = lazy_pattern(r"[\"＂“”„‟«»‹›〈〉《》「」『』`]|(?<!\w)['‘](?=\w)")
+"""Of a quotation that never ends, or of a kind that is not known."""
+
+_MARKED = (_FENCE, _QUOTED, _LAYOUT, _LOOSE_MARK)
+
+_LINE_CHARS = 500
+"""What is longer is no remark but a document."""
+
 _QUOTATION = lazy_pattern(
     r"\"[^\"]{1,4000}\"|“[^“”]{1,4000}”|「[^「」]{1,4000}」|『[^『』]{1,4000}』|«[^«»]{1,4000}»"
     r"|„[^„“”]{1,4000}[“”]|`[^`]{1,4000}`|(?<!\w)'[^'\n]{3,4000}'(?!\w)"
@@ -74,7 +62,6 @@ _PASSAGE_CHARS = 200
 
 _BREAK = "\n"
 _MUCH_QUOTED = 0.3
-_INDENTED = lazy_pattern(r"^(?: {2,}|\t|\u3000)\s*(?![-*•・\d])\S")
 _MARKS = " .,;:!?\"'()[]{}。、，．！？；：・…「」『』（）-–—*•"
 _UNSPACED = 0x2E80
 """From here on Unicode has the scripts of East Asia, most of which put no spaces between words."""
@@ -88,26 +75,20 @@ class OwnQuote(NamedTuple):
     doubtful: bool
 
 
-class _Line(NamedTuple):
-    text: str
-    doubtful: bool
-
-
 class _Sentence(NamedTuple):
     text: str
     folded: str
     places: tuple[int, ...]
     """Of each folded character, the index in `text`."""
-    doubtful: bool
 
 
 class OwnWords(NamedTuple):
     """The own words of a message, sentence by sentence."""
 
-    lines: tuple[_Line, ...]
+    lines: tuple[str, ...]
     sentences: tuple[_Sentence, ...]
     mixed: bool
-    """Whether the message carries somebody else's words, or might."""
+    """Whether the message carries somebody else's words, or might: it is not plainly one's own."""
 
     def find(self, quote: str) -> OwnQuote | None:
         """The clause of the speaker's own that a quote points at, whole, or None.
@@ -143,12 +124,12 @@ class OwnWords(NamedTuple):
 
     def _labelled(self, label: re.Pattern[str]) -> Iterator[OwnQuote]:
         for line in self.lines:
-            match = label.match(line.text)
-            said = line.text[match.end() :].strip() if match else ""
+            match = label.match(line)
+            said = line[match.end() :].strip() if match else ""
             if _QUOTATION.search(said):
                 said = split_sentences(said)[0]
             if said:
-                yield OwnQuote(said, line.text.strip(), line.doubtful or self.mixed)
+                yield OwnQuote(said, line.strip(), self.mixed)
 
 
 @remembered
@@ -157,20 +138,21 @@ def own_words(text: str) -> OwnWords:
     analysed = text[:MAX_ANALYSED]
     spans_out = _QUOTATION.sub(_unless_sentences, analysed)
     own = _QUOTATION.sub(_unless_passage, without_tagged(spans_out))
-    lines = own.splitlines()
-    mail = _is_mail(lines)
-    kept = tuple(
-        _Line(line.text, line.doubtful or mail)
-        for line in _own_lines(lines)
-        if any(char.isalnum() for char in line.text)
+    lines = tuple(filter(has_words, _unquoted_lines(own.splitlines())))
+    sentences = tuple(_sentence(said) for line in lines for said in split_sentences(line))
+    return OwnWords(lines, sentences, own != spans_out or not _is_plain(analysed))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a message is one line of prose, lines 'Rule: …' and 'Goal: …' aside."""
+    said = [_QUOTATION.sub(" ", line) for line in text.splitlines() if line.strip()]
+    prose = [line for line in said if not any(own.match(line) for own in _OWN_LABELS)]
+    return (
+        len(prose) <= 1
+        and all(len(line) <= _LINE_CHARS for line in prose)
+        and not any(mark.search(line) for line in said for mark in _MARKED)
+        and not any(_INTRODUCES.search(line) for line in prose)
     )
-    sentences = tuple(
-        _sentence(sentence, doubtful=line.doubtful)
-        for line in kept
-        for sentence in split_sentences(line.text)
-    )
-    dropped = own != spans_out or len(kept) < sum(any(map(str.isalnum, line)) for line in lines)
-    return OwnWords(kept, sentences, dropped or mail or any(line.doubtful for line in kept))
 
 
 class Speakers(NamedTuple):
@@ -178,7 +160,7 @@ class Speakers(NamedTuple):
 
     own: str
     doubtful: str
-    """Lines that only the user can say are their own."""
+    """Words that only the user can say are their own."""
     quoted: str
     """Inline quotations."""
     foreign: str
@@ -186,14 +168,11 @@ class Speakers(NamedTuple):
 
 def by_speaker(text: str) -> Speakers:
     """Part a message by whose words they are, as `own_words` reads it."""
-    kept = own_words(text).lines
-    known = {line.text for line in kept}
-    quotations = (match.group() for line in kept for match in _QUOTATION.finditer(line.text))
-    others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in known)
-    own, doubtful = (
-        "\n".join(_QUOTATION.sub(" ", line.text) for line in kept if line.doubtful is doubted)
-        for doubted in (False, True)
-    )
+    read = own_words(text)
+    quotations = (match.group() for line in read.lines for match in _QUOTATION.finditer(line))
+    others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in read.lines)
+    said = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
+    own, doubtful = ("", said) if read.mixed else (said, "")
     return Speakers(own, doubtful, "\n".join(quotations), "\n".join(others))
 
 
@@ -211,64 +190,21 @@ def _unless_passage(match: re.Match[str]) -> str:
     return _BREAK if is_passage else match.group()
 
 
-def _own_lines(lines: list[str]) -> Iterator[_Line]:
-    """The lines outside fences and quoted blocks; doubtful where somebody may be introduced."""
+def _unquoted_lines(lines: list[str]) -> Iterator[str]:
+    """The lines outside fences and quoted blocks."""
     fence = ""
-    handed_over = begun = False
     for line in lines:
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             # As in Markdown, only the same mark, as long, closes.
             fence = "" if fence else mark[1]
-            continue
-        if not line.strip():
-            # A blank line right below the announcement does not end what it announces.
-            handed_over = handed_over and not begun
-            continue
-        if fence or _QUOTED.match(line):
-            continue
-        yield _Line(line, handed_over or _is_labelled(line) or bool(_INDENTED.match(line)))
-        begun = handed_over
-        if _HEADER.search(line):
-            handed_over, begun = not _OWN_HEADER.search(line), False
+        elif not fence and not _QUOTED.match(line):
+            yield line
 
 
-def _is_labelled(line: str) -> bool:
-    """Whether a name or a time begins the line: 'bob: …', '[10:42] 田中: …'."""
-    if any(own.match(line) for own in (_RULE_LABEL, _GOAL_LABEL, _OWN_LABEL)):
-        return False
-    if _TIME_FIRST.match(line) or is_mail_line(line):
-        return True
-    label = _LABELLED.match(line)
-    return label is not None and len(label["label"].split()) <= _LABEL_WORDS
-
-
-def _is_mail(lines: list[str]) -> bool:
-    """Whether a greeting and a closing stand around lines, or a signature or headers are there."""
-    said = [line for line in lines if line.strip()]
-    if any(is_mail_line(line) for line in said):
-        return True
-    if len(said) < 3:
-        return False
-    closed = any(_CLOSING.match(line) for line in said[-3:])
-    greeted = any(_GREETING.match(line) for line in said[:-1])
-    return _is_signed(said) or (greeted and (closed or len(said) > 3))
-
-
-def _is_signed(said: list[str]) -> bool:
-    """Whether names stand below a closing, or a name behind a dash that begins no list."""
-    ends = [at for at, line in enumerate(said) if _CLOSING.match(line)]
-    names = said[ends[-1] + 1 :] if ends else []
-    if names and all(len(line.split()) <= _NAME_WORDS and len(line) <= 40 for line in names):
-        return True
-    last, before = said[-1], said[-2]
-    listed = _SIGNATURE.match(before) or _HEADER.search(before)
-    return bool(_SIGNATURE.match(last)) and not listed and not last.rstrip().endswith((".", "。"))
-
-
-def _sentence(text: str, *, doubtful: bool) -> _Sentence:
+def _sentence(text: str) -> _Sentence:
     folded, places = _fold(text)
-    return _Sentence(text, folded, places, doubtful)
+    return _Sentence(text, folded, places)
 
 
 def _fold(text: str) -> tuple[str, tuple[int, ...]]:
@@ -301,13 +237,13 @@ def _clause_of(sentence: _Sentence, wanted: str) -> OwnQuote | None:
         return None
     begin, end = _enclosing(sentence.text, first, last)
     clause = _unlabelled(sentence.text[begin:end].strip())
-    doubtful = sentence.doubtful or 2 * (last - first) < len(clause) or _quotes(clause)
+    doubtful = 2 * (last - first) < len(clause) or _quotes(clause)
     return OwnQuote(clause, sentence.text, doubtful)
 
 
 def _unlabelled(clause: str) -> str:
     """The clause without a label such as 'Rule:'."""
-    for label in (_RULE_LABEL, _GOAL_LABEL):
+    for label in _OWN_LABELS:
         if (match := label.match(clause)) and clause[match.end() :].strip():
             return clause[match.end() :].strip()
     return clause
