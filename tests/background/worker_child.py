@@ -19,6 +19,7 @@ from acc_ace.learning.create_learning_queue import open_learning_queue, open_lea
 from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_budget import Meter
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
+from acc_ace.schemas.report import TokenUse
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Roles
@@ -112,7 +113,8 @@ def _said(user_text: str) -> str:
 
 
 def _reply(value: object) -> Reply:
-    return Reply(text=json.dumps(value), model="scripted", tokens_in=10, tokens_out=5)
+    use = TokenUse(input=10, output=5, calls=1)
+    return Reply(text=json.dumps(value), model="scripted", use=use)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 60_225  # target 35,000
+LINES: Final = 60_800  # target 35,000
 FILES: Final = 401  # target 220
 MODULES_IN_A_ROOM: Final = 18
-LINES_IN_A_FILE: Final = 486  # target 300
+LINES_IN_A_FILE: Final = 433  # target 300
 FILES_OVER_THE_TARGET: Final = 19  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
@@ -39,10 +39,10 @@ ROOMS: Final = {
     "lab": 800,  # 1,200
     "learning": 1_600,  # 700
     "memory": 2_600,  # 3,000
-    "models": 2_900,  # 1,900
+    "models": 3_575,  # 1,900
     "playbook": 4_625,  # 4,300
     "rules_model": 3_975,  # 2,600
-    "schemas": 2_875,  # 1,700
+    "schemas": 2_900,  # 1,700
     "server": 3_950,  # 2,400
     "storage": 7_600,  # 3,700
     "strategies": 600,  # 700

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -86,9 +87,31 @@ def truncated(text: str) -> HttpReply:
     return says(text, finish="MAX_TOKENS")
 
 
+THOUGHT_TOKENS = 700
+
+
 def thought_only() -> HttpReply:
     """A reply that spent the whole output limit on thinking."""
-    return _candidate({"finishReason": "MAX_TOKENS", "index": 0})
+    reply = _candidate({"finishReason": "MAX_TOKENS", "index": 0})
+    for body in (reply.body, *reply.chunks):
+        if isinstance(body, dict):
+            body["usageMetadata"]["thoughtsTokenCount"] = THOUGHT_TOKENS
+    return reply
+
+
+def without_usage(reply: HttpReply) -> HttpReply:
+    """The reply of a server that does not say what it took."""
+    body = reply.body if isinstance(reply.body, str) else _silent(reply.body)
+    return replace(reply, body=body, chunks=[_silent(chunk) for chunk in reply.chunks])
+
+
+def _silent(body: Json) -> Json:
+    return {key: value for key, value in body.items() if key != "usageMetadata"}
+
+
+def stalled(text: str) -> HttpReply:
+    """A stream that goes silent after its first text, without an end."""
+    return replace(broken_stream(text), breaks=False, stalls=True)
 
 
 def empty() -> HttpReply:
@@ -113,14 +136,27 @@ def safety_stop() -> HttpReply:
 
 
 def http_error(
-    status: int, message: str = "scripted", *, retry_after: str = "", retry_delay: str = ""
+    status: int,
+    message: str = "scripted",
+    *,
+    retry_after: str = "",
+    retry_delay: str = "",
+    quota: str = "",
+    limit: str = "",
 ) -> HttpReply:
-    """An error as Google words it; `retry_delay` such as '7s' goes into its RetryInfo."""
+    """An error as Google words it.
+
+    `retry_delay` such as '7s' goes into its RetryInfo, `quota` and `limit` into its QuotaFailure.
+    """
     name = _STATUS_NAMES.get(status, "UNKNOWN")
     error: Json = {"code": status, "message": message, "status": name}
     if retry_delay:
         kind = "type.googleapis.com/google.rpc.RetryInfo"
         error["details"] = [{"@type": kind, "retryDelay": retry_delay}]
+    if quota:
+        kind = "type.googleapis.com/google.rpc.QuotaFailure"
+        violation = {"quotaMetric": "m", "quotaId": quota, "quotaValue": limit}
+        error.setdefault("details", []).append({"@type": kind, "violations": [violation]})
     headers = {"retry-after": retry_after} if retry_after else {}
     return HttpReply(body={"error": error}, status=status, headers=headers)
 

@@ -224,7 +224,7 @@ def report(*, turn: int = 1, text: str = "hello", answer: str = "echo: hello") -
         bullet_ids=[],
         deltas=[],
         playbook_version=0,
-        tokens={"generator": TokenUse(input=30, output=12)},
+        tokens={"generator": TokenUse(input=30, output=12, calls=1)},
         ms={"generator": 1.0},
         model={"generator": "fake"},
         warnings=[],

@@ -32,6 +32,8 @@ class HttpReply:
     delay_s: float = 0.0
     breaks: bool = False
     """Whether the connection breaks after the chunks."""
+    stalls: bool = False
+    """Whether nothing comes after the chunks, while the connection stays open."""
     held: threading.Event | None = None
     """Set by the test when the reply may be sent."""
 
@@ -114,6 +116,8 @@ async def _events(reply: HttpReply, done: str) -> AsyncIterator[bytes]:
         yield b"data: " + JSONResponse(chunk).body + b"\n\n"
         # Each chunk leaves on its own, as from a model that is still writing.
         await asyncio.sleep(0)
+    if reply.stalls:
+        await asyncio.sleep(_HELD_S)
     if reply.breaks:
         raise ConnectionResetError("scripted break")
     if done:

@@ -16,9 +16,11 @@ _Tensor = tuple[tuple[int, ...], "array[float]"]
 _Value = int | float | bool | str | list[str] | list[float] | list[int]
 
 
-def write_tiny_gguf(path: Path, *, seed: int = 0) -> Path:
+def write_tiny_gguf(path: Path, *, seed: int = 0, chat_template: str = "") -> Path:
     """Write the model; the same seed gives the same bytes."""
     entries = _entries()
+    if chat_template:
+        entries["tokenizer.chat_template"] = chat_template
     tensors = _tensors(random.Random(seed))
     head = struct.pack("<4sIQQ", b"GGUF", 3, len(tensors), len(entries))
     infos, data = b"", b""

@@ -12,7 +12,14 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.report import Answer, AnswerChunk, TurnDone, TurnReport
+from acc_ace.schemas.report import (
+    Answer,
+    AnswerChunk,
+    StageFinished,
+    TurnDone,
+    TurnEvent,
+    TurnReport,
+)
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,
@@ -131,13 +138,103 @@ async def test_tool_loop_runs_over_the_wire(gemini: FakeGemini, talk: Conversati
     assert [item["name"] for item in report.tool_calls] == ["calculate"]
 
 
-async def test_429_is_retried_without_a_trace_in_the_turn(
+async def test_429_is_retried_without_a_warning_and_counted(
     gemini: FakeGemini, talk: Conversation
 ) -> None:
     gemini.script(0, http_error(429))
     report = await say(talk, BAN)
     assert report.warnings == []
     assert len(gemini.requests_of("compressor")) == 2
+    counted = {stage: (use.calls, use.failed) for stage, use in report.tokens.items()}
+    assert counted == {
+        "compressor": (2, 1),
+        **dict.fromkeys(("generator", "reflector", "curator"), (1, 0)),
+    }
+
+
+async def test_used_up_quota_costs_a_turn_one_request_before_the_fallback_answers(
+    gemini: FakeGemini,
+) -> None:
+    for role in ROLES:
+        gemini.script(role, http_error(429, retry_delay="600s", quota="PerMinute", limit="10"))
+    talk = conversation(retries=3, backoff_s=30, fallback="embedded/rules")
+    report = await say(talk, BAN)
+    await say(talk, "What now?")
+    assert [item.model for item in gemini.requests] == [MODEL]
+    assert set(report.model.values()) == {"embedded/rules"}
+    assert sum(use.failed for use in report.tokens.values()) == 1
+    assert "no quota left, PerMinute (limit 10)" in report.warnings[0]
+    await talk.close()
+
+
+async def test_used_up_quota_without_a_fallback_fails_the_turn_at_once_by_its_name(
+    gemini: FakeGemini,
+) -> None:
+    for role in ROLES:
+        gemini.script(role, http_error(429, retry_delay="600s", quota="PerMinute", limit="10"))
+    talk = conversation(retries=3, backoff_s=30)
+    with pytest.raises(ModelUnavailable, match=r"is not asked before .* UTC.*PerMinute"):
+        await say(talk, BAN)
+    assert len(gemini.requests) == 1
+    await talk.close()
+
+
+async def test_turn_that_fails_has_shown_what_its_calls_took(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    gemini.script("generator", http_error(503))
+    events: list[TurnEvent] = []
+
+    async def follow() -> None:
+        async for event in talk.stream(KEY, BAN):
+            events.append(event)
+
+    with pytest.raises(ModelUnavailable):
+        await follow()
+    (ended,) = [e for e in events if isinstance(e, StageFinished) and e.stage == "generator"]
+    assert (ended.tokens.calls, ended.tokens.failed) == (2, 2)
+
+
+async def test_slow_models_of_a_turn_share_one_time_budget(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACC_ACE_LIMITS__TURN_MODEL_S", "0.6")
+    gemini.script("compressor", says("{}", delay_s=20))
+    talk = conversation(retries=3, timeout_s=0.5)
+    with pytest.raises(ModelUnavailable, match="ACC_ACE_LIMITS__TURN_MODEL_S"):
+        await say(talk, BAN)
+    assert [item.role for item in gemini.requests] == ["compressor", "compressor"]
+    await talk.close()
+
+
+async def test_cut_reply_of_a_stage_is_asked_for_with_twice_the_room(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    gemini.script(0, truncated('{"episodic_tr'))
+    report = await say(talk, BAN)
+    limits = [
+        item.body["generationConfig"]["maxOutputTokens"]
+        for item in gemini.requests_of("compressor")
+    ]
+    assert limits == [2_048, 4_096]
+    assert report.warnings == []
+    assert report.tokens["compressor"].failed == 1
+
+
+async def test_ordinary_turn_thinks_as_little_as_it_can_where_no_thoughts_are_needed(
+    gemini: FakeGemini,
+) -> None:
+    container = build_container(Settings(store="memory"))
+    talk = Conversation(container, session_service=InMemorySessionService())
+    await say(talk, BAN)
+    await talk.close()
+    thoughts = {
+        item.role: [*item.body["generationConfig"].get("thinkingConfig", {}).values()]
+        for item in gemini.requests
+    }
+    least = ["MINIMAL"]
+    assert thoughts == {"compressor": least, "generator": [], "reflector": [], "curator": least}
+    assert all("temperature" not in item.body["generationConfig"] for item in gemini.requests)
 
 
 async def test_503_is_answered_by_the_fallback_and_the_user_is_told(gemini: FakeGemini) -> None:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.factory import build_model
+from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import ResilientLlm, answered_by
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.delta import DeltaBatch
@@ -25,6 +26,7 @@ from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
 from tests.fakes.fake_gemini import (
+    THOUGHT_TOKENS,
     FakeGemini,
     blocked_prompt,
     broken_stream,
@@ -37,8 +39,10 @@ from tests.fakes.fake_gemini import (
     safety_stop,
     says,
     says_json,
+    stalled,
     thought_only,
     truncated,
+    without_usage,
 )
 from tests.fakes.loopback import HttpReply
 
@@ -49,6 +53,9 @@ SCHEMAS: dict[Role, type[BaseModel]] = {
     "reflector": Reflection,
     "curator": DeltaBatch,
 }
+
+LONG_ADVICE = "You exceeded your current quota. " + "For help see https://ai.google.dev/x. " * 20
+"""As Google words it: the name of the quota is in the details."""
 
 FAST = AgentSettings(model="gemini-3.5-flash", backoff_s=0, retries=2, timeout_s=30)
 
@@ -221,13 +228,83 @@ async def test_malformed_and_foreign_json_pass_through_for_the_stage_to_judge(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_truncated_reply_passes_with_its_finish_reason(
+async def test_reply_cut_twice_passes_with_its_finish_reason(
     stream: bool, gemini: FakeGemini
 ) -> None:
     gemini.script("compressor", truncated('{"episodic_tr'))
     whole = (await ask("compressor", stream=stream))[-1]
     assert text_of(whole) == '{"episodic_tr'
     assert whole.finish_reason is types.FinishReason.MAX_TOKENS
+    # What was streamed belongs to the reply; what was not is asked for once more.
+    assert limits_sent(gemini) == ([777] if stream else [777, 1_554])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_thoughts_that_ate_the_reply_get_twice_the_room(
+    stream: bool, gemini: FakeGemini
+) -> None:
+    gemini.script("compressor", thought_only(), says("{}"))
+    whole = (await ask("compressor", stream=stream))[-1]
+    assert text_of(whole) == "{}"
+    assert limits_sent(gemini) == [777, 1_554]
+    assert answered_by(whole).failed.thinking == THOUGHT_TOKENS
+
+
+def limits_sent(gemini: FakeGemini) -> list[int]:
+    return [item.body["generationConfig"]["maxOutputTokens"] for item in gemini.requests]
+
+
+async def test_server_that_stalls_within_the_json_is_left_after_the_timeout(
+    gemini: FakeGemini,
+) -> None:
+    gemini.script("compressor", stalled('{"episodic_trace": "The disk'))
+    model = model_for("compressor", timeout_s=0.5, retries=0)
+    with pytest.raises(ModelUnavailable, match="did not answer in time"):
+        await ask("compressor", model, stream=True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_used_up_quota_is_asked_once_by_all_roles_together(
+    stream: bool, gemini: FakeGemini
+) -> None:
+    def exhausted(received: Any) -> HttpReply:
+        if received.model != "gemini-3.5-flash":
+            return says("{}")
+        return http_error(429, LONG_ADVICE, retry_delay="600s", quota="PerMinute", limit="5")
+
+    roles: tuple[Role, ...] = ("compressor", "generator", "curator")
+    for role in roles:
+        gemini.script(role, exhausted)
+        model = model_for(role, fallback="gemini-3.1-flash-lite")
+        (warning,) = answered_by((await ask(role, model, stream=stream))[-1]).warnings
+        assert "no quota left, PerMinute (limit 5)" in warning
+        assert "answered by fallback gemini-3.1-flash-lite" in warning
+    first = [item.model for item in gemini.requests].count("gemini-3.5-flash")
+    assert (first, len(gemini.requests)) == (1, 4)
+
+
+async def test_used_up_quota_without_a_fallback_fails_at_once_with_its_name_and_time(
+    gemini: FakeGemini,
+) -> None:
+    gemini.script(
+        "compressor",
+        http_error(429, LONG_ADVICE, retry_delay="600s", quota="PerMinute", limit="5"),
+    )
+    with pytest.raises(ModelUnavailable, match=r"PerMinute \(limit 5\).*wait for 600 s"):
+        await ask("compressor")
+    with pytest.raises(ModelUnavailable, match=r"is not asked before .* UTC.*PerMinute"):
+        await ask("compressor")
+    assert len(gemini.requests) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_reply_without_usage_data_is_counted_by_estimate_and_says_so(
+    stream: bool, gemini: FakeGemini
+) -> None:
+    gemini.script("compressor", without_usage(says("{}")))
+    use = use_of((await ask("compressor", stream=stream))[-1])
+    assert use.estimated
+    assert (use.input > 0, use.output > 0) == (True, True)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -251,6 +328,20 @@ async def test_rejected_request_is_refused_with_googles_words(gemini: FakeGemini
     with pytest.raises(ModelRefused, match="schema is too deep"):
         await ask("compressor")
     assert len(gemini.requests) == 1
+
+
+async def test_schema_that_is_too_complex_is_left_to_the_fallback_and_not_repeated(
+    gemini: FakeGemini,
+) -> None:
+    def too_complex(received: Any) -> HttpReply:
+        words = "The specified schema produces a constraint that has too many states for serving"
+        return http_error(400, words) if received.model == "gemini-3.5-flash" else says("{}")
+
+    gemini.script("compressor", too_complex)
+    model = model_for("compressor", fallback="gemini-3.1-flash-lite")
+    (warning,) = answered_by((await ask("compressor", model))[-1]).warnings
+    assert "too many states for serving" in warning
+    assert len(gemini.requests) == 2
 
 
 async def test_stream_that_breaks_after_a_chunk_is_not_started_again(gemini: FakeGemini) -> None:

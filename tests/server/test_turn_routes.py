@@ -80,7 +80,9 @@ async def test_turn_answers_with_its_whole_report(http: httpx.AsyncClient) -> No
     assert response.status_code == 200
     report = TurnReport.model_validate(response.json())
     assert (report.turn, report.session, report.answer) == (1, "incident", "ok")
-    assert set(response.json()["tokens"]["generator"]) == {"in", "out"}
+    assert set(response.json()["tokens"]["generator"]) == {
+        *("in", "out", "thinking", "cached", "calls", "failed", "estimated")
+    }
     assert response.headers["cache-control"] == "no-store"
 
 

@@ -19,6 +19,7 @@ from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import AccAceError, InputError, ModelUnavailable, StoreError
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.report import TokenUse
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")
@@ -57,9 +58,8 @@ def _converse(turns: FakeTurnApi, terminal: Terminal, inputs: Iterable[str]) -> 
 def test_answer_and_memory_line_are_shown_for_each_turn() -> None:
     terminal = Terminal()
     assert _converse(FakeTurnApi(), terminal, ["hello", "", "  bye "]) is ExitCode.OK
-    assert terminal.out.getvalue() == (
-        "echo: hello\nCCS 412/1024 tokens · 42 tokens\necho: bye\nCCS 412/1024 tokens · 42 tokens\n"
-    )
+    line = "CCS 412/1024 tokens · 42 tokens, 1 call"
+    assert terminal.out.getvalue() == f"echo: hello\n{line}\necho: bye\n{line}\n"
 
 
 def test_json_prints_the_contract_keys_first_and_nothing_else() -> None:
@@ -70,7 +70,7 @@ def test_json_prints_the_contract_keys_first_and_nothing_else() -> None:
         *("turn", "input", "answer", "ccs", "ccs_diff", "constraints", "recalled", "qualified"),
         *("bullet_ids", "deltas", "playbook_version", "tokens", "ms", "model", "warnings"),
     ]
-    assert first["tokens"] == {"generator": {"in": 30, "out": 12}}
+    assert first["tokens"] == {"generator": TokenUse(input=30, output=12, calls=1).model_dump()}
     assert (second["turn"], second["answer"]) == (2, "echo: こんにちは")
     assert "episodic_trace" in terminal.err.getvalue()
 

@@ -29,6 +29,7 @@ from acc_ace.schemas.report import (
     Answer,
     AnswerChunk,
     StageStarted,
+    TokenUse,
     ToolFinished,
     ToolStarted,
     TurnDone,
@@ -98,7 +99,7 @@ def test_model_note_warnings_and_memory_line_follow_the_answer() -> None:
     assert _plain(_shown(*events, width=60)).split("\n") == [
         "hi",
         "embedded/rules: extractive, not an LLM",
-        "CCS 412/1024 tokens · 42 tokens",
+        "CCS 412/1024 tokens · 42 tokens, 1 call",
         "! compressor: kept the last state",
     ]
 
@@ -205,3 +206,12 @@ def test_banner_names_the_agents_of_each_model() -> None:
     assert "model: embedded/rules (extractive, not an LLM): compressor, curator" in lines
     assert "model: gemini-3.5-flash (Gemini API): generator" in lines
     assert any("lost at exit" in line for line in lines)
+
+
+def test_the_memory_line_shows_thoughts_failed_calls_and_that_tokens_are_estimates() -> None:
+    first = TokenUse(input=900, output=80, thinking=20, calls=3, failed=2)
+    second = TokenUse(input=100, output=10, calls=1, estimated=True)
+    both = report().model_copy(update={"tokens": {"compressor": first, "generator": second}})
+    assert "≈1.1k tokens (20 thinking), 4 calls (2 failed)" in _plain(
+        _shown(TurnDone(report=both), width=100)
+    )

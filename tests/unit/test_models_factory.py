@@ -123,7 +123,7 @@ def test_missing_extra_says_how_to_install_it(name: str, kind: Kind) -> None:
         ("gemini-2.5-flash", False),
         ("embedded/rules", True),
         ("openai/x", True),
-        ("llama-cpp/x.gguf", False),
+        ("llama-cpp/x.gguf", True),
     ],
 )
 def test_schema_with_tools_is_declared_by_kind(name: str, together: bool) -> None:

@@ -11,14 +11,22 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools import FunctionTool
 from google.genai import types
 
+from acc_ace.cli.checks.model_checks import check_models
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.attempt import QUEUE_LIMITS
 from acc_ace.models.factory import build_model
 from acc_ace.models.llama_cpp import LlamaCppLlm
-from acc_ace.models.llama_engine import Chunk, LlamaEngine, load_server
-from acc_ace.models.queueing import QUEUE_LIMITS
+from acc_ace.models.llama_engine import (
+    Chunk,
+    EngineOptions,
+    LlamaEngine,
+    has_chat_template,
+    load_server,
+)
 from acc_ace.models.reply_bounds import bounded_schema
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
@@ -26,7 +34,8 @@ from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
-CONTEXT = 4_096
+OPTIONS = EngineOptions(4_096, threads=1, chat_template="chatml")
+"""The tiny model holds no chat template."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +46,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def engine(tiny: Path) -> Iterator[LlamaEngine]:
     """One loaded model for all tests of the real llama.cpp."""
-    running = LlamaEngine(lambda: load_server(tiny, CONTEXT))
+    running = LlamaEngine(lambda: load_server(tiny, OPTIONS))
     yield running
     running.close()
 
@@ -47,8 +56,7 @@ def real(engine: LlamaEngine, **options: Any) -> LlamaCppLlm:
     short = {"text_chars": 12, "item_chars": 8, "items": 2}
     return LlamaCppLlm(
         model="llama-cpp/tiny.gguf",
-        context_tokens=CONTEXT,
-        engine=lambda path, tokens: engine,
+        engine=lambda path, options: engine,
         **short | options,
     )
 
@@ -148,6 +156,78 @@ async def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
         await ask(model, asked())
 
 
+async def test_file_without_a_chat_template_is_refused_with_what_to_set(tiny: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no chat template.*ACC_ACE_LLAMA_CPP_CHAT_TEMPLATE"):
+        await ask(LlamaCppLlm(model=f"llama-cpp/{tiny}"), asked())
+    settings = Settings(generator=AgentSettings(model=f"llama-cpp/{tiny}"))
+    (found,) = [found for found in check_models(settings) if found.fix]
+    assert "holds no chat template" in found.detail
+
+
+def test_chat_template_is_found_in_the_metadata(tmp_path: Path) -> None:
+    path = write_tiny_gguf(tmp_path / "chat.gguf", chat_template="{{ messages[0].content }}")
+    assert has_chat_template(path)
+
+
+def weather(city: str, days: int = 1) -> str:
+    """Forecast of the weather."""
+    return f"{city}: rain for {days} days"
+
+
+def with_tool() -> LlmRequest:
+    request = asked(GeneratorOutput)
+    request.append_tools([FunctionTool(weather)])
+    return request
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_any_weights_give_a_valid_answer_or_a_valid_call(
+    seed: int, engine: LlamaEngine
+) -> None:
+    request = with_tool()
+    request.config.seed = seed
+    whole = (await ask(real(engine), request))[-1]
+    (part,) = (whole.content.parts if whole.content else None) or []
+    if part.function_call is None:
+        GeneratorOutput.model_validate_json(part.text or "")
+    else:
+        assert part.function_call.name == "weather"
+        assert isinstance((part.function_call.args or {})["city"], str)
+
+
+async def test_tools_are_written_into_the_prompt_and_the_grammar(scripted: Any) -> None:
+    model, server = scripted('{"tool": "weather", "arguments": {"city": "Oslo", "days": 2}}')
+    request = with_tool()
+    call = types.FunctionCall(id="c1", name="weather", args={"city": "Rome"})
+    result = types.FunctionResponse(id="c1", name="weather", response={"result": "sun"})
+    request.contents += [
+        types.Content(role="model", parts=[types.Part(function_call=call)]),
+        types.Content(role="user", parts=[types.Part(function_response=result)]),
+    ]
+    whole = (await ask(model, request))[-1]
+    (made,) = (whole.content.parts if whole.content else None) or []
+    assert made.function_call == types.FunctionCall(
+        name="weather", args={"city": "Oslo", "days": 2}
+    )
+    (body,) = server.bodies
+    assert "tools" not in body
+    system, question, called, returned = body["messages"]
+    assert system["content"].startswith("Fill in.")
+    assert "- weather: Forecast of the weather." in system["content"]
+    assert question == {"role": "user", "content": "hello"}
+    assert json.loads(called["content"]) == {"tool": "weather", "arguments": {"city": "Rome"}}
+    assert returned["content"] == 'weather returned: {"result": "sun"}'
+    answer, tool = body["json_schema"]["anyOf"]
+    assert "final_answer" in answer["properties"]
+    assert tool["properties"]["tool"] == {"const": "weather"}
+
+
+async def test_answer_beside_tools_is_an_answer(scripted: Any) -> None:
+    text = '{"reasoning": [], "bullet_ids": [], "final_answer": "It rains."}'
+    model, _ = scripted(text)
+    assert text_of((await ask(model, with_tool()))[-1]) == text
+
+
 async def test_file_that_is_no_model_is_told(tmp_path: Path) -> None:
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"no model")
@@ -157,7 +237,7 @@ async def test_file_that_is_no_model_is_told(tmp_path: Path) -> None:
 
 def test_missing_extra_says_how_to_install_it(tiny: Path) -> None:
     with pytest.raises(ConfigError, match=r'pip install "acc-ace\[llama-cpp\]"'):
-        load_server(tiny, CONTEXT, installed=lambda name: None)
+        load_server(tiny, OPTIONS, installed=lambda name: None)
 
 
 class ScriptedServer:
@@ -206,7 +286,7 @@ def scripted() -> Iterator[Callable[..., tuple[LlamaCppLlm, ScriptedServer]]]:
         server = ScriptedServer(*texts)
         engine = LlamaEngine(lambda: server)
         engines.append(engine)
-        model = LlamaCppLlm(model="llama-cpp/x.gguf", engine=lambda path, tokens: engine)
+        model = LlamaCppLlm(model="llama-cpp/x.gguf", engine=lambda path, options: engine)
         return model, server
 
     yield build

@@ -20,6 +20,7 @@ from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.factory import build_model, register_models
 from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
+from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import answered_by
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
@@ -143,12 +144,13 @@ async def test_stream_comes_in_chunks_and_ends_with_the_whole(endpoint: FakeOpen
     assert endpoint.requests[0].body["stream_options"] == {"include_usage": True}
 
 
-async def test_usage_is_estimated_where_the_endpoint_reports_none(endpoint: FakeOpenAI) -> None:
+async def test_usage_that_the_endpoint_does_not_report_is_estimated_and_marked(
+    endpoint: FakeOpenAI,
+) -> None:
     endpoint.script("generator", says("four words are here", usage=False))
-    whole = (await ask(llm(endpoint)))[-1]
-    assert whole.usage_metadata is not None
-    assert whole.usage_metadata.candidates_token_count == 5
-    assert (whole.usage_metadata.prompt_token_count or 0) > 0
+    use = use_of((await ask(resilient(endpoint)))[-1])
+    assert use.estimated
+    assert (use.input > 0, use.output) == (True, 5)
 
 
 @pytest.mark.parametrize(

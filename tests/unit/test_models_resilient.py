@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from google.adk.models._capabilities import LlmCapabilities
@@ -13,7 +14,8 @@ from google.genai.errors import APIError, ServerError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.config import AgentSettings
+from acc_ace.clock import TimeBudget
+from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import (
     ConfigError,
     InputError,
@@ -22,7 +24,12 @@ from acc_ace.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from acc_ace.models.resilient import MAX_WAIT_S, ResilientLlm, answered_by
+from acc_ace.models.breaker import Breaker
+from acc_ace.models.factory import build_model
+from acc_ace.models.failures import MAX_WAIT_S
+from acc_ace.models.reply_bounds import use_of
+from acc_ace.models.resilient import ResilientLlm, answered_by
+from acc_ace.schemas.report import TokenUse
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content
 
 
@@ -87,7 +94,7 @@ async def test_transient_failure_is_tried_again(error: Exception) -> None:
     responses = await ask(model)
     assert texts(responses) == ["fine"]
     assert len(primary.requests) == 3
-    assert answered_by(responses[0]) == ("scripted/primary", ())
+    assert answered_by(responses[0])[:2] == ("scripted/primary", ())
 
 
 async def test_tries_end_after_the_retries_and_name_model_and_role() -> None:
@@ -163,20 +170,78 @@ async def test_reply_of_thoughts_only_is_empty() -> None:
         await ask(model)
 
 
-async def test_truncated_reply_passes_with_its_finish_reason() -> None:
-    cut = LlmResponse(content=text_content('{"final_'), finish_reason=types.FinishReason.MAX_TOKENS)
-    model, primary = resilient(cut)
-    responses = await ask(model)
+CUT = LlmResponse(
+    content=text_content('{"final_'),
+    finish_reason=types.FinishReason.MAX_TOKENS,
+    usage_metadata=types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=10, candidates_token_count=3, thoughts_token_count=50
+    ),
+)
+NOTHING = LlmResponse(error_code="MAX_TOKENS", finish_reason=types.FinishReason.MAX_TOKENS)
+
+
+def room(limit: int | None) -> LlmRequest:
+    request = asked()
+    request.config.max_output_tokens = limit
+    return request
+
+
+@pytest.mark.parametrize("cut", [CUT, NOTHING])
+@pytest.mark.parametrize("retries", [0, 3])
+async def test_cut_reply_is_asked_for_once_more_with_twice_the_room(
+    cut: LlmResponse, retries: int
+) -> None:
+    waits = Waits()
+    model, primary = resilient(cut, "whole", retries=retries, waits=waits)
+    assert texts(await ask(model, room(100))) == ["whole"]
+    assert [item.config.max_output_tokens for item in primary.requests] == [100, 200]
+    assert set(waits.seconds) <= {0.0}
+
+
+async def test_reply_that_is_cut_again_passes_for_the_stage_to_judge() -> None:
+    model, primary = resilient(CUT)
+    responses = await ask(model, room(100))
     assert responses[0].finish_reason is types.FinishReason.MAX_TOKENS
-    assert len(primary.requests) == 1
+    assert len(primary.requests) == 2
+
+
+async def test_what_the_cut_reply_took_is_counted_with_the_second_one() -> None:
+    model, _ = resilient(CUT, "whole")
+    (response,) = await ask(model, room(100))
+    failed = answered_by(response).failed
+    assert failed == TokenUse(input=10, output=3, thinking=50, calls=1, failed=1)
+
+
+@pytest.mark.parametrize(("limit", "asked_for"), [(None, [None]), (65_536, [65_536])])
+async def test_no_more_room_is_asked_for_than_models_have(
+    limit: int | None, asked_for: list[int | None]
+) -> None:
+    model, primary = resilient(CUT)
+    await ask(model, room(limit))
+    assert [item.config.max_output_tokens for item in primary.requests] == asked_for
 
 
 async def test_truncated_to_nothing_says_what_to_raise() -> None:
-    nothing = LlmResponse(error_code="MAX_TOKENS", finish_reason=types.FinishReason.MAX_TOKENS)
-    model, primary = resilient(nothing)
-    with pytest.raises(ModelOutputError, match="raise max_output_tokens"):
-        await ask(model)
+    model, primary = resilient(NOTHING)
+    with pytest.raises(ModelOutputError, match="raise max_output_tokens") as raised:
+        await ask(model, room(100))
+    assert raised.value.spent["failed"] == len(primary.requests) == 2
+
+
+async def test_stream_that_has_begun_is_not_asked_for_again() -> None:
+    model, primary = resilient(CUT)
+    responses = await ask(model, room(100), stream=True)
+    assert responses[-1].finish_reason is types.FinishReason.MAX_TOKENS
     assert len(primary.requests) == 1
+
+
+async def test_server_without_usage_data_gets_estimates_that_are_marked() -> None:
+    silent = LlmResponse(content=text_content("a reply of some words"))
+    model, _ = resilient(silent)
+    (response,) = await ask(model)
+    use = use_of(response)
+    assert use.estimated
+    assert (use.input > 0, use.output) == (True, 7)
 
 
 @pytest.mark.parametrize("error", [ConfigError("no key"), InputError("no images")])
@@ -263,20 +328,150 @@ async def test_slow_model_is_given_up_after_its_time() -> None:
     assert len(primary.requests) == 2
 
 
-async def test_wait_that_the_server_asks_for_is_honoured_and_bounded() -> None:
-    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo"}
+def exhausted(delay: str, quota: str = "") -> APIError:
+    """429 as Google words it, with a RetryInfo and the quota that is used up."""
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    violation = {"quotaId": quota, "quotaValue": "250"} if quota else {}
+    failure = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]}
+    return overloaded(429, details=[info, failure])
+
+
+async def test_short_wait_that_the_server_asks_for_is_honoured() -> None:
     waits = Waits()
-    model, _ = resilient(
-        overloaded(429, details=[{**info, "retryDelay": "7s"}]),
-        overloaded(429, details=[{**info, "retryDelay": "86400s"}]),
-        "fine",
-        waits=waits,
-    )
+    model, _ = resilient(exhausted("7s"), exhausted(f"{MAX_WAIT_S:g}s"), "fine", waits=waits)
     await ask(model)
     assert waits.seconds == [7.0, MAX_WAIT_S]
 
 
-@given(seed=st.integers(), backoff_s=st.floats(0, 60), tries=st.integers(1, 10))
+async def test_long_wait_fails_at_once_with_the_quota_and_the_time() -> None:
+    waits = Waits()
+    model, primary = resilient(exhausted("600s", "RequestsPerMinute"), waits=waits)
+    with pytest.raises(
+        ModelUnavailable, match=r"no quota left, RequestsPerMinute \(limit 250\).* 600 s"
+    ):
+        await ask(model)
+    assert (len(primary.requests), waits.seconds) == (1, [])
+
+
+async def test_quota_of_a_day_is_not_waited_for_however_short_the_server_says() -> None:
+    model, primary = resilient(exhausted("3s", "GenerateRequestsPerDayPerProjectPerModel"))
+    with pytest.raises(ModelUnavailable, match="PerDay"):
+        await ask(model)
+    assert len(primary.requests) == 1
+
+
+async def test_fallback_answers_at_once_when_the_quota_is_used_up() -> None:
+    waits = Waits()
+    fallback = ScriptedLlm(model="scripted/second").on("generator", "from the second")
+    model, primary = resilient(exhausted("600s", "Quota"), fallback=fallback, waits=waits)
+    for _ in range(3):
+        assert texts(await ask(model)) == ["from the second"]
+    assert (len(primary.requests), len(fallback.requests), waits.seconds) == (1, 3, [])
+
+
+class At:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+
+async def test_breaker_names_until_when_a_model_is_not_asked_and_closes_then() -> None:
+    clock = At()
+    breaker = Breaker(clock)
+    model, primary = resilient(exhausted("600s", "Quota"), "fine")
+    model.breaker_of = lambda name: breaker
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable) as raised:
+            await ask(model)
+    assert "is not asked before 2026-01-01 12:10:00 UTC" in str(raised.value)
+    assert "no quota left, Quota" in str(raised.value)
+    assert raised.value.spent["calls"] == 0
+    clock.time += timedelta(seconds=601)
+    assert texts(await ask(model)) == ["fine"]
+    assert len(primary.requests) == 2
+
+
+async def test_breaker_opens_after_failures_in_a_row_and_again_after_one_more() -> None:
+    clock = At()
+    breaker = Breaker(clock, failures=3, pause_s=30)
+    model, primary = resilient(overloaded(), retries=1)
+    model.breaker_of = lambda name: breaker
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable):
+            await ask(model)
+    assert len(primary.requests) == 3
+    clock.time += timedelta(seconds=31)
+    with pytest.raises(ModelUnavailable):
+        await ask(model)
+    assert len(primary.requests) == 4
+
+
+async def test_breaker_is_shared_by_the_roles_and_turns_of_a_process() -> None:
+    settings = Settings(compressor=AgentSettings(model="openai/x"), openai_base_url="http://a/v1")
+    others = settings.model_copy(update={"openai_base_url": "http://b/v1"})
+    one, same, other = (
+        build_model("compressor", settings),
+        build_model("compressor", settings),
+        build_model("compressor", others),
+    )
+    assert isinstance(one, ResilientLlm)
+    assert isinstance(same, ResilientLlm)
+    assert isinstance(other, ResilientLlm)
+    assert one.breaker_of("openai/x") is same.breaker_of("openai/x")
+    assert one.breaker_of("openai/x") is not other.breaker_of("openai/x")
+
+
+async def test_models_of_a_turn_have_one_time_budget_and_then_fail_at_once() -> None:
+    waits = Waits()
+    budget = TimeBudget(10)
+    budget.begin()
+    model, primary = resilient(exhausted("7s"), waits=waits)
+    with pytest.raises(ModelUnavailable):
+        await ask(model)
+    assert (len(primary.requests), waits.seconds) == (2, [7.0])
+    budget.spend(10)
+    with pytest.raises(ModelUnavailable, match="ACC_ACE_LIMITS__TURN_MODEL_S"):
+        await ask(model)
+    assert len(primary.requests) == 2
+    budget.end()
+    with pytest.raises(ModelUnavailable, match="429"):
+        await ask(model)
+
+
+async def test_fallback_has_time_when_the_first_model_has_used_up_all() -> None:
+    budget = TimeBudget(0.02)
+    budget.begin()
+    fallback = ScriptedLlm(model="scripted/second").on("generator", "from the second")
+    model, primary = resilient(_never, fallback=fallback)
+    assert texts(await ask(model)) == ["from the second"]
+    assert len(primary.requests) == 1
+
+
+async def _never(_: LlmRequest) -> str:
+    await asyncio.Event().wait()
+    return ""
+
+
+class Slow(ScriptedLlm):
+    """A model of this machine."""
+
+    runs_here: bool = True
+
+
+async def test_slow_model_of_this_machine_is_not_asked_for_the_same_again() -> None:
+    slow = Slow(model="scripted/slow").on("generator", _never)
+    policy = AgentSettings(retries=3, timeout_s=0.01)
+    model = ResilientLlm(model="x", role="generator", policy=policy, primary=slow)
+    with pytest.raises(ModelUnavailable, match="did not answer in time"):
+        await ask(model)
+    assert len(slow.requests) == 1
+
+
+@given(seed=st.integers(), backoff_s=st.floats(0, 60), tries=st.integers(1, 4))
 async def test_waits_stay_between_zero_and_the_doubled_backoff(
     seed: int, backoff_s: float, tries: int
 ) -> None:

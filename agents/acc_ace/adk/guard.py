@@ -158,10 +158,7 @@ class ToolGuard:
         asked: StructuredResult[ActVerdict] = await structured_call(
             self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
         )
-        use = record.stages.setdefault("generator", StageUse())
-        use.tokens_in += asked.tokens_in
-        use.tokens_out += asked.tokens_out
-        use.calls += asked.calls
+        record.stages.setdefault("generator", StageUse()).tokens += asked.use
         record.warn(*asked.warnings)
         return asked.value
 

@@ -19,15 +19,18 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.config import AgentSettings, Role, Settings
+from acc_ace.errors import ModelError
+from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import answered_by
 from acc_ace.schemas.commit import CompressorReply
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.prompt import Prompt
-from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import Reply
+from acc_ace.turn.turn_record import StageUse, TurnRecord
 
 Models = Mapping[Role, BaseLlm]
 """Models by role."""
@@ -43,24 +46,39 @@ SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
 
 
 class ReplyFacts(NamedTuple):
-    """Facts of one model reply; 0 tokens means that the model reported none."""
+    """Facts of one model reply."""
 
     model: str
-    tokens_in: int
-    tokens_out: int
+    use: TokenUse
     warnings: tuple[str, ...]
 
 
 def reply_facts(reply: LlmResponse) -> ReplyFacts:
-    """Read usage metadata, and what the resilient model noted in custom metadata."""
-    usage = reply.usage_metadata
+    """What the reply's usage metadata says, and what the resilient model noted."""
     answered = answered_by(reply)
     return ReplyFacts(
         model=answered.model or reply.model_version or "",
-        tokens_in=(usage.prompt_token_count or 0) if usage else 0,
-        tokens_out=(usage.candidates_token_count or 0) if usage else 0,
+        use=use_of(reply) + answered.failed,
         warnings=answered.warnings,
     )
+
+
+def count_reply(record: TurnRecord, reply: LlmResponse) -> None:
+    """Count a whole reply of the Generator's model in its turn; a partial one counts nothing."""
+    if reply.partial:
+        return
+    facts = reply_facts(reply)
+    use = record.stages.setdefault("generator", StageUse())
+    use.tokens += facts.use
+    use.model = facts.model or use.model
+    record.warn(*facts.warnings)
+
+
+def count_failure(record: TurnRecord, error: Exception) -> None:
+    """Count what the Generator's model took in vain: a turn that fails has cost it too."""
+    if isinstance(error, ModelError):
+        use = record.stages.setdefault("generator", StageUse())
+        use.tokens += TokenUse.model_validate(error.spent)
 
 
 class StructuredAgent:
@@ -101,7 +119,7 @@ class StructuredAgent:
         """One call; raises ModelError when the model did not answer."""
         self._requests[ctx.invocation_id] = text
         try:
-            return await _collect(self.agent.run_async(_quiet(ctx)), text, self._model)
+            return await _collect(self.agent.run_async(_quiet(ctx)), self._model)
         finally:
             self._requests.pop(ctx.invocation_id, None)
 
@@ -127,24 +145,26 @@ class BoundCompletion:
 
 
 def content_config(settings: AgentSettings) -> types.GenerateContentConfig:
-    """Sampling settings of an agent, as ADK takes them."""
+    """What every kind of model takes, as ADK has it; what is None is left to the provider."""
     return types.GenerateContentConfig(
-        temperature=settings.temperature, max_output_tokens=settings.max_output_tokens
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        seed=settings.seed,
+        max_output_tokens=settings.max_output_tokens,
     )
 
 
-async def _collect(events: AsyncGenerator[Event, None], text: str, model: str) -> Reply:
+async def _collect(events: AsyncGenerator[Event, None], model: str) -> Reply:
     reply = Reply(text="")
     async for event in events:
-        if event.partial:
+        if event.partial or event.content is None:
             continue
         facts = reply_facts(event)
         answer = _text(event)
         reply = Reply(
             text=answer or reply.text,
             model=facts.model or model,
-            tokens_in=reply.tokens_in + (facts.tokens_in or estimate_tokens(text)),
-            tokens_out=reply.tokens_out + (facts.tokens_out or estimate_tokens(answer)),
+            use=reply.use + facts.use,
             warnings=(*reply.warnings, *facts.warnings),
         )
     return reply
@@ -196,8 +216,7 @@ class DirectCompletion:
             reply = Reply(
                 text=reply.text + text,
                 model=facts.model or reply.model,
-                tokens_in=facts.tokens_in or estimate_tokens(user_text),
-                tokens_out=facts.tokens_out or estimate_tokens(text),
+                use=reply.use + facts.use,
                 warnings=(*reply.warnings, *facts.warnings),
             )
         return reply

@@ -14,7 +14,6 @@ from acc_ace.schemas.report import (
     ReportedDelta,
     ReportedQuestion,
     ReportedVerdict,
-    TokenUse,
     TurnDone,
     TurnPaused,
     TurnReport,
@@ -23,7 +22,7 @@ from acc_ace.schemas.report import (
 from acc_ace.text.normalize import language_of
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.turn.algorithm import require
-from acc_ace.turn.turn_record import StageUse, TurnRecord
+from acc_ace.turn.turn_record import TurnRecord
 
 
 async def repeated_event(
@@ -133,7 +132,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         ],
         learning=record.learning,
         playbook_version=record.playbook.version if record.playbook else 0,
-        tokens={stage: _tokens(use) for stage, use in record.stages.items() if use.calls},
+        tokens={s: use.tokens for s, use in record.stages.items() if use.tokens.calls},
         ms={stage: round(use.ms, 3) for stage, use in record.stages.items()},
         model={stage: use.model for stage, use in record.stages.items() if use.model},
         warnings=list(record.warnings),
@@ -145,7 +144,3 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         context_tokens=record.context.tokens if record.context else None,
         tool_calls=[call.model_dump(mode="json") for call in record.tool_calls],
     )
-
-
-def _tokens(use: StageUse) -> TokenUse:
-    return TokenUse(**{"in": use.tokens_in, "out": use.tokens_out})

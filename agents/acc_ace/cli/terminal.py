@@ -1,7 +1,7 @@
 """The terminal screen: progress of the stages, the streamed answer, the memory line."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -18,6 +18,7 @@ from acc_ace.schemas.report import (
     ReportedVerdict,
     Stage,
     StageStarted,
+    TokenUse,
     ToolFinished,
     ToolStarted,
     TurnDone,
@@ -58,8 +59,16 @@ def _parts(report: TurnReport) -> Iterator[str]:
     yield from _deltas(report.deltas)
     if report.learning.left:
         yield f"{_counted(len(report.learning.left), 'bullet')} left the full playbook"
-    used = sum(use.input + use.output for use in report.tokens.values())
-    yield f"{short_count(used)} tokens"
+    yield _use(report.tokens.values())
+
+
+def _use(stages: Iterable[TokenUse]) -> str:
+    """Tokens and calls of all stages; what failed, and whether tokens are estimates."""
+    use = sum(stages, TokenUse())
+    thoughts = f" ({short_count(use.thinking)} thinking)" if use.thinking else ""
+    tokens = f"{'≈' if use.estimated else ''}{short_count(use.total)} tokens{thoughts}"
+    failed = f" ({use.failed} failed)" if use.failed else ""
+    return f"{tokens}, {_counted(use.calls, 'call')}{failed}"
 
 
 def _invariants(report: TurnReport) -> Iterator[str]:

@@ -152,7 +152,7 @@ class _Metered:
             reply = await self._inner.complete(prompt, user_text)
         except ModelError as error:
             raise _Unanswered(error) from error
-        self._meter.tokens += reply.tokens_in + reply.tokens_out
+        self._meter.tokens += reply.use.total
         return reply
 
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from acc_ace.errors import ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.failures import RETRIED_STATUS
-from acc_ace.text.tokens import estimate_tokens
 
 Json = dict[str, Any]
 
@@ -81,13 +80,9 @@ class _Call:
 
 @dataclass
 class ChatReply:
-    """Puts a reply together from the chunks of a stream, or from one whole completion.
-
-    `prompt` is what was sent; tokens are estimated from it when the endpoint reports no usage.
-    """
+    """Puts a reply together from the chunks of a stream, or from one whole completion."""
 
     model: str
-    prompt: str = ""
     _text: list[str] = field(default_factory=list)
     _thought: list[str] = field(default_factory=list)
     _refusal: list[str] = field(default_factory=list)
@@ -208,10 +203,10 @@ class ChatReply:
             )
         return arguments
 
-    def _usage_metadata(self) -> types.GenerateContentResponseUsageMetadata:
+    def _usage_metadata(self) -> types.GenerateContentResponseUsageMetadata | None:
         usage = self._usage
         if usage is None:
-            return self._estimated_usage()
+            return None
         taken, given = usage.prompt_tokens, usage.completion_tokens
         thought = (usage.completion_tokens_details or _Details()).reasoning_tokens or 0
         return types.GenerateContentResponseUsageMetadata(
@@ -222,21 +217,6 @@ class ChatReply:
             cached_content_token_count=(usage.prompt_tokens_details or _Details()).cached_tokens,
             total_token_count=usage.total_tokens or taken + given,
         )
-
-    def _estimated_usage(self) -> types.GenerateContentResponseUsageMetadata:
-        taken = estimate_tokens(self.prompt)
-        arguments = " ".join(call.arguments for call in self._calls)
-        given = estimate_tokens("".join(self._text)) + estimate_tokens(arguments)
-        return types.GenerateContentResponseUsageMetadata(
-            prompt_token_count=taken, candidates_token_count=given, total_token_count=taken + given
-        )
-
-
-def prompt_of(body: Json) -> str:
-    """The texts of a request body, for estimating its tokens."""
-    texts = (message.get("content") or "" for message in body.get("messages", []))
-    tools = json.dumps(body["tools"], ensure_ascii=False) if body.get("tools") else ""
-    return "\n".join((*texts, tools))
 
 
 def _partial(part: types.Part) -> LlmResponse:

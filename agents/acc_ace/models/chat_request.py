@@ -6,10 +6,11 @@ Used for OpenAI-compatible endpoints and for llama.cpp in process, which speak t
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from acc_ace.errors import InputError
@@ -89,6 +90,57 @@ def with_json_object(body: Json, schema: Json) -> Json:
     else:
         messages.insert(0, {"role": "system", "content": reported})
     return {**body, "messages": messages, "response_format": {"type": "json_object"}}
+
+
+_TOOLS = """Reply with one JSON object: your answer, or a call of one of these tools, as
+{"tool": its name, "arguments": {...}}. You are then shown what it returned."""
+
+
+def written_messages(messages: Sequence[Json], functions: Sequence[Json]) -> list[Json]:
+    """The messages with tools, calls and results as text, for a reply that a grammar binds.
+
+    Templates of small models often know no tools, and a grammar excludes their own form of a call.
+    """
+    listed = [
+        f"- {item['name']}: {item['description']} Arguments: {_json(item['parameters'])}"
+        for item in functions
+    ]
+    written: list[Json] = [{"role": "system", "content": "\n".join([_TOOLS, *listed])}]
+    names: dict[str, str] = {}
+    for message in messages:
+        text = message.get("content") or ""
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            names[call["id"]] = function["name"]
+            text += _json(
+                {"tool": function["name"], "arguments": json.loads(function["arguments"])}
+            )
+        if message["role"] == "tool":
+            text = f"{names.get(message['tool_call_id'], 'The tool')} returned: {text}"
+        role = "user" if message["role"] == "tool" else message["role"]
+        if written[-1]["role"] == role:
+            before = written[-1]["content"]
+            # What says how to reply comes last.
+            both = (text, before) if role == "system" else (before, text)
+            written[-1] = {"role": role, "content": "\n\n".join(both)}
+        else:
+            written.append({"role": role, "content": text})
+    return written
+
+
+def with_written_call(response: LlmResponse) -> LlmResponse:
+    """The response with a call that was written as text as a call."""
+    parts = (response.content.parts if response.content else None) or []
+    text = "".join(part.text or "" for part in parts if not part.thought)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return response  # Cut off: the stage judges it.
+    if not isinstance(value, dict) or value.keys() != {"tool", "arguments"}:
+        return response
+    call = types.FunctionCall(name=value["tool"], args=value["arguments"])
+    content = types.Content(role="model", parts=[types.Part(function_call=call)])
+    return response.model_copy(update={"content": content})
 
 
 def strict_schema(schema: Json) -> Json | None:

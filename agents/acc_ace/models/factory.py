@@ -6,8 +6,9 @@ engine is imported when a model of its kind is built.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
@@ -21,8 +22,10 @@ from acc_ace.config import (
     Settings,
     block_name,
     google_credentials,
+    google_endpoint,
 )
 from acc_ace.errors import ConfigError
+from acc_ace.models.breaker import Breaker
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.text.redaction import redact
 
@@ -88,21 +91,113 @@ def build_model(role: Role, settings: Settings) -> BaseLlm:
     block = settings.agent(role)
     block_of = block_name(role).upper()
     primary = _named(f"{block_of}__MODEL", settings.model_name(role), block, settings)
+    _require_options(role, settings)
     fallback = (
         _named(f"{block_of}__FALLBACK", block.fallback, block, settings) if block.fallback else None
     )
+    limits = settings.limits
+
+    def breaker_of(model: str) -> Breaker:
+        place = _place(model, settings)
+        return _breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
+
     return ResilientLlm(
-        model=primary.model, role=role, policy=block, primary=primary, fallback=fallback
+        model=primary.model,
+        role=role,
+        policy=block,
+        primary=primary,
+        fallback=fallback,
+        breaker_of=breaker_of,
     )
 
 
+@lru_cache(maxsize=256)
+def _breaker(model: str, place: str, failures: int, pause_s: float) -> Breaker:
+    """The breaker of a model at an endpoint, one a process: all roles and turns share it."""
+    return Breaker(failures=failures, pause_s=pause_s)
+
+
+def _place(model: str, settings: Settings) -> str:
+    """Where a model is reached, if that can be chosen."""
+    match kind_of(model):
+        case "openai-compatible":
+            return settings.openai_base_url
+        case "gemini":
+            return google_endpoint()
+        case _:
+            return ""
+
+
 def describe(role: Role, settings: Settings) -> ModelInfo:
-    """Which model an agent uses; raises ConfigError for an unknown name."""
+    """Which model an agent uses; raises ConfigError for an unknown name, or a wrong option."""
+    _require_options(role, settings)
     name = settings.model_name(role)
     kind = kind_of(name)
     fallback = settings.agent(role).fallback
     note = _note(kind, settings) + (f"; fallback {fallback}" if fallback else "")
     return ModelInfo(role, name, kind, note)
+
+
+_OPTIONS = ("thinking", "temperature", "top_p", "seed", "safety")
+
+_TAKES: dict[Kind, frozenset[str]] = {
+    "embedded": frozenset(),
+    "gemini": frozenset(_OPTIONS),
+    "openai-compatible": frozenset(_OPTIONS) - {"safety"},
+    "llama-cpp": frozenset(_OPTIONS) - {"safety"},
+    "litellm": frozenset(_OPTIONS) - {"safety"},
+}
+"""The options that a kind of model has."""
+
+
+def _require_options(role: Role, settings: Settings) -> None:
+    """Raise ConfigError, which names the setting, for an option that the model does not take.
+
+    A fallback takes what it can of the options of the model that it stands in for.
+    """
+    block, name = settings.agent(role), settings.model_name(role)
+    setting = f"ACC_ACE_{block_name(role).upper()}"
+    kind = kind_of(name)
+    for option in _OPTIONS:
+        value = getattr(block, option)
+        if value not in {None, "", "least"} and option not in _TAKES[kind]:
+            raise ConfigError(
+                f"{setting}__{option.upper()}={value}: model {name!r} takes no {option}; unset it"
+            )
+    try:
+        _thinking(name, block)
+    except ConfigError as error:
+        raise ConfigError(f"{setting}__THINKING: {error}") from error
+    most = settings.limits.turn_model_s
+    if block.timeout_s > most:
+        raise ConfigError(
+            f"{setting}__TIMEOUT_S={block.timeout_s:g} is longer than all models of a turn may "
+            f"take; raise ACC_ACE_LIMITS__TURN_MODEL_S={most:g}"
+        )
+
+
+def _thinking(name: str, block: AgentSettings) -> Any:  # noqa: ANN401 - each client's own
+    """The block's `thinking` as the model's client has it; raises ConfigError if it cannot."""
+    kind, thinking = kind_of(name), block.thinking
+    if kind == "gemini":
+        from acc_ace.models.gemini import thinking_config  # noqa: PLC0415
+
+        return thinking_config(name, thinking)
+    if thinking in {"", "least"} or kind == "embedded":
+        return None
+    if kind == "llama-cpp" and thinking != "off":
+        raise ConfigError(f"model {name!r} thinks as it was trained to, or not at all; use off")
+    if thinking.isdecimal():
+        raise ConfigError(f"model {name!r} takes a level, not a number of tokens")
+    return "none" if thinking == "off" else thinking
+
+
+def _thinking_if_any(name: str, block: AgentSettings) -> Any:  # noqa: ANN401 - each client's own
+    """The same; None for a fallback that cannot do what the first model can."""
+    try:
+        return _thinking(name, block)
+    except ConfigError:
+        return None
 
 
 def has_judge(settings: Settings) -> bool:
@@ -151,7 +246,12 @@ def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
 def _gemini(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     from acc_ace.models.gemini import gemini  # noqa: PLC0415
 
-    return gemini(name, timeout_s=block.timeout_s)
+    return gemini(
+        name,
+        timeout_s=block.timeout_s,
+        thinking=_thinking_if_any(name, block),
+        safety=block.safety,
+    )
 
 
 def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
@@ -162,16 +262,25 @@ def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> B
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
         timeout_s=block.timeout_s,
+        reasoning_effort=_thinking_if_any(name, block),
     )
 
 
 def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
+    from acc_ace.models.llama_engine import EngineOptions  # noqa: PLC0415
 
     return LlamaCppLlm(
         model=name,
-        context_tokens=settings.llama_cpp_context_tokens,
+        options=EngineOptions(
+            context_tokens=settings.llama_cpp_context_tokens,
+            threads=settings.llama_cpp_threads,
+            batch=settings.llama_cpp_batch,
+            cache_mb=settings.llama_cpp_cache_mb,
+            chat_template=settings.llama_cpp_chat_template,
+        ),
         field_by_field=settings.llama_cpp_field_by_field,
+        may_think=_thinking_if_any(name, block) is None,
     )
 
 
@@ -179,7 +288,9 @@ def _litellm(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - an optional extra
 
     # LiteLLM's own retries are off: ResilientLlm has the only ones.
-    return LiteLlm(model=name, num_retries=0, timeout=block.timeout_s)
+    effort = _thinking_if_any(name, block)
+    more = {} if effort is None else {"reasoning_effort": effort}
+    return LiteLlm(model=name, num_retries=0, timeout=block.timeout_s, **more)
 
 
 _BUILDERS: dict[Kind, Callable[[str, AgentSettings, Settings], BaseLlm]] = {

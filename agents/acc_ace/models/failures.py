@@ -6,8 +6,8 @@ no answer, is a failure too.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -16,7 +16,20 @@ from google.genai import types
 from google.genai.errors import APIError
 
 from acc_ace.errors import AccAceError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.models.reply_bounds import use_of
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.redaction import redact
+
+MAX_WAIT_S = 30.0
+"""Longest wait between two tries; a server that asks for more is not asked again by this call."""
+
+EXHAUSTED_S = 3_600.0
+"""Seconds to wait for a quota that does not come back soon, whatever RetryInfo says of it."""
+
+_EXHAUSTED = re.compile(r"PerDay|PerMonth|insufficient_quota")
+"""In the name of such a quota."""
+
+_ONE_FAILED = TokenUse(calls=1, failed=1)
 
 RETRIED_STATUS = frozenset({408, 429, 500, 502, 503, 504, 529})
 """HTTP statuses worth a retry."""
@@ -59,6 +72,13 @@ class Failure:
     retriable: bool = False
     may_fall_back: bool = True
     retry_after_s: float | None = None
+    reason: str = ""
+    """What happened, to be read behind "it"."""
+    is_cut: bool = False
+    """Whether the reply ended at its limit, so that more room may help."""
+    is_timeout: bool = False
+    use: TokenUse = _ONE_FAILED
+    """What the try took."""
 
 
 class NoAnswer(Exception):
@@ -69,43 +89,48 @@ class NoAnswer(Exception):
         self.failure = failure
 
 
-def failure_of(error: Exception, *, model: str, role: str) -> Failure:
+def failure_of(error: Exception, *, model: str, role: str, is_local: bool = False) -> Failure:
     """Classify an exception of a model call.
 
-    429, 5xx, timeouts and network failures are ModelUnavailable and may be retried; other
+    429, 5xx, timeouts and network failures are ModelUnavailable and may be retried, unless the
+    server asks for a wait of more than MAX_WAIT_S, or a model of this machine was too slow; other
     statuses are ModelRefused; what cannot be read is ModelOutputError. Errors of ours stay what
     they are: a ConfigError or InputError is not the model's fault, so no other model is asked.
     """
+    failure = _failure(error, f"{role}: model {model}")
+    return replace(failure, retriable=False) if is_local and failure.is_timeout else failure
+
+
+def _failure(error: Exception, who: str) -> Failure:
+    if isinstance(error, ModelUnavailable):
+        wait = retry_after_s(error.__cause__)
+        asking = ModelUnavailable(f"{error}{_asks(wait)}")
+        return _unavailable(asking if _asks(wait) else error, f"failed: {error}", wait)
     if isinstance(error, ModelError):
-        unavailable = isinstance(error, ModelUnavailable)
-        wait = retry_after_s(error.__cause__) if unavailable else None
-        return Failure(error, retriable=unavailable, retry_after_s=wait)
+        return Failure(error)
     if isinstance(error, AccAceError):
         return Failure(error, may_fall_back=False)
-    return _foreign_failure(f"{role}: model {model}", error)
+    return _foreign_failure(who, error)
 
 
 def problem_of(response: LlmResponse, *, model: str, role: str) -> Failure | None:
-    """What is wrong with a whole (not partial) reply, or None when it holds an answer.
-
-    A reply cut off by MAX_TOKENS that holds text is an answer: whether it is of use is for the
-    stage to judge.
-    """
+    """What is wrong with a whole (not partial) reply, or None when it holds a whole answer."""
     who = f"{role}: model {model}"
     reason = response.finish_reason
+    use = use_of(response) + TokenUse(failed=1)
     blocked_prompt = bool(response.error_code) and reason is None
     if blocked_prompt or reason in REFUSALS:
         code = reason.name if reason else str(response.error_code)
         text = f"{who} refused to answer ({code}){_detail(response)}"
-        return Failure(ModelRefused(text), may_fall_back=False)
-    if has_answer(response):
-        return None
+        return Failure(ModelRefused(text), may_fall_back=False, use=use)
     if reason is types.FinishReason.MAX_TOKENS:
         text = f"{who} spent max_output_tokens before it answered; raise max_output_tokens"
-        return Failure(ModelOutputError(text))
+        return Failure(ModelOutputError(text), is_cut=True, use=use)
+    if has_answer(response):
+        return None
     reported = f" ({reason.name})" if reason else ""
     text = f"{who} gave an empty reply{reported}{_detail(response)}"
-    return Failure(ModelOutputError(text), retriable=True)
+    return Failure(ModelOutputError(text), retriable=True, use=use)
 
 
 def has_answer(response: LlmResponse) -> bool:
@@ -137,14 +162,28 @@ def is_rate_limit(error: BaseException) -> bool:
 def retry_after_s(error: BaseException | None) -> float | None:
     """Seconds that the server asks to wait, from its Retry-After header or Google's RetryInfo.
 
-    A date in the header is taken relative to the server's own Date, so no clock is needed.
+    A date in the header is taken relative to the server's own Date, so no clock is needed. Of a
+    quota of a day RetryInfo may name seconds: it is waited for EXHAUSTED_S at least.
     """
     headers = getattr(getattr(error, "response", None), "headers", None)
-    if isinstance(headers, Mapping):
-        wait = _header_wait(headers)
-        if wait is not None:
-            return wait
-    return _retry_info(getattr(error, "details", None))
+    asked = _header_wait(headers) if isinstance(headers, Mapping) else None
+    asked = _retry_info(error) if asked is None else asked
+    if _EXHAUSTED.search(f"{quota_of(error)} {error}"[:_READ]):
+        return max(asked or 0.0, EXHAUSTED_S)
+    return asked
+
+
+def quota_of(error: BaseException | None) -> str:
+    """The name and limit of the quotas that Google says are used up; '' without any."""
+    violations = (
+        violation for item in _google_details(error) for violation in _dicts(item.get("violations"))
+    )
+    names = (
+        f"{item.get('quotaId') or item.get('quotaMetric')} (limit {item.get('quotaValue', '?')})"
+        for item in violations
+        if item.get("quotaId") or item.get("quotaMetric")
+    )
+    return ", ".join(dict.fromkeys(names))[:_SHOWN]
 
 
 def is_network_error(error: BaseException) -> bool:
@@ -166,20 +205,38 @@ def shown(error: BaseException) -> str:
 def _foreign_failure(who: str, error: Exception) -> Failure:
     """Classify an error of a client library."""
     if isinstance(error, TimeoutError):
-        return Failure(ModelUnavailable(f"{who} did not answer in time"), retriable=True)
+        reason = "did not answer in time"
+        return _unavailable(ModelUnavailable(f"{who} {reason}"), reason, is_timeout=True)
     status = status_of(error)
     if status is not None:
         return _http_failure(who, status, error)
     if is_network_error(error):
-        return Failure(ModelUnavailable(f"{who} cannot be reached: {shown(error)}"), retriable=True)
+        reason = f"cannot be reached: {shown(error)}"
+        is_timeout = "Timeout" in type(error).__name__
+        return _unavailable(ModelUnavailable(f"{who} {reason}"), reason, is_timeout=is_timeout)
     return Failure(ModelOutputError(f"{who} gave a reply that cannot be read: {shown(error)}"))
 
 
 def _http_failure(who: str, status: int, error: Exception) -> Failure:
-    text = f"{who} answered HTTP {status}: {shown(error)}"
     if status in RETRIED_STATUS or status >= 500:
-        return Failure(ModelUnavailable(text), retriable=True, retry_after_s=retry_after_s(error))
+        wait, quota = retry_after_s(error), quota_of(error)
+        answered = f"answered HTTP {status}"
+        reason = f"{answered}: no quota left, {quota}" if quota else f"{answered}: {shown(error)}"
+        return _unavailable(ModelUnavailable(f"{who} {reason}{_asks(wait)}"), reason, wait)
+    text = f"{who} answered HTTP {status}: {shown(error)}"
     return Failure(ModelRefused(f"{text}{_HINTS.get(status, '')}"))
+
+
+def _unavailable(
+    error: ModelUnavailable, reason: str, wait: float | None = None, *, is_timeout: bool = False
+) -> Failure:
+    """A failure that a retry may mend, unless it has to wait for long."""
+    soon = wait is None or wait <= MAX_WAIT_S
+    return Failure(error, retriable=soon, retry_after_s=wait, reason=reason, is_timeout=is_timeout)
+
+
+def _asks(wait: float | None) -> str:
+    return "" if wait is None or wait <= MAX_WAIT_S else f"; it asks to wait for {wait:g} s"
 
 
 _HINTS = {
@@ -210,11 +267,20 @@ def _header_wait(headers: Mapping[str, Any]) -> float | None:
         return None
 
 
-def _retry_info(details: object) -> float | None:
-    error = details.get("error", details) if isinstance(details, dict) else None
-    items = error.get("details") if isinstance(error, dict) else None
-    for item in items if isinstance(items, list) else []:
-        delay = item.get("retryDelay") if isinstance(item, dict) else None
+def _retry_info(error: BaseException | None) -> float | None:
+    for item in _google_details(error):
+        delay = item.get("retryDelay")
         if isinstance(delay, str) and re.fullmatch(r"\d{1,9}(\.\d+)?s", delay):
             return float(delay[:-1])
     return None
+
+
+def _google_details(error: BaseException | None) -> Iterator[dict[str, Any]]:
+    """The details of an error of Google's, such as RetryInfo and QuotaFailure."""
+    details = getattr(error, "details", None)
+    body = details.get("error", details) if isinstance(details, dict) else None
+    yield from _dicts(body.get("details") if isinstance(body, dict) else None)
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,6 +1,8 @@
 """Gemini and its embeddings through google-genai, with a time limit and no retry of its own."""
 
+import re
 from collections.abc import AsyncGenerator, Sequence
+from typing import Final, NamedTuple
 
 from google import genai
 from google.adk.models._capabilities import LlmCapabilities
@@ -8,9 +10,11 @@ from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
+from google.genai.types import ThinkingConfig
 
 from acc_ace.config import google_credentials
 from acc_ace.errors import ConfigError, ModelOutputError
+from acc_ace.model_settings import Safety
 from acc_ace.text.duplicates import Vector, unit_vector
 
 MIN_HTTP_TIMEOUT_S = 10.0
@@ -23,12 +27,96 @@ def reach_gemini(name: str, *, timeout_s: float) -> None:
     client.models.get(model=name)
 
 
+_HARMS = (
+    types.HarmCategory.HARM_CATEGORY_HARASSMENT,
+    types.HarmCategory.HARM_CATEGORY_HATE_SPEECH,
+    types.HarmCategory.HARM_CATEGORY_SEXUALLY_EXPLICIT,
+    types.HarmCategory.HARM_CATEGORY_DANGEROUS_CONTENT,
+)
+"""The harms whose filters can be adjusted."""
+
+
+class ThinkingOf(NamedTuple):
+    """What a family of models can be asked for."""
+
+    levels: tuple[str, ...] = ()
+    budget: tuple[int, int] | None = None
+    """The fewest and most tokens."""
+    can_be_off: bool = False
+    least: types.ThinkingConfig | None = None
+
+
+_LOW = ThinkingConfig(thinking_level=types.ThinkingLevel.LOW)
+_MINIMAL = ThinkingConfig(thinking_level=types.ThinkingLevel.MINIMAL)
+_LEVELS = ("minimal", "low", "medium", "high")
+_THINKING: Final = (
+    # The first that fits. A budget is what Gemini 2.5 takes, a level what came later.
+    (r"gemini-2\.5-pro", ThinkingOf((), (128, 32_768), False, ThinkingConfig(thinking_budget=128))),
+    (r"gemini-2\.5-", ThinkingOf((), (0, 24_576), True, ThinkingConfig(thinking_budget=0))),
+    (r"gemini-[12]\.|gemma-", ThinkingOf()),
+    (r"gemini-3(\.[0-5])?-flash", ThinkingOf(_LEVELS, least=_MINIMAL)),
+    (r"gemini-3-pro", ThinkingOf(("low", "high"), least=_LOW)),
+    (r"gemini-[3-9]", ThinkingOf(_LEVELS, least=_LOW)),
+)
+
+
+def thinking_config(model: str, thinking: str) -> types.ThinkingConfig | None:
+    """How a model is asked to think; None leaves it to the model, as for names that tell nothing.
+
+    Raises ConfigError, with what it can do, for what the model cannot.
+    """
+    name = model.rpartition("/")[2]
+    can = next((can for pattern, can in _THINKING if re.match(pattern, name)), None)
+    if not thinking or (can is None and thinking == "least"):
+        return None
+    if can is None:
+        return _asked_to_think(thinking)
+    if thinking == "least":
+        return can.least
+    low, high = can.budget or (1, 0)
+    is_known = (
+        low <= int(thinking) <= high
+        if thinking.isdecimal()
+        else can.can_be_off
+        if thinking == "off"
+        else thinking in can.levels
+    )
+    if not is_known:
+        raise ConfigError(f"model {model!r} cannot think {thinking!r}; {_choices(can)}")
+    return _asked_to_think(thinking)
+
+
+def _asked_to_think(thinking: str) -> types.ThinkingConfig:
+    if thinking.isdecimal() or thinking == "off":
+        budget = int(thinking) if thinking.isdecimal() else 0
+        return types.ThinkingConfig(thinking_budget=budget)
+    return types.ThinkingConfig(thinking_level=types.ThinkingLevel(thinking.upper()))
+
+
+def _choices(can: ThinkingOf) -> str:
+    if not can.levels and can.budget is None:
+        return "it does not think: unset it"
+    budget = [f"{can.budget[0]} to {can.budget[1]} tokens"] if can.budget else []
+    return "use " + ", ".join(["least", *(["off"] if can.can_be_off else []), *can.levels, *budget])
+
+
+def safety_settings(safety: Safety) -> list[types.SafetySetting] | None:
+    """One threshold for all harms that can be adjusted; None leaves them as they are."""
+    if not safety:
+        return None
+    threshold = types.HarmBlockThreshold("OFF" if safety == "off" else f"BLOCK_{safety.upper()}")
+    return [types.SafetySetting(category=harm, threshold=threshold) for harm in _HARMS]
+
+
 class GeminiLlm(Gemini):
     """ADK's Gemini; the client is built at the first call, from Google's own variables.
 
-    `GOOGLE_GEMINI_BASE_URL` points it at another endpoint. Raises ConfigError when there are no
-    Google credentials.
+    `GOOGLE_GEMINI_BASE_URL` points it at another endpoint. `thinking` and `safety` are for
+    requests that say nothing of them. Raises ConfigError when there are no Google credentials.
     """
+
+    thinking: types.ThinkingConfig | None = None
+    safety: list[types.SafetySetting] | None = None
 
     @property
     def capabilities(self) -> LlmCapabilities:
@@ -49,6 +137,9 @@ class GeminiLlm(Gemini):
                 "GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT; or choose another "
                 "model, such as embedded/rules"
             )
+        config = llm_request.config
+        config.thinking_config = config.thinking_config or self.thinking
+        config.safety_settings = config.safety_settings or self.safety
         async for response in super().generate_content_async(llm_request, stream):
             yield response
 
@@ -66,11 +157,22 @@ class GeminiLlm(Gemini):
         await self.api_client.aio.aclose()
 
 
-def gemini(model: str, *, timeout_s: float) -> GeminiLlm:
+def gemini(
+    model: str,
+    *,
+    timeout_s: float,
+    thinking: types.ThinkingConfig | None = None,
+    safety: Safety = "",
+) -> GeminiLlm:
     """A Gemini model whose HTTP calls end after `timeout_s` seconds, or ten if that is less."""
     milliseconds = round(max(timeout_s, MIN_HTTP_TIMEOUT_S) * 1_000)
     options = types.HttpOptions(timeout=milliseconds)
-    return GeminiLlm(model=model, client_kwargs={"http_options": options})
+    return GeminiLlm(
+        model=model,
+        client_kwargs={"http_options": options},
+        thinking=thinking,
+        safety=safety_settings(safety),
+    )
 
 
 BATCH = 32

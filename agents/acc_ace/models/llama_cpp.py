@@ -4,7 +4,7 @@ They answer one request after the other; a request waits for a bounded time.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,16 @@ from google.genai import types
 from pydantic import Field
 
 from acc_ace.errors import ModelOutputError
-from acc_ace.models.chat_reply import ChatReply, prompt_of
-from acc_ace.models.chat_request import Json, chat_body, schema_asked, strict_schema
-from acc_ace.models.llama_engine import EngineReply, LlamaEngine, engine_of
+from acc_ace.models.chat_reply import ChatReply
+from acc_ace.models.chat_request import (
+    Json,
+    chat_body,
+    schema_asked,
+    strict_schema,
+    with_written_call,
+    written_messages,
+)
+from acc_ace.models.llama_engine import EngineOptions, EngineReply, LlamaEngine, engine_of
 from acc_ace.models.reply_bounds import bounded_schema
 from acc_ace.models.response_shape import role_of
 
@@ -35,15 +42,17 @@ class LlamaCppLlm(BaseLlm):
 
     Raises ConfigError when the extra is not installed or the file is no model, ModelOutputError
     for a reply that cannot be read, ModelRefused when the prompt is longer than
-    `context_tokens`, InputError for images.
+    `options.context_tokens`, InputError for images.
     """
 
-    context_tokens: int = Field(default=8_192, ge=512, description="Prompt and reply together.")
+    options: EngineOptions = EngineOptions()
     field_by_field: bool = True
+    may_think: bool = True
+    """Whether a model that can think may; its thoughts are no part of the reply."""
     text_chars: int = Field(default=1_200, ge=1, le=1_500, description="Longest text.")
     item_chars: int = Field(default=240, ge=1, le=1_500, description="Longest text in a list.")
     items: int = Field(default=16, ge=1, le=256, description="Longest list.")
-    engine: Callable[[Path, int], LlamaEngine] = Field(default=engine_of, exclude=True)
+    engine: Callable[[Path, EngineOptions], LlamaEngine] = Field(default=engine_of, exclude=True)
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -52,8 +61,8 @@ class LlamaCppLlm(BaseLlm):
 
     @property
     def capabilities(self) -> LlmCapabilities:
-        """A grammar and tool calls exclude each other, so ADK adds its answering tool."""
-        return LlmCapabilities(output_schema_and_tools=False)
+        """Takes an output schema together with tools: the grammar allows an answer or a call."""
+        return LlmCapabilities(output_schema_and_tools=True)
 
     @property
     def path(self) -> Path:
@@ -101,12 +110,12 @@ class LlamaCppLlm(BaseLlm):
     async def _whole(
         self, body: Json, made: EngineReply, *, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        reply = self._reply(body)
+        reply = ChatReply(model=self.model)
         async for chunk in made.chunks():
             for partial in reply.add(chunk):
                 if stream:
                     yield partial
-        yield reply.whole()
+        yield with_written_call(reply.whole()) if "json_schema" in body else reply.whole()
 
     async def _assembled(
         self, fields: Mapping[str, Json], made: EngineReply
@@ -114,20 +123,32 @@ class LlamaCppLlm(BaseLlm):
         """One response from a completion for each field."""
         answers: Json = {}
         responses: list[LlmResponse] = []
-        for name, body in fields.items():
-            reply = self._reply(body)
+        for name in fields:
+            reply = ChatReply(model=self.model)
             async for chunk in made.chunks():
                 list(reply.add(chunk))
             response = reply.whole()
             responses.append(response)
+            if response.finish_reason is types.FinishReason.MAX_TOKENS:
+                yield self._response(None, types.FinishReason.MAX_TOKENS, responses)
+                return
             answers[name] = self._field(name, response)
         content = types.Content(
             role="model", parts=[types.Part(text=json.dumps(answers, ensure_ascii=False))]
         )
-        yield LlmResponse(
+        yield self._response(content, types.FinishReason.STOP, responses)
+
+    def _response(
+        self,
+        content: types.Content | None,
+        finish: types.FinishReason,
+        responses: Sequence[LlmResponse],
+    ) -> LlmResponse:
+        """One response in place of several."""
+        return LlmResponse(
             content=content,
             partial=False,
-            finish_reason=types.FinishReason.STOP,
+            finish_reason=finish,
             usage_metadata=_sum(responses),
             model_version=self.model,
         )
@@ -135,18 +156,45 @@ class LlamaCppLlm(BaseLlm):
     def _body(self, llm_request: LlmRequest, schema: Json | None) -> Json:
         body = chat_body(llm_request, model=self.model)
         body |= {"stream": True, "stream_options": {"include_usage": True}}
+        if not self.may_think:
+            body["chat_template_kwargs"] = {"enable_thinking": False}
+        if schema and "tools" in body:
+            return self._with_written_tools(body, schema)
         if schema:
-            bounded = bounded_schema(
-                schema, text_chars=self.text_chars, item_chars=self.item_chars, items=self.items
-            )
-            body["json_schema"] = strict_schema(bounded) or bounded
+            body["json_schema"] = self._bounded(schema)
         return body
 
-    def _reply(self, body: Json) -> ChatReply:
-        return ChatReply(model=self.model, prompt=prompt_of(body))
+    def _with_written_tools(self, body: Json, schema: Json) -> Json:
+        """The body with its tools in words, and a grammar of an answer or one call."""
+        functions = [tool["function"] for tool in body["tools"]]
+        answer = self._bounded(schema)
+        shared = answer.pop("$defs", {})
+        shapes = [answer, *(self._call_shape(function) for function in functions)]
+        rest = {key: value for key, value in body.items() if key not in {"tools", "tool_choice"}}
+        return rest | {
+            "messages": written_messages(body["messages"], functions),
+            "json_schema": {"anyOf": shapes, "$defs": shared},
+        }
+
+    def _call_shape(self, function: Json) -> Json:
+        arguments = function["parameters"]
+        # Definitions of tools could be named like those of the answer.
+        shape = {"type": "object"} if "$defs" in arguments else self._bounded(arguments)
+        return {
+            "type": "object",
+            "properties": {"tool": {"const": function["name"]}, "arguments": shape},
+            "required": ["tool", "arguments"],
+            "additionalProperties": False,
+        }
+
+    def _bounded(self, schema: Json) -> Json:
+        bounded = bounded_schema(
+            schema, text_chars=self.text_chars, item_chars=self.item_chars, items=self.items
+        )
+        return strict_schema(bounded) or bounded
 
     def _engine(self) -> LlamaEngine:
-        return self.engine(self.path, self.context_tokens)
+        return self.engine(self.path, self.options)
 
     def _field(self, name: str, response: LlmResponse) -> object:
         parts = (response.content.parts if response.content else None) or []

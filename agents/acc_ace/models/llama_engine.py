@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,6 +25,22 @@ INSTALL = 'pip install "acc-ace[llama-cpp]"'
 
 _QUIET = -1
 """llama.cpp's verbosity that prints nothing but what is fatal."""
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How llama.cpp runs a model."""
+
+    context_tokens: int = 8_192
+    """Prompt and reply together."""
+    threads: int = 0
+    """0 = as many as the machine has cores."""
+    batch: int = 2_048
+    """Tokens of a prompt that are read at once."""
+    cache_mb: int = 1_024
+    """Memory for the beginnings of prompts that were read before."""
+    chat_template: str = ""
+    """In place of the file's own: 'chatml', or a Jinja template."""
 
 
 Chunk = Json | list[Json]
@@ -132,13 +149,13 @@ class EngineReply:
 
 
 @lru_cache(maxsize=8)
-def engine_of(path: Path, context_tokens: int) -> LlamaEngine:
+def engine_of(path: Path, options: EngineOptions) -> LlamaEngine:
     """The engine of a model file, one a process. Nothing is loaded yet."""
-    return LlamaEngine(lambda: load_server(path, context_tokens))
+    return LlamaEngine(lambda: load_server(path, options))
 
 
 def load_server(
-    path: Path, context_tokens: int, *, installed: Callable[[str], object] = find_spec
+    path: Path, options: EngineOptions, *, installed: Callable[[str], object] = find_spec
 ) -> ChatServer:
     """Load a model file.
 
@@ -148,11 +165,22 @@ def load_server(
         raise ConfigError(f"llama-cpp models need an extra: {INSTALL}")
     if not path.is_file():
         raise ConfigError(f"llama-cpp model {path} does not exist; give the path of a .gguf file")
+    if not options.chat_template and not has_chat_template(path):
+        raise ConfigError(
+            f"llama-cpp model {path} holds no chat template, so how it is spoken to is unknown: "
+            "use an instruct or chat model, or set ACC_ACE_LLAMA_CPP_CHAT_TEMPLATE to 'chatml' or "
+            "to a Jinja template"
+        )
     # By name, since it is optional and loads native code.
     xllamacpp = import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    params.n_ctx = context_tokens
+    params.n_ctx = options.context_tokens
+    params.n_batch = options.batch
+    params.cache_ram_mib = options.cache_mb
+    params.chat_template = options.chat_template
+    if options.threads:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
     params.n_parallel = 1
     params.warmup = False
     params.verbosity = _QUIET
@@ -164,6 +192,21 @@ def load_server(
     except RuntimeError as error:
         raise ConfigError(f"llama.cpp cannot load {path}: {error}") from error
     return _GrammarServer(server, xllamacpp.json_schema_to_grammar)
+
+
+_METADATA_BYTES = 64 * 1024 * 1024
+"""Bytes of a GGUF file in which its metadata is looked for; vocabularies take some ten million."""
+
+_TEMPLATE_KEY = b"tokenizer.chat_template"
+
+
+def has_chat_template(path: Path) -> bool:
+    """Whether a GGUF file says how its model is spoken to; True for a file that is no GGUF."""
+    with path.open("rb") as file:
+        metadata = file.read(_METADATA_BYTES)
+    # A key has its length before it, in eight bytes, so no longer key and no text is taken for it.
+    key = len(_TEMPLATE_KEY).to_bytes(8, "little") + _TEMPLATE_KEY
+    return not metadata.startswith(b"GGUF") or key in metadata
 
 
 class _GrammarServer:

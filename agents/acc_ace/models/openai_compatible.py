@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.models.chat_reply import ChatReply, prompt_of
+from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import (
     Json,
     chat_body,
@@ -51,6 +51,8 @@ class OpenAICompatibleLlm(BaseLlm):
     base_url: str | None = None
     api_key: SecretStr | None = Field(default=None, repr=False)
     timeout_s: float = 60.0
+    reasoning_effort: str | None = None
+    """How much the model thinks: 'none', 'minimal', 'low', 'medium', 'high'; None = its default."""
 
     _knows_schemas: bool = PrivateAttr(default=True)
 
@@ -64,13 +66,19 @@ class OpenAICompatibleLlm(BaseLlm):
         """Takes an output schema together with tools."""
         return LlmCapabilities(output_schema_and_tools=True)
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether the endpoint is on this machine."""
+        host = urlsplit(self._endpoint()).hostname or ""
+        return host == "localhost" or host.startswith("127.") or host == "::1"
+
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see the class for errors."""
         body = self._body(llm_request, stream=stream)
         schema = schema_asked(llm_request)
-        reply = ChatReply(model=self.model, prompt=prompt_of(body))
+        reply = ChatReply(model=self.model)
         async with self._client() as client:
             async for chunk in self._completion(client, body, schema):
                 for partial in reply.add(chunk):
@@ -86,6 +94,8 @@ class OpenAICompatibleLlm(BaseLlm):
         key = "max_completion_tokens" if host.endswith("openai.com") else "max_tokens"
         name = self.model.removeprefix(PREFIX)
         body = chat_body(llm_request, model=name, max_tokens_key=key)
+        if self.reasoning_effort is not None:
+            body["reasoning_effort"] = self.reasoning_effort
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body

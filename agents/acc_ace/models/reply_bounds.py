@@ -1,12 +1,19 @@
-"""Bounds on what a model may send: of a reply's length, and in its JSON schema."""
+"""Measures of a reply: the tokens it took, and bounds on its length and in its JSON schema."""
 
 import json
 from typing import Any
 
+from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from acc_ace.models.response_shape import declarations_of, json_schema_of
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.normalize import encodable
+from acc_ace.text.tokens import estimate_tokens
+
+ESTIMATED_KEY = "acc_ace_estimated"
+"""In a response's custom metadata: its usage is an estimate of ours."""
 
 CHARS_PER_TOKEN = 32
 """No tokenizer packs ordinary text so tightly; a reply longer than this a token is no reply."""
@@ -51,6 +58,58 @@ def _writable(part: types.Part) -> types.Part:
     if call and call.args and (args := encodable(call.args)) != call.args:
         return part.model_copy(update={"function_call": call.model_copy(update={"args": args})})
     return part
+
+
+def use_of(response: LlmResponse) -> TokenUse:
+    """What one reply took; a model that reports no usage gets no tokens, marked as estimated."""
+    usage = response.usage_metadata
+    if usage is None:
+        return TokenUse(calls=1, estimated=True)
+    return TokenUse(
+        input=usage.prompt_token_count or 0,
+        output=usage.candidates_token_count or 0,
+        thinking=usage.thoughts_token_count or 0,
+        cached=usage.cached_content_token_count or 0,
+        calls=1,
+        estimated=bool((response.custom_metadata or {}).get(ESTIMATED_KEY)),
+    )
+
+
+def with_usage(response: LlmResponse, llm_request: LlmRequest) -> LlmResponse:
+    """The whole reply with estimated tokens, marked as such, if the server reported none."""
+    if response.usage_metadata is not None and response.usage_metadata.prompt_token_count:
+        return response
+    read, written = estimate_tokens(_request_text(llm_request)), _written(response)
+    usage = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=read,
+        candidates_token_count=written.output,
+        thoughts_token_count=written.thinking or None,
+        total_token_count=read + written.total,
+    )
+    metadata = {**(response.custom_metadata or {}), ESTIMATED_KEY: True}
+    return response.model_copy(update={"usage_metadata": usage, "custom_metadata": metadata})
+
+
+def _written(response: LlmResponse) -> TokenUse:
+    thoughts = "".join(part.text or "" for part in _parts(response) if part.thought)
+    rest = "".join(_part_text(part) for part in _parts(response) if not part.thought)
+    return TokenUse(output=estimate_tokens(rest), thinking=estimate_tokens(thoughts))
+
+
+def _request_text(llm_request: LlmRequest) -> str:
+    """All that a model reads of a request: instruction, contents, tools, schema of the reply."""
+    config = llm_request.config
+    parts = [part for content in llm_request.contents for part in content.parts or []]
+    tools = [item.model_dump(mode="json") for item in declarations_of(llm_request)]
+    read = (config.system_instruction, tools, json_schema_of(llm_request))
+    return "\n".join([*map(str, filter(None, read)), *map(_part_text, parts)])
+
+
+def _part_text(part: types.Part) -> str:
+    if part.text:
+        return part.text
+    call = part.function_call or part.function_response
+    return call.model_dump_json(exclude_none=True) if call else ""
 
 
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""A model with retries and a fallback, which reports who answered.
+"""A model with retries, a circuit breaker and a fallback, which reports who answered.
 
 There is one retry mechanism, this one: the clients below it have theirs switched off. The same
 policy covers every kind of model. Once a try has yielded its first chunk, the reply belongs to
@@ -10,37 +10,40 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
-from google.genai import types
 from pydantic import Field, PrivateAttr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Role
 from acc_ace.errors import ModelError, ModelOutputError
-from acc_ace.models.failures import (
-    Failure,
-    NoAnswer,
-    failure_of,
-    has_answer,
-    is_rate_limit,
-    problem_of,
-)
-from acc_ace.models.queueing import open_responses
-from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, writable
-
-MAX_WAIT_S = 30.0
-"""Longest wait between two tries, also when the server asks for more."""
+from acc_ace.models.attempt import Attempt
+from acc_ace.models.breaker import Breaker, BreakerOf
+from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer
+from acc_ace.schemas.report import TokenUse
 
 EMPTY_RETRIES = 1
 """Retries after an empty reply; more of them seldom help."""
 
+WIDER = 2
+"""A reply that was cut is asked for again, once, with so many times the room."""
+
+MAX_OUTPUT_TOKENS = 65_536
+"""Room that is never exceeded: models refuse more."""
+
+FALLBACK_S = 10.0
+"""Seconds that a fallback has at least, however much of the turn's time is left."""
+
 MODEL_KEY = "acc_ace_model"
 WARNINGS_KEY = "acc_ace_warnings"
+FAILED_KEY = "acc_ace_failed"
 
 _log = logging.getLogger(__name__)
 
@@ -50,23 +53,33 @@ class Answered(NamedTuple):
 
     model: str
     warnings: tuple[str, ...]
+    failed: TokenUse
+    """What the tries before it took."""
 
 
 def answered_by(response: LlmResponse) -> Answered:
-    """Read what ResilientLlm wrote on a response; ('', ()) for one of another model."""
+    """Read what ResilientLlm wrote on a response; empty for one of another model."""
     metadata = response.custom_metadata or {}
-    return Answered(str(metadata.get(MODEL_KEY, "")), tuple(metadata.get(WARNINGS_KEY, ())))
+    return Answered(
+        str(metadata.get(MODEL_KEY, "")),
+        tuple(metadata.get(WARNINGS_KEY, ())),
+        TokenUse.model_validate(metadata.get(FAILED_KEY, {})),
+    )
+
+
+def _own_breakers() -> BreakerOf:
+    return lru_cache(maxsize=None)(lambda model: Breaker())
 
 
 class ResilientLlm(BaseLlm):
     """Calls `primary` with retries, then `fallback` likewise.
 
-    Each try has `policy.timeout_s` seconds in total, time that the consumer of a stream takes not
-    counted. The clock starts with the model: one that answers one request after the other is
-    waited for besides, up to QUEUE_LIMITS times as long, and not tried again when it is busy for
-    longer. Waits are random between 0 and `backoff_s` doubled each time (full jitter), or what the
-    server asks for; both at most MAX_WAIT_S. A safety block ends the call at once: another model is
-    not asked what one refused.
+    Each try has `policy.timeout_s` seconds, and all models of a turn together those of its
+    TimeBudget. Waits are random between 0 and `backoff_s` doubled each time (full jitter), or what
+    the server asks for, up to MAX_WAIT_S. A server that asks for more is not tried again, and its
+    breaker keeps all others of the process from trying it. A reply that was cut at its limit is
+    asked for once more with WIDER times the room. A safety block ends the call at once: another
+    model is not asked what one refused.
 
     Raises ModelUnavailable, ModelRefused or ModelOutputError, as the last model failed, and
     ConfigError or InputError of a model unchanged. The request is never altered.
@@ -76,6 +89,7 @@ class ResilientLlm(BaseLlm):
     policy: AgentSettings
     primary: BaseLlm
     fallback: BaseLlm | None = None
+    breaker_of: BreakerOf = Field(default_factory=_own_breakers, exclude=True)
     sleep: Callable[[float], Awaitable[None]] = Field(default=asyncio.sleep, exclude=True)
     rng: random.Random = Field(default_factory=random.SystemRandom, exclude=True)
 
@@ -100,22 +114,22 @@ class ResilientLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer with the first model that can; see the class for errors."""
-        warnings: list[str] = []
+        call = _Call(TimeBudget.current())
         for model in self._models:
+            if model is not self.primary:
+                call.budget.grant(FALLBACK_S)
             try:
-                opened = await self._open(model, llm_request, stream)
+                opened = await self._open(model, llm_request, call, stream=stream)
             except NoAnswer as error:
-                failure = error.failure
-                warnings.append(str(failure.error))
-                if model is self._models[-1] or not failure.may_fall_back:
-                    raise _final(failure, warnings) from error.__cause__
+                call.warnings.append(str(error.failure.error))
+                if model is self._models[-1] or not error.failure.may_fall_back:
+                    raise call.final(error.failure) from error.__cause__
                 _log.warning("model_fallback role=%s model=%s", self.role, model.model)
                 continue
-            reported = [f"{text}; answered by fallback {model.model}" for text in warnings]
             async with aclosing(opened.rest):
-                yield _labelled(opened.first, model, reported)
+                yield call.labelled(opened.first, model)
                 async for response in opened.rest:
-                    yield _labelled(response, model, reported)
+                    yield call.labelled(response, model)
             return
 
     def on_rate_limit(self, listener: Callable[[], None]) -> None:
@@ -128,30 +142,41 @@ class ResilientLlm(BaseLlm):
             if isinstance(model, _Closable):
                 await model.aclose()
 
-    async def _open(self, model: BaseLlm, llm_request: LlmRequest, stream: bool) -> "_Opened":
+    async def _open(
+        self, model: BaseLlm, llm_request: LlmRequest, call: "_Call", *, stream: bool
+    ) -> "_Opened":
         """The first response of a reply, tried as often as the policy allows; or NoAnswer."""
-        empties = 0
+        breaker = self.breaker_of(model.model)
+        tries = _Tries(self.policy, call, breaker, llm_request.config.max_output_tokens)
 
-        def again(error: BaseException) -> bool:
-            nonlocal empties
-            if not isinstance(error, NoAnswer) or not error.failure.retriable:
-                return False
-            empties += isinstance(error.failure.error, ModelOutputError)
-            return empties <= EMPTY_RETRIES
+        async def sleep(seconds: float) -> None:
+            call.budget.spend(seconds)
+            await self.sleep(seconds)
 
         retrying = AsyncRetrying(
-            sleep=self.sleep,
+            sleep=sleep,
             wait=self._wait,
-            stop=lambda state: state.attempt_number > self.policy.retries,
-            retry=retry_if_exception(again),
+            retry=retry_if_exception(tries.again),
             before_sleep=self._log_retry,
             reraise=True,
         )
-        return await retrying(self._try, model, llm_request, stream)
+        return await retrying(self._try, model, llm_request, tries, stream)
 
-    async def _try(self, model: BaseLlm, llm_request: LlmRequest, stream: bool) -> "_Opened":
+    async def _try(
+        self, model: BaseLlm, llm_request: LlmRequest, tries: "_Tries", stream: bool
+    ) -> "_Opened":
         request = copied_request(llm_request, model.model)
-        responses = self._checked(model, request, stream)
+        request.config.max_output_tokens = tries.room
+        attempt = Attempt(
+            model=model,
+            role=self.role,
+            policy=self.policy,
+            breaker=tries.breaker,
+            budget=tries.call.budget,
+            may_widen=tries.may_widen,
+            on_rate_limit=self._rate_limited,
+        )
+        responses = attempt.responses(request, stream=stream)
         try:
             first = await anext(responses)
         except BaseException:
@@ -159,92 +184,13 @@ class ResilientLlm(BaseLlm):
             raise
         return _Opened(first, responses)
 
-    async def _checked(
-        self, model: BaseLlm, request: LlmRequest, stream: bool
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """The responses of one try, each within the time left; failures become NoAnswer.
-
-        Chunks are held back until one holds a piece of the answer, so that a stream of nothing
-        can still be tried again. After that, failures are raised as what they are.
-        """
-        held: list[LlmResponse] = []
-        started = False
-        streamed = 0
-        try:
-            async with (
-                open_responses(
-                    model,
-                    request,
-                    stream=stream,
-                    role=self.role,
-                    timeout_s=self.policy.timeout_s,
-                ) as responses,
-                aclosing(self._in_time(responses)) as timed,
-            ):
-                async for response in timed:
-                    self._require_answer(model, response)
-                    size = reply_chars(response)
-                    streamed += size if response.partial else 0
-                    self._require_bounded(model, max(size, streamed))
-                    held.append(writable(response))
-                    started = started or has_answer(response)
-                    while started and held:
-                        yield held.pop(0)
-                if not started:
-                    raise NoAnswer(_nothing(self.role, model.model))
-        except NoAnswer as error:
-            if started:
-                raise error.failure.error from error.__cause__
-            raise
-        except Exception as error:
-            if self._rate_limited is not None and is_rate_limit(error):
-                self._rate_limited()
-            failure = failure_of(error, model=model.model, role=self.role)
-            if started:
-                raise failure.error from error
-            raise NoAnswer(failure) from error
-
-    async def _in_time(
-        self, responses: AsyncGenerator[LlmResponse, None]
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Each response; TimeoutError when the model has taken all its time."""
-        loop = asyncio.get_running_loop()
-        left = self.policy.timeout_s
-        while True:
-            since = loop.time()
-            try:
-                async with asyncio.timeout(left):
-                    response = await anext(responses)
-            except StopAsyncIteration:
-                return
-            left -= loop.time() - since
-            yield response
-
-    def _require_answer(self, model: BaseLlm, response: LlmResponse) -> None:
-        if response.partial:
-            return
-        problem = problem_of(response, model=model.model, role=self.role)
-        if problem is not None:
-            raise NoAnswer(problem)
-
-    def _require_bounded(self, model: BaseLlm, chars: int) -> None:
-        if chars > max_reply_chars(self.policy.max_output_tokens):
-            raise NoAnswer(
-                Failure(
-                    ModelOutputError(
-                        f"{self.role}: model {model.model} wrote over {chars:,} characters, more "
-                        f"than ACC_ACE_{self.role.upper()}__MAX_OUTPUT_TOKENS="
-                        f"{self.policy.max_output_tokens} allows"
-                    ),
-                    retriable=False,
-                )
-            )
-
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.failure.retry_after_s if isinstance(error, NoAnswer) else None
-        if asked is not None:
-            return min(asked, MAX_WAIT_S)
+        failure = error.failure if isinstance(error, NoAnswer) else None
+        if failure is not None and failure.is_cut:
+            return 0.0
+        if failure is not None and failure.retry_after_s is not None:
+            return failure.retry_after_s
         longest = self.policy.backoff_s * 2 ** (state.attempt_number - 1)
         return self.rng.uniform(0.0, min(longest, MAX_WAIT_S))
 
@@ -271,6 +217,69 @@ class _Opened(NamedTuple):
     rest: AsyncGenerator[LlmResponse, None]
 
 
+@dataclass
+class _Call:
+    """One call: what its tries took so far, and what went wrong with each model."""
+
+    budget: TimeBudget
+    failed: TokenUse = field(default_factory=TokenUse)
+    warnings: list[str] = field(default_factory=list)
+
+    def labelled(self, response: LlmResponse, model: BaseLlm) -> LlmResponse:
+        """The response with who gave it; the first whole one has what the tries before took."""
+        metadata = {**(response.custom_metadata or {}), MODEL_KEY: model.model}
+        if self.warnings:
+            answered = f"; answered by fallback {model.model}"
+            metadata[WARNINGS_KEY] = [warning + answered for warning in self.warnings]
+        if self.failed.calls and not response.partial:
+            metadata[FAILED_KEY], self.failed = self.failed.model_dump(), TokenUse()
+        version = response.model_version or model.model
+        return response.model_copy(update={"custom_metadata": metadata, "model_version": version})
+
+    def final(self, failure: Failure) -> Exception:
+        """The error of the last model, with what the ones before it said and all tries took."""
+        error = failure.error
+        if not isinstance(error, ModelError):
+            return error
+        if len(self.warnings) > 1:
+            error = type(error)("; then ".join(self.warnings))
+        error.spent = self.failed.model_dump()
+        return error
+
+
+class _Tries:
+    """The tries at one model: how many, and how much room the reply has."""
+
+    def __init__(
+        self, policy: AgentSettings, call: _Call, breaker: Breaker, room: int | None
+    ) -> None:
+        self.call, self.breaker, self.room = call, breaker, room
+        self.may_widen = room is not None and room < MAX_OUTPUT_TOKENS
+        self._left, self._empties = policy.retries, EMPTY_RETRIES
+
+    def again(self, error: BaseException) -> bool:
+        """Count a try that failed; whether another one may help."""
+        if not isinstance(error, NoAnswer):
+            return False
+        failure = error.failure
+        self.call.failed += failure.use
+        if failure.is_cut:
+            return self._widened()
+        has_time = (failure.retry_after_s or 0.0) <= self.call.budget.left_s
+        if not failure.retriable or not has_time or self.breaker.objection():
+            return False
+        if isinstance(failure.error, ModelOutputError):
+            self._empties -= 1
+        self._left -= 1
+        return self._left >= 0 and self._empties >= 0
+
+    def _widened(self) -> bool:
+        if not self.may_widen or self.room is None:
+            return False
+        self.room, self.may_widen = min(WIDER * self.room, MAX_OUTPUT_TOKENS), False
+        return True
+
+
 def copied_request(llm_request: LlmRequest, model: str) -> LlmRequest:
     """A copy that a model may edit as it likes: deep where models write, shared elsewhere.
 
@@ -283,30 +292,7 @@ def copied_request(llm_request: LlmRequest, model: str) -> LlmRequest:
     return llm_request.model_copy(
         update={
             "model": model,
-            "contents": [_copied(content) for content in llm_request.contents],
+            "contents": [content.model_copy(deep=True) for content in llm_request.contents],
             "config": config,
         }
     )
-
-
-def _copied(content: types.Content) -> types.Content:
-    return content.model_copy(deep=True)
-
-
-def _labelled(response: LlmResponse, model: BaseLlm, warnings: list[str]) -> LlmResponse:
-    metadata = {**(response.custom_metadata or {}), MODEL_KEY: model.model}
-    if warnings:
-        metadata[WARNINGS_KEY] = warnings
-    version = response.model_version or model.model
-    return response.model_copy(update={"custom_metadata": metadata, "model_version": version})
-
-
-def _nothing(role: str, model: str) -> Failure:
-    return Failure(ModelOutputError(f"{role}: model {model} gave an empty reply"), retriable=True)
-
-
-def _final(failure: Failure, reported: list[str]) -> Exception:
-    """The error of the last model, with what the ones before it said."""
-    if len(reported) == 1 or not isinstance(failure.error, ModelError):
-        return failure.error
-    return type(failure.error)("; then ".join(reported))

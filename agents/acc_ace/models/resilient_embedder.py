@@ -13,13 +13,10 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from acc_ace.config import EmbedderSettings
 from acc_ace.errors import AccAceError, EmbedderError, ModelError, TextRefusedError
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.models.failures import Failure, NoAnswer, failure_of, status_of
+from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer, failure_of, status_of
 from acc_ace.text.duplicates import Vector
 
 T = TypeVar("T")
-
-MAX_WAIT_S = 30.0
-"""Longest wait between two tries, also when the server asks for more."""
 
 REST_S = 30.0
 """Seconds for which the circuit stays open for queries after a failure."""

@@ -230,8 +230,7 @@ def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tu
 
 
 def _counted(state: RunState, asked: StructuredResult[GeneratorOutput]) -> RunState:
-    tokens = asked.tokens_in + asked.tokens_out
-    return _with(state, calls=state.calls + asked.calls, tokens=state.tokens + tokens)
+    return _with(state, calls=state.calls + asked.use.calls, tokens=state.tokens + asked.use.total)
 
 
 def _failed(state: RunState, warnings: tuple[str, ...]) -> RunState:

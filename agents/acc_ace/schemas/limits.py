@@ -133,6 +133,26 @@ class Limits(BaseModel):
         le=5,
         description="Extra calls to repair a reply that does not match the schema.",
     )
+    turn_model_s: float = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description="Seconds that the models of one turn may take together, retries and waits "
+        "included. No agent's timeout_s may be longer.",
+    )
+    breaker_failures: int = Field(
+        default=5,
+        ge=1,
+        le=1_000,
+        description="Failed calls in a row after which a model is not called for a while, by "
+        "anyone in this process.",
+    )
+    breaker_pause_s: float = Field(
+        default=30.0,
+        ge=0,
+        le=86_400,
+        description="Seconds of that pause; longer when the server asks for more than 30.",
+    )
     turn_wait_s: float = Field(
         default=30.0,
         ge=0,

@@ -73,12 +73,41 @@ class ReportedLearning(Value):
 
 
 class TokenUse(Value):
-    """Input and output tokens of one stage."""
+    """Tokens and calls of one reply, of one stage, or of any sum of them.
+
+    Providers bill thoughts as output: what is billed as output is `output + thinking`.
+    """
 
     model_config = ConfigDict(populate_by_name=True, frozen=True, serialize_by_alias=True)
 
-    input: int = Field(default=0, alias="in")
-    output: int = Field(default=0, alias="out")
+    input: int = Field(default=0, alias="in", description="Tokens of the prompts.")
+    output: int = Field(default=0, alias="out", description="Tokens of the replies, no thoughts.")
+    thinking: int = Field(default=0, description="Tokens of the model's thoughts.")
+    cached: int = Field(default=0, description="Part of `in` that the provider had cached.")
+    calls: int = Field(default=0, description="Requests sent, failed ones included.")
+    failed: int = Field(
+        default=0, description="Requests without a usable reply: errors, time-outs, cut replies."
+    )
+    estimated: bool = Field(
+        default=False, description="Whether a server reported no usage, so tokens are estimates."
+    )
+
+    @property
+    def total(self) -> int:
+        """All tokens that were read and written."""
+        return self.input + self.output + self.thinking
+
+    def __add__(self, other: "TokenUse") -> "TokenUse":
+        """The sum of both."""
+        return TokenUse(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            thinking=self.thinking + other.thinking,
+            cached=self.cached + other.cached,
+            calls=self.calls + other.calls,
+            failed=self.failed + other.failed,
+            estimated=self.estimated or other.estimated,
+        )
 
 
 class TurnReport(Value):
@@ -148,8 +177,7 @@ class StageFinished(Value):
     stage: Stage
     ms: float
     model: str | None = None
-    tokens_in: int = 0
-    tokens_out: int = 0
+    tokens: TokenUse = TokenUse()
 
 
 class AnswerChunk(Value):

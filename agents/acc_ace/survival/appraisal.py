@@ -87,9 +87,9 @@ class ModelAppraiser:
                     f"{self._failed} questions in a row failed, the last one with: "
                     f"{'; '.join(asked.warnings[-1:])}"
                 )
-            return Appraisal(Stance.TRY, text, GeneratorOutput(final_answer=""), asked.calls)
+            return Appraisal(Stance.TRY, text, GeneratorOutput(final_answer=""), asked.use.calls)
         self._failed = 0
-        return Appraisal(_chosen(asked.value.final_answer), text, asked.value, asked.calls)
+        return Appraisal(_chosen(asked.value.final_answer), text, asked.value, asked.use.calls)
 
 
 def question(kind: str, moment: Moment) -> str:

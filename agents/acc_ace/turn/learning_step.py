@@ -22,6 +22,7 @@ from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
@@ -90,13 +91,16 @@ class Lesson:
     @property
     def calls(self) -> int:
         """Model calls of the cycle."""
-        return self.reflected.calls + self.proposed.calls
+        return self._use.calls
 
     @property
     def tokens(self) -> int:
-        """Input and output tokens of the cycle."""
-        asked = (self.reflected, self.proposed)
-        return sum(item.tokens_in + item.tokens_out for item in asked)
+        """Tokens of the cycle, into and out of the models."""
+        return self._use.total
+
+    @property
+    def _use(self) -> TokenUse:
+        return self.reflected.use + self.proposed.use
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
+from acc_ace.clock import TimeBudget
 from acc_ace.container import Container
 from acc_ace.errors import InputError, StoreError
 from acc_ace.schemas.base import SessionKey
@@ -73,6 +74,7 @@ class TurnLifecycle:
         Raises StoreError.
         """
         container, key = self._container, record.key
+        record.budget = TimeBudget(container.settings.limits.turn_model_s)
         head = await container.journal.head(key)
         if head is not None:
             record.previous = head.state
@@ -152,7 +154,11 @@ class TurnLifecycle:
         held.written()
 
     async def fail(self, record: TurnRecord) -> None:
-        """Store the failed turn as evidence, best effort; there is nothing to undo."""
+        """Store the failed turn as evidence, best effort; there is nothing to undo.
+
+        A driver calls it at the end of every turn; a committed one has not failed.
+        """
+        record.budget.end()
         if record.is_committed:
             return
         if record.held is not None:

@@ -238,24 +238,12 @@ async def reflect(
         fresh = await structured_call(
             completion, prompt, inputs, parser(Reflection), repairs=limits.repairs
         )
-        asked = _after(asked, fresh)
+        asked = asked.plus(
+            value=fresh.value, model=fresh.model, use=fresh.use, warnings=fresh.warnings
+        )
         if fresh.value is None or (last is not None and _same(last, fresh.value)):
             break
     return asked
-
-
-def _after(
-    before: StructuredResult[Reflection], fresh: StructuredResult[Reflection]
-) -> StructuredResult[Reflection]:
-    """The newest reflection, with the cost of all rounds."""
-    return StructuredResult(
-        value=before.value if fresh.value is None else fresh.value,
-        model=fresh.model or before.model,
-        tokens_in=before.tokens_in + fresh.tokens_in,
-        tokens_out=before.tokens_out + fresh.tokens_out,
-        calls=before.calls + fresh.calls,
-        warnings=(*before.warnings, *fresh.warnings),
-    )
 
 
 def _same(one: Reflection, other: Reflection) -> bool:

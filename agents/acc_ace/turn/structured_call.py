@@ -5,7 +5,7 @@ within bounds, without fields that a decision never needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -18,6 +18,7 @@ from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.prompt import Lines, Prompt, load_prompt, render_ccs
 from acc_ace.text.tokens import clip_tokens
 
@@ -28,9 +29,8 @@ class Reply:
 
     text: str
     model: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    warnings: tuple[str, ...] = field(default=())
+    use: TokenUse = field(default_factory=TokenUse)
+    warnings: tuple[str, ...] = ()
 
 
 class Completion(Protocol):
@@ -50,10 +50,19 @@ class StructuredResult(Generic[T]):
 
     value: T | None
     model: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    calls: int = 0
+    use: TokenUse = field(default_factory=TokenUse)
     warnings: tuple[str, ...] = ()
+
+    def plus(
+        self, *, value: T | None = None, model: str = "", use: TokenUse, warnings: Sequence[str]
+    ) -> "StructuredResult[T]":
+        """What it is after another call: the newest value and model, the sum of the rest."""
+        return StructuredResult(
+            value=self.value if value is None else value,
+            model=model or self.model,
+            use=self.use + use,
+            warnings=(*self.warnings, *warnings),
+        )
 
 
 async def structured_call(
@@ -76,19 +85,14 @@ async def structured_call(
         try:
             reply = await completion.complete(prompt, user_text + note)
         except ModelError as error:
-            return _with(asked, warnings=(_named(prompt, str(error)),), calls=1)
-        asked = _with(
-            asked,
-            model=reply.model,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            calls=1,
-            warnings=reply.warnings,
-        )
+            spent = TokenUse.model_validate(error.spent)
+            return asked.plus(use=spent, warnings=[_named(prompt, str(error))])
+        asked = asked.plus(model=reply.model, use=reply.use, warnings=reply.warnings)
         try:
-            return _with(asked, value=parse(reply.text))
+            return replace(asked, value=parse(reply.text))
         except ModelOutputError as error:
-            asked = _with(asked, warnings=(_complaint(prompt, error, attempt, repairs),))
+            complaint = _complaint(prompt, error, attempt, repairs)
+            asked = asked.plus(use=TokenUse(failed=1), warnings=[complaint])
             note = _REPAIR_NOTE.format(reason=error)
     return asked
 
@@ -106,26 +110,6 @@ def _named(prompt: Prompt, message: str) -> str:
 def _complaint(prompt: Prompt, error: Exception, attempt: int, repairs: int) -> str:
     outcome = "asked again" if attempt < repairs else "given up"
     return f"{prompt.name}: unusable reply ({error}); {outcome}"
-
-
-def _with(
-    asked: StructuredResult[T],
-    *,
-    value: T | None = None,
-    model: str = "",
-    tokens_in: int = 0,
-    tokens_out: int = 0,
-    calls: int = 0,
-    warnings: tuple[str, ...] = (),
-) -> StructuredResult[T]:
-    return StructuredResult(
-        value=value,
-        model=model or asked.model,
-        tokens_in=asked.tokens_in + tokens_in,
-        tokens_out=asked.tokens_out + tokens_out,
-        calls=asked.calls + calls,
-        warnings=(*asked.warnings, *warnings),
-    )
 
 
 V = TypeVar("V", bound=BaseModel)

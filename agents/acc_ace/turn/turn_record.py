@@ -3,6 +3,7 @@
 The values that steps pass on are in the base class, `acc_ace.turn.algorithm.Turn`.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from acc_ace.clock import TimeBudget
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
 from acc_ace.schemas.commit import ConstraintPin, Release
@@ -25,7 +27,14 @@ from acc_ace.schemas.memory import MemoryContext
 from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.schemas.qualification import QualificationVerdict
 from acc_ace.schemas.reflection import Feedback, Reflection
-from acc_ace.schemas.report import ReportedLearning, Stage, StageFinished, StageStarted, TurnEvent
+from acc_ace.schemas.report import (
+    ReportedLearning,
+    Stage,
+    StageFinished,
+    StageStarted,
+    TokenUse,
+    TurnEvent,
+)
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
@@ -39,17 +48,13 @@ Listener = Callable[[TurnEvent], None]
 class StageUse:
     """Tokens, calls and time of one stage."""
 
-    tokens_in: int = 0
-    tokens_out: int = 0
-    calls: int = 0
+    tokens: TokenUse = field(default_factory=TokenUse)
     model: str = ""
     ms: float = 0.0
 
     def count(self, asked: StructuredResult[Any]) -> None:
         """Add the cost of a structured call; `model` is the model that answered last."""
-        self.tokens_in += asked.tokens_in
-        self.tokens_out += asked.tokens_out
-        self.calls += asked.calls
+        self.tokens += asked.use
         self.model = asked.model or self.model
 
 
@@ -71,6 +76,8 @@ class TurnRecord(Turn):
     """The playbook's scope; None before it is loaded."""
     marks_playbook: bool = False
     """Whether session.state has only the playbook's version, so events do not repeat it whole."""
+    budget: TimeBudget = field(default_factory=lambda: TimeBudget(math.inf))
+    """Time budget of the turn's model calls, running since the turn was opened."""
     known: tuple[QualificationVerdict, ...] = ()
     """At a session's start: the gate's verdicts on the notes of earlier sessions."""
     is_written: bool = False
@@ -139,6 +146,7 @@ class TurnRecord(Turn):
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[StageUse]:
         """Time work of a stage without emitting events."""
+        self.budget.begin()
         use = self.stages.setdefault(stage, StageUse())
         started = time.perf_counter()
         try:
@@ -160,8 +168,7 @@ class TurnRecord(Turn):
                     stage=stage,
                     ms=round(use.ms, 3),
                     model=use.model or None,
-                    tokens_in=use.tokens_in,
-                    tokens_out=use.tokens_out,
+                    tokens=use.tokens,
                 )
             )
 

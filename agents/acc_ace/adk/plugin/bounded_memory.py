@@ -39,7 +39,7 @@ from acc_ace.adk.stages.tool_loop import (
     result_text,
     tool_result,
 )
-from acc_ace.adk.structured_agent import reply_facts
+from acc_ace.adk.structured_agent import count_failure, count_reply
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
@@ -47,7 +47,7 @@ from acc_ace.models.factory import note_on
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import load_prompt
-from acc_ace.turn.turn_record import Listener, StageUse
+from acc_ace.turn.turn_record import Listener
 
 _PROMPT = Path(__file__).parent / "memory.md"
 
@@ -130,6 +130,7 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> LlmResponse | None:
         """Put memory into the request, which holds nothing of earlier turns."""
         turn = self._turns.require(callback_context)
+        turn.record.budget.begin()
         ctx = callback_context.get_invocation_context()
         run = turn.runs[run_name(callback_context)]
         run.check()
@@ -156,14 +157,16 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         run = turn.runs[run_name(callback_context)]
         keep_calls_apart(llm_response, turn.record, callback_context, run.events())
-        if not llm_response.partial:
-            facts = reply_facts(llm_response)
-            use = turn.record.stages.setdefault("generator", StageUse())
-            use.calls += 1
-            use.tokens_in += facts.tokens_in
-            use.tokens_out += facts.tokens_out
-            use.model = facts.model or use.model
-            turn.record.warn(*facts.warnings)
+        count_reply(turn.record, llm_response)
+        return None
+
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> LlmResponse | None:
+        """Count what was tried in vain; how the agent deals with it is its own affair."""
+        turn = self._turns.find(callback_context)
+        if turn is not None:
+            count_failure(turn.record, error)
         return None
 
     async def before_tool_callback(

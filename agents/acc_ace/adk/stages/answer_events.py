@@ -13,14 +13,13 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic_core import from_json
 
-from acc_ace.adk.structured_agent import reply_facts
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.interaction import GeneratorOutput, ToolCall
 from acc_ace.schemas.report import AnswerChunk, ToolStarted
 from acc_ace.turn.algorithm import require
-from acc_ace.turn.structured_call import StructuredResult, parser
+from acc_ace.turn.structured_call import parser
 from acc_ace.turn.turn_record import TurnRecord
 
 _OFTEN = 8_000
@@ -82,36 +81,23 @@ _parse = parser(GeneratorOutput)
 class AnswerCollector:
     """Collects an answer from its events; `output` is set once it is complete."""
 
-    def __init__(self, record: TurnRecord, model: str) -> None:
+    def __init__(self, record: TurnRecord) -> None:
         self.output: GeneratorOutput | None = None
         self.paused = False
         self.complaint = "the model said nothing"
         self._record = record
         self._stream = AnswerStream()
-        self._tokens_in = self._tokens_out = self._calls = 0
-        self._model = model
 
     def take(self, event: Event) -> Iterator[Event]:
         """The events to show for one event of the inner agent."""
         if event.partial:
             yield from self._chunk(event)
             return
-        self._count(event)
         self._stream = AnswerStream()
         if event.get_function_calls() or event.get_function_responses():
             yield from self._tools(event)
         elif text := _text(event):
             self._finish(text)
-
-    def cost(self) -> StructuredResult[GeneratorOutput]:
-        """What the model calls cost."""
-        return StructuredResult(
-            value=self.output,
-            model=self._model,
-            tokens_in=self._tokens_in,
-            tokens_out=self._tokens_out,
-            calls=self._calls,
-        )
 
     def _chunk(self, event: Event) -> Iterator[Event]:
         fresh = self._stream.feed(_text(event))
@@ -134,7 +120,7 @@ class AnswerCollector:
     def _note_call(self, call: types.FunctionCall) -> None:
         name, args = call.name or "", dict(call.args or {})
         self._record.tool_calls.append(
-            ToolCall(id=call.id or "", name=name, args=args, step=self._calls)
+            ToolCall(id=call.id or "", name=name, args=args, step=self._record.model_calls)
         )
         self._record.emit(ToolStarted(name=name, args=args))
 
@@ -158,16 +144,6 @@ class AnswerCollector:
         if answer.strip() != text.strip():
             self._record.warn(f"generator: broken reply ({self.complaint}); shown as far as read")
         return GeneratorOutput(final_answer=answer)
-
-    def _count(self, event: Event) -> None:
-        if event.content is None or event.content.role == "user":
-            return
-        facts = reply_facts(event)
-        self._calls += 1
-        self._tokens_in += facts.tokens_in
-        self._tokens_out += facts.tokens_out
-        self._model = facts.model or self._model
-        self._record.warn(*facts.warnings)
 
 
 def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:

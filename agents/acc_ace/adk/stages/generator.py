@@ -89,6 +89,7 @@ class Generator(BaseAgent):
             disallow_transfer_to_peers=True,
             before_model_callback=loop.before_model,
             after_model_callback=loop.after_model,
+            on_model_error_callback=loop.on_model_error,
             before_tool_callback=loop.before_tool,
             after_tool_callback=loop.after_tool,
             on_tool_error_callback=loop.on_tool_error,
@@ -105,7 +106,7 @@ class Generator(BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
         with record.stage("generator") as use:
-            answering = AnswerCollector(record, self._model_name)
+            answering = AnswerCollector(record)
             for _ in range(self._container.settings.limits.repairs + 1):
                 async for event in self._agent.run_async(ctx):
                     protect_state_keys(ctx, event, record)
@@ -113,7 +114,7 @@ class Generator(BaseAgent):
                         yield shown
                 if answering.output is not None or answering.paused:
                     break
-            use.count(answering.cost())
+            use.model = use.model or self._model_name
             if answering.paused:
                 waits = state_event(ctx, self.name, committed_state(record))
                 await self._commit(record, None, waits)

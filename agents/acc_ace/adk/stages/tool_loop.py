@@ -23,6 +23,7 @@ from google.genai import types
 from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.stages.history_loader import put_changing
+from acc_ace.adk.structured_agent import count_failure, count_reply
 from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.gates.contradiction import flag_contradiction, screened_input
@@ -143,6 +144,7 @@ class ToolLoop:
     ) -> LlmResponse | None:
         """Put memory before x_t, quoted if not the user's; end a loop without tool calls left."""
         record = self._record(callback_context)
+        record.budget.begin()
         self._quote_input(record, llm_request)
         # x_t, the last message, is there already, with this turn's tool loop after it.
         if record.context is None:
@@ -164,9 +166,16 @@ class ToolLoop:
         return None
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-        """Make the ids of the calls unique."""
+        """Count what the reply took; let no two calls have the same id."""
         record = self._record(callback_context)
+        count_reply(record, llm_response)
         keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
+
+    def on_model_error(
+        self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
+        """Count what was tried in vain; the error ends the turn."""
+        count_failure(self._record(callback_context), error)
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext

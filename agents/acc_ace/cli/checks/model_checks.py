@@ -10,6 +10,7 @@ from acc_ace.errors import ConfigError
 from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
 from acc_ace.models.factory import Kind, describe, has_judge, kind_of
 from acc_ace.models.gemini import reach_gemini
+from acc_ace.models.llama_engine import has_chat_template
 from acc_ace.text.redaction import redact
 
 _LLAMA_CPP = "llama-cpp/"
@@ -39,7 +40,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
         fallback = settings.agent(role).fallback
         if fallback:
             setting = f"ACC_ACE_{block_name(role).upper()}__FALLBACK"
-            yield _check_name(f"{role} fallback", setting, fallback)
+            yield _check_name(f"{role} fallback", setting, fallback, settings)
 
 
 def check_guard(settings: Settings) -> Finding:
@@ -88,11 +89,16 @@ def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
 def _check_model(role: Role, settings: Settings) -> Finding:
     setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
-    found = _check_name(role, setting, name)
-    return found if found.fix else ok(role, f"{name} ({describe(role, settings).note})")
+    found = _check_name(role, setting, name, settings)
+    if found.fix:
+        return found
+    try:
+        return ok(role, f"{name} ({describe(role, settings).note})")
+    except ConfigError as error:
+        return problem(role, str(error), "change that setting")
 
 
-def _check_name(check: str, setting: str, name: str) -> Finding:
+def _check_name(check: str, setting: str, name: str, settings: Settings) -> Finding:
     try:
         kind = kind_of(name)
     except ConfigError as error:
@@ -108,6 +114,12 @@ def _check_name(check: str, setting: str, name: str) -> Finding:
         return problem(check, f"{weights} cannot be accessed: {unseen}", f"fix {setting}")
     if kind == "llama-cpp" and not weights.is_file():
         return problem(check, f"{weights} does not exist", f"put the file there, or fix {setting}")
+    if kind == "llama-cpp" and not (settings.llama_cpp_chat_template or has_chat_template(weights)):
+        return problem(
+            check,
+            f"{weights} holds no chat template",
+            "use an instruct model, or set ACC_ACE_LLAMA_CPP_CHAT_TEMPLATE=chatml",
+        )
     return ok(check, name)
 
 

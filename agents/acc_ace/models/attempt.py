@@ -1,0 +1,236 @@
+"""One try of a request at one model: waiting for it, for a bounded time, and checking what comes.
+
+The clock of a try starts with the model: one that answers one request after the other is waited
+for besides.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+
+from acc_ace.clock import TimeBudget
+from acc_ace.config import AgentSettings, Role
+from acc_ace.errors import ModelError, ModelOutputError, ModelUnavailable
+from acc_ace.models.breaker import Breaker
+from acc_ace.models.failures import (
+    Failure,
+    NoAnswer,
+    failure_of,
+    has_answer,
+    is_rate_limit,
+    problem_of,
+)
+from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, with_usage, writable
+from acc_ace.schemas.report import TokenUse
+
+QUEUE_LIMITS: Final = 10
+"""How many times its time limit a request may wait for a model that is busy with others."""
+
+_NOTHING_SENT: Final = TokenUse()
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A model that answers one request after the other."""
+
+    def open_responses(
+        self, llm_request: LlmRequest, *, stream: bool
+    ) -> AbstractAsyncContextManager[AsyncGenerator[LlmResponse, None]]:
+        """The responses to a request, entered when the model has started with it."""
+        ...
+
+
+@dataclass
+class Attempt:
+    """One try. `may_widen` says that a reply cut at its limit is a failure: more room may help."""
+
+    model: BaseLlm
+    role: Role
+    policy: AgentSettings
+    breaker: Breaker
+    budget: TimeBudget
+    may_widen: bool
+    on_rate_limit: Callable[[], None] | None = None
+
+    async def responses(
+        self, request: LlmRequest, *, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """The responses, each within the time left; failures become NoAnswer.
+
+        Chunks are held back until one holds a piece of the answer, so that a stream of nothing
+        can still be tried again. After that, failures are raised as what they are.
+        """
+        self._require_allowed()
+        held: list[LlmResponse] = []
+        started = False
+        streamed = 0
+        try:
+            async with (
+                self._opened(request, stream=stream) as responses,
+                aclosing(self._in_time(responses)) as timed,
+            ):
+                async for response in timed:
+                    self._require_answer(response, request, started=started)
+                    size = reply_chars(response)
+                    streamed += size if response.partial else 0
+                    self._require_bounded(request, max(size, streamed))
+                    held.append(writable(_counted(response, request)))
+                    started = started or has_answer(response)
+                    while started and held:
+                        yield held.pop(0)
+                if not started:
+                    raise NoAnswer(self._nothing())
+            self.breaker.succeed()
+        except NoAnswer as error:
+            if started:
+                raise _raised(error.failure) from error.__cause__
+            raise
+        except Exception as error:
+            failure = self._noted(error)
+            if started:
+                raise _raised(failure) from error
+            raise NoAnswer(failure) from error
+
+    def _require_allowed(self) -> None:
+        objection = self.breaker.objection()
+        if objection is None and self.budget.left_s <= 0:
+            objection = self._time_is_up
+        if objection is not None:
+            error = ModelUnavailable(f"{self._who} {objection}")
+            raise NoAnswer(Failure(error, use=_NOTHING_SENT))
+
+    def _noted(self, error: Exception) -> Failure:
+        """What a failed try means; the breaker counts it when the model is unavailable."""
+        if self.on_rate_limit is not None and is_rate_limit(error):
+            self.on_rate_limit()
+        if isinstance(error, TimeoutError) and self.budget.left_s <= 0:
+            # The turn has no time, which says nothing about the model.
+            return Failure(ModelUnavailable(f"{self._who} {self._time_is_up}"))
+        failure = failure_of(
+            error, model=self.model.model, role=self.role, is_local=_runs_here(self.model)
+        )
+        if isinstance(failure.error, ModelUnavailable):
+            self.breaker.fail(failure)
+        return failure
+
+    @asynccontextmanager
+    async def _opened(
+        self, request: LlmRequest, *, stream: bool
+    ) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
+        """The responses, entered when the model has started with the request: most do so at once.
+
+        Raises NoAnswer when the model is busy with others for QUEUE_LIMITS times its time limit.
+        """
+        if not isinstance(self.model, Queueing):
+            async with aclosing(self.model.generate_content_async(request, stream)) as responses:
+                yield responses
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                async with self._spending(QUEUE_LIMITS * self.policy.timeout_s) as limit:
+                    responses = await stack.enter_async_context(
+                        self.model.open_responses(request, stream=stream)
+                    )
+            except TimeoutError as error:
+                if not limit.expired() or self.budget.left_s <= 0:
+                    raise
+                raise NoAnswer(self._busy()) from error
+            yield responses
+
+    async def _in_time(
+        self, responses: AsyncGenerator[LlmResponse, None]
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Each response; TimeoutError when the model, or the turn, has taken all its time.
+
+        Time that the consumer of a stream takes is not counted.
+        """
+        own = TimeBudget(self.policy.timeout_s)
+        while True:
+            try:
+                async with self._spending(own.left_s, own):
+                    response = await anext(responses)
+            except StopAsyncIteration:
+                return
+            yield response
+
+    @asynccontextmanager
+    async def _spending(self, limit_s: float, *more: TimeBudget) -> AsyncIterator[asyncio.Timeout]:
+        """Wait for so long, and no longer than the turn may; the time is spent."""
+        loop = asyncio.get_running_loop()
+        since = loop.time()
+        try:
+            async with asyncio.timeout(min(limit_s, self.budget.left_s)) as timeout:
+                yield timeout
+        finally:
+            for budget in (self.budget, *more):
+                budget.spend(loop.time() - since)
+
+    def _require_answer(self, response: LlmResponse, request: LlmRequest, *, started: bool) -> None:
+        if response.partial:
+            return
+        problem = problem_of(response, model=self.model.model, role=self.role)
+        if problem is None:
+            return
+        # What was streamed, or has had its second try, is for the stage to judge.
+        is_last = started or not self.may_widen or not request.config.max_output_tokens
+        if not (problem.is_cut and is_last and has_answer(response)):
+            raise NoAnswer(problem)
+
+    def _require_bounded(self, request: LlmRequest, chars: int) -> None:
+        limit = request.config.max_output_tokens or self.policy.max_output_tokens
+        if chars > max_reply_chars(limit):
+            raise NoAnswer(
+                Failure(
+                    ModelOutputError(
+                        f"{self._who} wrote over {chars:,} characters, more than "
+                        f"ACC_ACE_{self.role.upper()}__MAX_OUTPUT_TOKENS={limit} allows"
+                    )
+                )
+            )
+
+    def _nothing(self) -> Failure:
+        return Failure(ModelOutputError(f"{self._who} gave an empty reply"), retriable=True)
+
+    def _busy(self) -> Failure:
+        """No other try may help: it would wait behind those that came meanwhile."""
+        return Failure(
+            ModelUnavailable(
+                f"{self._who} was busy with other requests for "
+                f"{QUEUE_LIMITS * self.policy.timeout_s:g} s, {QUEUE_LIMITS} times "
+                f"ACC_ACE_{self.role.upper()}__TIMEOUT_S"
+            ),
+            use=_NOTHING_SENT,
+        )
+
+    @property
+    def _who(self) -> str:
+        return f"{self.role}: model {self.model.model}"
+
+    @property
+    def _time_is_up(self) -> str:
+        return (
+            f"has no time left: models may take {self.budget.seconds:g} s in a turn "
+            "(ACC_ACE_LIMITS__TURN_MODEL_S)"
+        )
+
+
+def _runs_here(model: BaseLlm) -> bool:
+    """Whether a model runs on this machine: one that was too slow will be so again."""
+    return isinstance(model, Queueing) or getattr(model, "runs_here", False)
+
+
+def _counted(response: LlmResponse, request: LlmRequest) -> LlmResponse:
+    return response if response.partial else with_usage(response, request)
+
+
+def _raised(failure: Failure) -> Exception:
+    """The error of a reply that broke off, with what it took."""
+    if isinstance(failure.error, ModelError):
+        failure.error.spent = failure.use.model_dump()
+    return failure.error
