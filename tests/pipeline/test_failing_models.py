@@ -51,7 +51,7 @@ async def test_a_qualifier_that_is_down_qualifies_nothing_it_was_asked() -> None
     for text in ("The disk of db-01 is full.", "Who owns db-01?"):
         await talk.say(text)
     talk.llm.on("qualifier", ModelUnavailable("qualifier: 503"))
-    report = await talk.say("Is the disk of db-01 still full?")
+    report = await talk.say("Since when is it full?")
     assert {verdict.reason for verdict in report.qualified if not verdict.ok} == {"unjudged"}
     assert report.answer
 

@@ -331,7 +331,7 @@ async def test_failure_of_a_helping_stage_costs_a_warning_not_the_answer(
     for text in ("The disk of db-01 is full.", "Who owns db-01?"):
         await say(talk, text)
     gemini.script(role, FAILURES[name])
-    report = await say(talk, "Is the disk of db-01 still full?")
+    report = await say(talk, "Since when is it full?")
     assert report.answer == "ok"
     assert any(warning.startswith(f"{role}:") for warning in report.warnings)
     await talk.close()

@@ -89,13 +89,9 @@ async def test_two_model_calls_before_the_answer_when_nothing_is_left_to_judge()
     assert talk.llm.roles[4:6] == ["compressor", "generator"]
 
 
-async def test_three_model_calls_before_the_answer_when_candidates_are_left_to_judge() -> None:
+async def test_three_model_calls_before_the_answer_when_scores_leave_a_candidate_in_doubt() -> None:
     talk = Talk()
-    for text in (
-        "The disk of db-01 is full.",
-        "Who owns db-01?",
-        "Is the disk of db-01 still full?",
-    ):
+    for text in ("The disk of db-01 is full.", "Who owns db-01?", "Since when is it full?"):
         await talk.say(text)
     last_turn = talk.llm.roles[8:]
     assert last_turn[:3] == ["qualifier", "compressor", "generator"]
@@ -178,13 +174,13 @@ async def test_sessions_and_users_do_not_see_each_others_state() -> None:
         assert report.constraints == []
 
 
-async def test_prompt_size_is_the_same_at_turn_10_and_turn_60() -> None:
+async def test_prompt_size_is_no_larger_at_turn_60_than_at_turn_10() -> None:
     talk = Talk()
     sizes: list[int] = []
     for number in range(1, 61):
         report = await talk.say(f"Look at db-01 again, it is round {number:03d}.")
         sizes.append(report.tokens["compressor"].input + report.tokens["generator"].input)
-    assert abs(sizes[59] - sizes[9]) <= 0.05 * sizes[9]
+    assert sizes[59] <= 1.05 * sizes[9]
 
 
 async def test_a_report_says_who_set_each_constraint_and_when() -> None:

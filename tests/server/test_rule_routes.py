@@ -339,9 +339,9 @@ async def test_attachments_are_quoted_to_the_models_and_make_and_lift_nothing(
     assert reported["questions"] == []
     asked = scripted.requests_of("generator")[-1]
     said = [part.text for part in asked.contents[-1].parts or []]
-    assert said[0] == "Is this legit?"
-    assert read_tagged(said[1] or "")["attachment"] == attached[0]
-    assert len(said) == 2
+    assert said[1] == "Is this legit?"
+    assert read_tagged(said[2] or "")["attachment"] == attached[0]
+    assert len(said) == 3
     assert not any(part.inline_data for content in asked.contents for part in content.parts or [])
     compressed = read_tagged(prompt_text(scripted.requests_of("compressor")[-1]))
     assert compressed["current_input"]["attachments"] == attached
@@ -409,7 +409,7 @@ async def test_run_with_another_role_has_no_user_authority(
         assert response.status_code == 200, response.text
         shown = scripted.requests_of("generator")[-1].contents[-1]
         assert shown.role == "user"
-        assert read_tagged((shown.parts or [])[0].text or "")["current_input"]["text"] == text
+        assert read_tagged((shown.parts or [])[1].text or "")["current_input"]["text"] == text
     assert await texts(http) == ["Never restart db-01."]
     assert (await rules(http, TUESDAY))["constraints"] == []
 
@@ -428,7 +428,7 @@ async def test_a_further_text_part_of_run_is_an_attachment(
     assert (await http.post("/run", json=body)).status_code == 200
     assert await texts(http) == []
     shown = scripted.requests_of("generator")[-1].contents[-1].parts or []
-    assert read_tagged(shown[1].text or "")["attachment"]["source"] == "part 1"
+    assert read_tagged(shown[2].text or "")["attachment"]["source"] == "part 1"
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ async def test_a_text_file_of_run_is_an_attachment(
     assert await texts(http) == ["Never restart db-01."]
     if status == 200:
         shown = scripted.requests_of("generator")[-1].contents[-1].parts or []
-        quoted = read_tagged(shown[1].text or "")["attachment"]
+        quoted = read_tagged(shown[2].text or "")["attachment"]
         assert quoted == {"text": data.decode(), "source": "from-bob"}
 
 

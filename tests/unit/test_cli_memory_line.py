@@ -24,19 +24,19 @@ def test_line_has_the_documented_form() -> None:
             ],
             "deltas": [ReportedDelta(type="ADD", status="applied", reason="ok")],
             "tokens": {
-                "compressor": TokenUse(input=1_000, output=400),
-                "generator": TokenUse(input=600, output=100),
+                "compressor": TokenUse(input=1_000, output=400, calls=1),
+                "generator": TokenUse(input=600, output=100, calls=1),
             },
         }
     )
     assert memory_line(reported) == (
         "+ c-0001 · 2 artifacts qualified, 1 rejected: stale · CCS 412/1024 tokens"
-        " · +1 bullet · 2.1k tokens"
+        " · +1 bullet · 2.1k tokens, 2 calls"
     )
 
 
 def test_quiet_turn_tells_only_sizes() -> None:
-    assert memory_line(report()) == "CCS 412/1024 tokens · 42 tokens"
+    assert memory_line(report()) == "CCS 412/1024 tokens · 42 tokens, 1 call"
 
 
 def test_releases_restorations_and_goals_are_told() -> None:

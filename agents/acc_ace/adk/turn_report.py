@@ -130,6 +130,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
             ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
             for d in record.deltas
         ],
+        saved=dict(record.saved),
         learning=record.learning,
         playbook_version=record.playbook.version if record.playbook else 0,
         tokens={s: use.tokens for s, use in record.stages.items() if use.tokens.calls},

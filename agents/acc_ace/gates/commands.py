@@ -65,6 +65,29 @@ _NO = words_of("no n nope nah いいえ いや ううん やめて non nein 아�
 _ENDS = " .!。！．"
 
 
+_THANKS = (
+    "thanks|thank you|thx|cheers|thanks a lot|many thanks|thank you very much|ありがとう"
+    "|ありがとうございます|ありがとうございました|どうも|どうもありがとう|助かります|助かりました"
+)
+_NOTED = (
+    "ok|okay|k|great|perfect|nice|cool|good|noted|understood|fine|got it|sounds good|all good"
+    "|good to know|了解|了解です|了解しました|承知しました|わかりました|分かりました|わかった"
+    "|オッケー|okです|なるほど"
+)
+_ACKNOWLEDGEMENT = lazy_pattern(
+    rf"(?:(?:{_NOTED})[ ,、。.!]*)?(?:{_THANKS})|{_NOTED}", re.IGNORECASE
+)
+"""Whole messages that add nothing to the state, where nothing waits for an answer."""
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Whether a whole message only thanks or confirms. English and Japanese, a closed list."""
+    if len(text) > MAX_COMMAND_CHARS:
+        return False
+    line = one_line(unicodedata.normalize("NFKC", text))
+    return _ACKNOWLEDGEMENT.fullmatch(line.strip(_ENDS)) is not None
+
+
 @dataclass(frozen=True)
 class Forget:
     """Lift these rules."""

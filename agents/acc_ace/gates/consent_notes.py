@@ -1,5 +1,6 @@
 """Notes on rules in the answer, in the language of x_t: changes made and questions asked."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -14,6 +15,14 @@ Language = Literal["en", "ja"]
 _SHOWN_TOKENS = 60
 _MOST_LISTED = 8
 _ASKS = lazy_pattern(r"[?？؟]|(?:ます|です|でしょう|ません|ました|ください)か[。．\s」]|か[。．]?$")
+
+_OFFERS = lazy_pattern(
+    r"\b(?:shall|should) (?:i|we)\b|\b(?:would|do|if) you (?:want|like|prefer|agree)\b"
+    r"|\blet me know\b|\b(?:i|we) (?:can|could|will|would|suggest|propose|recommend)\b"
+    r"|\b(?:i|we)['’]ll\b|\bnext step|\bconfirm|\bunless you\b"
+    r"|ましょう|よければ|よろしければ|提案|おすすめ|お勧め|いたします|確認",
+    re.IGNORECASE,
+)
 
 _ASK: Final[dict[Language, dict[ChangeKind, str]]] = {
     "en": {
@@ -84,6 +93,11 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
         lines.append(_nothing(rules, language))
     lines += [question_text(asked, rules.pins, language) for asked in rules.asked_now()]
     return tuple(lines)
+
+
+def invites_reply(answer: str) -> bool:
+    """Whether an answer asks or offers something, so that a short reply may mean yes."""
+    return _ASKS.search(answer) is not None or _OFFERS.search(answer) is not None
 
 
 def sole_question(state: CommittedState, answer: str) -> str | None:

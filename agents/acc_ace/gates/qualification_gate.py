@@ -4,9 +4,10 @@ Deterministic rules come first, each with a reason code; only the candidates tha
 model, which judges only relevance (step 3 of Algorithm 1, A_t to A_t+).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from acc_ace.gates.screening import Rules, utc, verdict
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall
@@ -32,13 +33,51 @@ class Screening:
     to_judge: tuple[Artifact, ...]
 
 
+RELEVANT_SCORE: Final = 0.3
+"""From here on, a candidate near the best is relevant without a model's word."""
+
+DOUBTFUL_SCORE: Final = 0.15
+"""Below it a candidate shares too little with x_t to be worth a model call."""
+
+NEAR_BEST: Final = 0.8
+"""Share of the best score below which a candidate is not relevant.
+
+Scores are shares of x_t's weighted terms, with bonuses for place and time (`memory.ranking`). On
+four LoCoMo dialogues, 320 questions, what is near the best holds four fifths of the evidence that
+recall finds; of the rest, one candidate in thirty is evidence.
+"""
+
+
+def decide_by_score(
+    candidates: Sequence[Artifact], scores: Mapping[str, float]
+) -> list[RelevanceDecision]:
+    """Decide the candidates whose scores leave no doubt; the model judges the others."""
+    best = max((scores.get(each.artifact_id, 0.0) for each in candidates), default=0.0)
+    decisions = []
+    for artifact in candidates:
+        score = scores.get(artifact.artifact_id, 0.0)
+        is_out = score < DOUBTFUL_SCORE or score < NEAR_BEST * best
+        if is_out or score >= RELEVANT_SCORE:
+            decision = RelevanceDecision(
+                artifact_id=artifact.artifact_id, relevant=not is_out, reason=f"score {score:.2f}"
+            )
+            decisions.append(decision)
+    return decisions
+
+
 def screen(
-    recall: Recall, *, key: SessionKey, state: CommittedState, now: datetime, limits: Limits
+    recall: Recall,
+    *,
+    key: SessionKey,
+    state: CommittedState,
+    now: datetime,
+    limits: Limits,
+    mandatory: Collection[str] = (),
 ) -> Screening:
     """Apply the deterministic rules, in order: scope, authority, staleness, duplicates,
     impersonation, instruction-like content, contradiction with active constraints.
 
-    The newest turn of this session needs no judgement by the model if it passes the rules.
+    The newest turn of this session and `mandatory` ids need no judgement if they pass the rules.
     Content is examined up to the maximum length that any stage is shown.
     """
     rules = Rules(
@@ -60,7 +99,7 @@ def screen(
         rejection = rules.reject(artifact)
         if rejection is not None:
             verdicts.append(verdict(artifact, rejection.reason, rejection.detail))
-        elif artifact is previous:
+        elif artifact is previous or artifact.artifact_id in mandatory:
             passed.append(artifact)
             verdicts.append(verdict(artifact, QualificationReason.PREVIOUS_TURN))
         else:

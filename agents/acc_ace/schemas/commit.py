@@ -204,6 +204,11 @@ class CommittedState(StoredValue):
         exclude_if=lambda number: number == 1,
         description="Number of the next question id.",
     )
+    unseen_turn: int = Field(
+        default=0,
+        exclude_if=lambda turn: turn == 0,
+        description="The turn before an acknowledgement: the CCM has not seen its answer yet.",
+    )
     next_user_pin: int = Field(
         default=1,
         exclude_if=lambda number: number == 1,

@@ -128,6 +128,9 @@ class TurnReport(Value):
     ms: dict[str, float]
     model: dict[str, str]
     warnings: list[str]
+    saved: dict[str, str] = Field(
+        default_factory=dict, description="Stages that asked no model, each with the reason."
+    )
     learning: ReportedLearning = ReportedLearning()
     questions: list[ReportedQuestion] = Field(
         default_factory=list, description="Open questions about rules and goal, oldest first."

@@ -13,12 +13,14 @@ from functools import partial
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.gates.ccs_output import parse_compressor_reply
-from acc_ace.gates.commit_gate import commit
-from acc_ace.gates.consent_notes import sole_question
+from acc_ace.gates.commands import is_acknowledgement
+from acc_ace.gates.commit_gate import GateResult, commit
+from acc_ace.gates.consent_notes import invites_reply, sole_question
 from acc_ace.gates.contradiction import screened_input
-from acc_ace.gates.qualification_gate import conclude, screen
+from acc_ace.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.gates.references import Evidence
 from acc_ace.gates.screening import quotation
+from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact, RecallQuery
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommittedState, JournalEntry
@@ -95,6 +97,8 @@ class TurnSteps:
         Raises StoreError when the store cannot be read.
         """
         with self._record.stage("recaller"):
+            if self._is_acknowledged(x_t, previous):
+                return Recall()
             at = self._container.local_now()
             query = recall_query(self._record.key, x_t, previous, self._limits, at=at)
             recalled = await self._container.artifacts.recall(query)
@@ -103,7 +107,19 @@ class TurnSteps:
                 RecalledArtifact(artifact=artifact, score=1.0, why=["outcome unknown"])
                 for artifact in self._record.lost_calls
             ]
-            return recalled.model_copy(update={"candidates": [*lost, *recalled.candidates]})
+            unseen = await self._unseen(previous, recalled)
+            candidates = [*lost, *unseen, *recalled.candidates]
+            return recalled.model_copy(update={"candidates": candidates})
+
+    async def _unseen(self, previous: CommittedState, recalled: Recall) -> list[RecalledArtifact]:
+        """The turn before an acknowledgement, whose answer no CCM has seen, unless recalled."""
+        if not previous.unseen_turn:
+            return []
+        artifact_id = turn_artifact_id(self._record.key, previous.unseen_turn)
+        if any(each.artifact.artifact_id == artifact_id for each in recalled.candidates):
+            return []
+        found = await self._container.artifacts.get(self._record.key.tenant, artifact_id)
+        return [RecalledArtifact(artifact=found, score=1.0, why=["not seen yet"])] if found else []
 
     async def qualify(
         self, recalled: Recall, x_t: TurnInput, previous: CommittedState
@@ -119,12 +135,17 @@ class TurnSteps:
                 state=previous,
                 now=self._container.clock.now(),
                 limits=self._limits,
+                mandatory=self._mandatory(previous),
             )
+            scores = {each.artifact.artifact_id: each.score for each in recalled.candidates}
+            decided = decide_by_score(screening.to_judge, scores)
+            known = {decision.artifact_id for decision in decided}
+            doubtful = [each for each in screening.to_judge if each.artifact_id not in known]
             asked: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
-            if screening.to_judge:
+            if doubtful:
                 inputs = {
                     "previous_state": state_value(previous),
-                    "candidates": self._shown(screening.to_judge, previous),
+                    "candidates": self._shown(doubtful, previous),
                     "current_input": input_value(screened_input(x_t, previous.pins)),
                 }
                 asked = await structured_call(
@@ -134,18 +155,31 @@ class TurnSteps:
                     parser(RelevanceBatch),
                     repairs=self._limits.repairs,
                 )
+            else:
+                self._record.saved["qualifier"] = "decided by rules and scores"
             use.count(asked)
             self._record.warn(*asked.warnings)
-            return conclude(screening, asked.value, limits=self._limits)
+            judged = asked.value.decisions if asked.value else []
+            decisions = RelevanceBatch(decisions=[*decided, *judged])
+            return conclude(screening, decisions, limits=self._limits)
+
+    def _mandatory(self, previous: CommittedState) -> frozenset[str]:
+        """Ids that are relevant whatever x_t asks: calls of unknown outcome, the unseen turn."""
+        lost = {artifact.artifact_id for artifact in self._record.lost_calls}
+        return frozenset({*lost, turn_artifact_id(self._record.key, previous.unseen_turn)})
 
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
     ) -> JournalEntry:
         """Call the CCM for CCS_t and pass its reply through the commit gate.
 
-        Raises ConstraintBudgetError when the constraints alone are over budget.
+        An acknowledgement carries the state on without the CCM. Raises ConstraintBudgetError when
+        the constraints alone are over budget.
         """
         with self._record.stage("compressor") as use:
+            if self._is_acknowledged(x_t, previous):
+                self._record.saved["compressor"] = "acknowledgement"
+                return self._carried_on(x_t, previous)
             inputs = {
                 "previous_state": state_value(previous),
                 "artifacts": self._shown(qualified.qualified, previous),
@@ -172,16 +206,41 @@ class TurnSteps:
             )
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
             gate = await asyncio.to_thread(gated)
-            self._record.warn(*asked.warnings, *gate.warnings)
-            self._record.notes = gate.notes
-            released = [*self._record.dropped, *gate.diff.constraints_released]
-            diff = gate.diff.model_copy(update={"constraints_released": released})
-            return prepared_entry(
-                replace(gate, diff=diff),
-                invocation_id=self._invocation_id,
-                at=self._container.clock.now(),
-                warnings=self._record.warnings,
-            )
+            self._record.warn(*asked.warnings)
+            return self._entry(gate)
+
+    def _carried_on(self, x_t: TurnInput, previous: CommittedState) -> JournalEntry:
+        """CCS_{t-1} as CCS_t, through the gate like any reply."""
+        gate = commit(previous, previous.ccs, x_t, limits=self._limits)
+        unseen = previous.unseen_turn or previous.turn
+        state = gate.state.model_copy(update={"unseen_turn": unseen})
+        return self._entry(replace(gate, state=state))
+
+    def _entry(self, gate: GateResult) -> JournalEntry:
+        self._record.warn(*gate.warnings)
+        self._record.notes = gate.notes
+        released = [*self._record.dropped, *gate.diff.constraints_released]
+        diff = gate.diff.model_copy(update={"constraints_released": released})
+        return prepared_entry(
+            replace(gate, diff=diff),
+            invocation_id=self._invocation_id,
+            at=self._container.clock.now(),
+            warnings=self._record.warnings,
+        )
+
+    def _is_acknowledged(self, x_t: TurnInput, previous: CommittedState) -> bool:
+        """Whether x_t only thanks or confirms, and nothing waits that it could answer."""
+        last = self._record.previous_turn
+        return (
+            is_acknowledgement(x_t.text)
+            and x_t.authority.may_rule
+            and not x_t.attachments
+            and not previous.questions
+            and not self._record.lost_calls
+            and last is not None
+            and last.decision is not None
+            and not invites_reply(last.decision.final_answer)
+        )
 
     def _shown(
         self, artifacts: Sequence[Artifact], previous: CommittedState

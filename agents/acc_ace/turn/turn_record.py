@@ -96,6 +96,8 @@ class TurnRecord(Turn):
     """Warnings about calls started by turns that died, by call id."""
     lost: list[Interaction] = field(default_factory=list)
     """Evidence of turns that died, committed with this turn."""
+    saved: dict[str, str] = field(default_factory=dict)
+    """Stages that asked no model, each with the reason."""
     lost_calls: list[Artifact] = field(default_factory=list)
     """The same as artifacts, shown to the model."""
     model_calls: int = 0

@@ -36,6 +36,8 @@ def look_for_evidence(container: Container, record: TurnRecord) -> bool:
     found = evidence_of(turn_outcome(record))
     is_learnt_from = bool(found) or container.settings.learn_on == "every"
     skipped = "" if is_learnt_from else "no_evidence"
+    if skipped:
+        record.saved["reflector"] = record.saved["curator"] = skipped
     record.learning = ReportedLearning(evidence=list(found), skipped=skipped)
     return is_learnt_from
 

@@ -57,7 +57,7 @@ _ORDERS = any_of(
 """How somebody is told to do something, or a thing is ruled."""
 
 _GENERAL = any_of(
-    r"\b(?:any(?! ?more)\w*|every(?! (?:day|year|night|morning|week|summer)\b)\w*|each|all|always"
+    r"\b(?:any(?! ?more)\w*|every(?! (?:day|year|night|morning|week|summer)\b)\w*|always"
     r"|never|ever|no one|nobody|none|nothing|whenever|whatever|whoever|wherever|nowhere"
     r"|throughout|permanently|in general|generally|by default|accordingly|from now on|in future"
     r"|going forward|next time|from (?:here|today) on|first)\b",
@@ -69,7 +69,8 @@ _GENERAL = any_of(
     r"|to an? \w+)\b",
     rf"\b{_NO}\w+|\b(?:\w+[^s\W]s) (?:stay|go|have|need|must|should|are|get|wait)\b",
     # Things in the plural, or without an article.
-    rf"^{_STANDING} (?!(?:the|this|that|it|them|these|those|him|her|me|us|you|an?|up|off|your)\b)",
+    rf"^{_STANDING} (?!\S*\d)"
+    r"(?!(?:the|this|that|it|them|these|those|him|her|me|us|you|an?|up|off|your)\b)",
     rf"^{_VERBS} (?:to |with |for |in |about |from |at )?"
     r"(?!this|his|its|us|yes|was|has|does)[a-z]{2,}s\b|^\w+s (?:in|with|as|to|from|on)\b",
 )
@@ -88,9 +89,9 @@ _FORBIDS = any_of(
     r"|stop\w*)\b|\bi don't want (?:you|any)\b",
 )
 _ADDRESSED = any_of(
-    rf"^{_VERBS}\b(?! (?:you|me|us|it|care|that|to)\b)|^(?:spare me|hands off|careful with)\b",
+    r"^(?:spare me|hands off|careful with)\b",
     r"\b(?:you|y'all) (?:must|should|shouldn't|mustn't|can't|always|never"
-    rf"|{_DO_NOT})\b|\bi (?:sign|decide|handle) \w*self\b|\bplease\b",
+    rf"|{_DO_NOT})\b|\bi (?:sign|decide|handle) \w*self\b",
     r"^i(?:'d| would) (?:appreciate|want|rather|prefer|insist)|^i(?: only| just)? (?:want|need"
     r"|expect) (?!to\b)|\bwill do[.!]?$|\bwelcome here\b"
     r"|\b(?:is|are) (?:private|secret|confidential)\b",
