@@ -4,6 +4,7 @@ from acc_ace.schemas.delta import (
     MOST_READ,
     MOST_SOURCES,
     UNREADABLE,
+    Branch,
     DeltaBatch,
     DeltaKind,
     DeltaOperation,
@@ -11,13 +12,16 @@ from acc_ace.schemas.delta import (
     DeltaStatus,
     DeltaType,
     Merging,
+    PlaybookVersion,
     Priority,
+    RefineStep,
 )
 
 __all__ = [
     "MOST_READ",
     "MOST_SOURCES",
     "UNREADABLE",
+    "Branch",
     "DeltaBatch",
     "DeltaKind",
     "DeltaOperation",
@@ -25,5 +29,7 @@ __all__ = [
     "DeltaStatus",
     "DeltaType",
     "Merging",
+    "PlaybookVersion",
     "Priority",
+    "RefineStep",
 ]

@@ -2,9 +2,11 @@
 
 from acc_ace.schemas.report import (
     CONFIRMATION,
+    NANO,
     Answer,
     AnswerChunk,
     FeedbackReport,
+    Money,
     ReportedConstraint,
     ReportedDelta,
     ReportedDeparture,
@@ -17,6 +19,7 @@ from acc_ace.schemas.report import (
     TokenUse,
     ToolFinished,
     ToolStarted,
+    TurnCost,
     TurnDone,
     TurnEvent,
     TurnPaused,
@@ -26,9 +29,11 @@ from acc_ace.schemas.report import (
 
 __all__ = [
     "CONFIRMATION",
+    "NANO",
     "Answer",
     "AnswerChunk",
     "FeedbackReport",
+    "Money",
     "ReportedConstraint",
     "ReportedDelta",
     "ReportedDeparture",
@@ -41,6 +46,7 @@ __all__ = [
     "TokenUse",
     "ToolFinished",
     "ToolStarted",
+    "TurnCost",
     "TurnDone",
     "TurnEvent",
     "TurnPaused",

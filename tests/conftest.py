@@ -58,6 +58,8 @@ def clean_environment(
 
     A project's `.env` is not read either; a test of that passes `_env_file` to Settings.
     """
+    if factory := sys.modules.get("acc_ace.models.factory"):
+        factory.shared_breaker.cache_clear()  # What a model refused in another test is over.
     for name in list(os.environ):
         if name.startswith(_FOREIGN) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)

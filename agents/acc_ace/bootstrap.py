@@ -9,16 +9,19 @@ from acc_ace.container import Container
 from acc_ace.learning.create_learning_queue import open_learning_queue
 from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
+from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
+from acc_ace.turn.spending import Spending
 
 
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     """Open the stores of `chosen` and register our model names with ADK.
 
-    Raises StoreError when the data directory cannot be used, ConfigError when a package that the
-    settings require is not installed.
+    Raises StoreError when the data directory cannot be used, ConfigError when something that the
+    settings ask for is not installed, or the price table is wrong.
     """
     register_models()
+    prices = load_prices(chosen.prices)
     time = clock or SystemClock()
     embedder = build_embedder(chosen)
     files = open_artifacts(chosen)
@@ -43,6 +46,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         directory=stores.directory,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        spending=Spending(stores.spending, prices, time, ceiling=chosen.max_cost),
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,

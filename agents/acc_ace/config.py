@@ -207,6 +207,17 @@ class Settings(BaseSettings):
         description="Days without use after which a rated but unproven bullet is archived; "
         "0 = never.",
     )
+    max_cost: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Ceiling of what a user's model calls may cost in a day (UTC), in US dollars; "
+        "further turns are refused. Needs the price of every model. Unset = no ceiling.",
+    )
+    prices: Path | None = Field(
+        default=None,
+        description="TOML file of model prices, in place of the list prices of the package.",
+    )
     host: str = Field(default="127.0.0.1", description="Address to bind.")
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to bind; 0 = any free port.")
     allow_remote_without_tokens: bool = Field(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UserRules,
     )
     from acc_ace.turn.session_directory import SessionDirectory
+    from acc_ace.turn.spending import Spending
     from acc_ace.unit_of_work import UnitOfWork
 
 
@@ -92,6 +93,8 @@ class Container:
     directory: SessionDirectory
     tool_starts: ToolStarts
     user_rules: UserRules
+    spending: Spending
+    """What model calls cost, and the ceiling of it."""
     database: Database
     """Holds all of these stores, and ADK's sessions."""
     unit_of_work: Callable[[], UnitOfWork]

@@ -22,7 +22,7 @@ from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.gates.constraints import ConstraintSet
-from acc_ace.models.factory import build_model
+from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.schemas.ccs import CompressedCognitiveState
@@ -62,6 +62,7 @@ class AccController:
         self._container = container
         self._key = SessionKey(OWN_APP, user, session)
         self._models = {role: chosen.get(role) or build_model(role, settings) for role in _ROLES}
+        container.spending.require_prices(priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
         self._lifecycle = TurnLifecycle(container)
         check_order(STEPS, provided=OPENED)
@@ -137,6 +138,7 @@ class AccController:
             kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
             if kept is not None:
                 return await self._recorded_turn(kept)
+            await self._container.spending.require_room(self._key.tenant)
             record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
             await self._lifecycle.open(record, turn_input)
             if isinstance(current_input, TurnInput) and (judged := current_input.judgement):

@@ -34,6 +34,7 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.cost import SessionCost
 from acc_ace.schemas.interaction import Attachment
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.schemas.reflection import Judgement
@@ -118,14 +119,18 @@ class Conversation:
         is the strategy of this turn, by default that of the settings. `judgement` is the expected
         answer or its reward, given in advance: only Reflector and Curator see it.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
-        turn already committed under the same `idempotency_key` is reported again, not run.
-        Raises InputError, also for a session of another app, SessionBusyError, CommitRejected,
-        ModelError or StoreError.
+        turn committed under the same `idempotency_key` is reported again, and runs nothing.
+        Raises InputError, also for a session of another app, SpendingCeilingError,
+        SessionBusyError, CommitRejected, ModelError or StoreError.
         """
         self._check_own(key)
         check_request_id(idempotency_key)
         limits = self._container.settings.limits
         said = take_input(text, authority, limits, attachments=attachments)
+        evidence = self._container.evidence
+        if not idempotency_key or await evidence.of_request(key, idempotency_key) is None:
+            # The turn asks once more; but what it raises under ADK, ADK logs with a trace.
+            await self._container.spending.require_room(key.tenant)
         state = _state_of(authority, memory, judgement)
         request = TurnRequest(idempotency_key=idempotency_key, input=said)
         events = self._events(key, request, input_content(said), state)
@@ -188,6 +193,13 @@ class Conversation:
         return await self._container.journal.history(
             key, limit=limit, before_version=before_version
         )
+
+    async def cost(self, key: SessionKey, *, limit: int = 50, before: int) -> SessionCost:
+        """What a session cost, by stage and by turn, turns before `before`. Raises NotFoundError.
+
+        A session without a model call is not known.
+        """
+        return await self._container.spending.session(key, limit=limit, before=before)
 
     async def rollback(self, key: SessionKey, version: int) -> CommittedState:
         """Go back to a version's content, as a new version. Raises NotFoundError."""

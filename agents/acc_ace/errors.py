@@ -6,6 +6,7 @@ AccAceError
 │   └── InputTooLargeError x_t is longer than its budget
 ├── NotFoundError          no such session, version, artifact or bullet
 ├── SessionBusyError       another turn of this session is running
+├── SpendingCeilingError   the user has spent the day's ceiling
 ├── MemoryBypassedError    a model request would go out without bounded memory
 ├── AuthError              no token, or another user's
 ├── ForbiddenError         the user is known but not allowed to do that
@@ -64,6 +65,14 @@ class SessionBusyError(AccAceError):
     """Another turn of this session is running."""
 
     code = "session_busy"
+
+
+class SpendingCeilingError(AccAceError):
+    """The user has spent the day's ceiling."""
+
+    code = "spending_ceiling"
+    wait_s: float = 0.0
+    """Seconds until turns go on; 0 where that is not known."""
 
 
 class MemoryBypassedError(AccAceError):

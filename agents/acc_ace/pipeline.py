@@ -29,7 +29,7 @@ from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.gates.commit_gate import RULES
-from acc_ace.models.factory import build_model
+from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.token_counter import token_counter
 from acc_ace.schemas.base import OWN_APP
@@ -71,7 +71,10 @@ def build_app(container: Container, models: Mapping[Role, BaseLlm] | None = None
 def build_pipeline(
     container: Container, models: Mapping[Role, BaseLlm] | None = None
 ) -> BoundedTurn:
-    """The root agent. Raises ConfigError for a model or tool that cannot be used."""
+    """The root agent. Raises ConfigError for a model or tool that cannot be used.
+
+    Also for a model without a price where a ceiling of costs is set.
+    """
     chosen = {
         role: (models or {}).get(role) or build_model(role, container.settings) for role in ROLES
     }
@@ -80,6 +83,7 @@ def build_pipeline(
     guard = ToolGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
         chosen["guard"] = guard.model
+    container.spending.require_prices(priced_names(chosen.values()))
     prompts, records = load_prompts(), TurnRecords()
     asked = {
         role: StructuredAgent(

@@ -18,11 +18,13 @@ from acc_ace.errors import StoreError
 from acc_ace.learning.create_learning_queue import open_learning_queue, open_learning_worker
 from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_budget import Meter
+from acc_ace.models.prices import load_prices
 from acc_ace.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.schemas.report import TokenUse
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.learning_step import Roles
+from acc_ace.turn.spending import Spending
 from acc_ace.turn.structured_call import Reply, load_prompts
 from tests.fakes.default_replies import read_tagged
 
@@ -65,6 +67,7 @@ def container() -> Container:
         unit_of_work=stores.unit_of_work,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
         erasure=stores.erasure,
         files=open_artifacts(settings),
         close=stores.close,

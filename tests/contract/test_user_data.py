@@ -20,6 +20,7 @@ from tests.fakes.word_embedder import TopicEmbedder
 WORDLESS = {
     "tool_starts": "which tools were called before their turn ended",
     "journal_heads": "which entry of the journal is the newest",
+    "spending": "amounts of money by day and session",
     "tenants": "a number for the user, and how much there is",
     "tenant_vectors": "how many vectors there are",
     "artifact_vectors": "numbers made of an artifact that is exported, a table a dimension",

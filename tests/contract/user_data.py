@@ -17,11 +17,14 @@ from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.memory.artifact_store import Embedder
+from acc_ace.models.prices import load_prices
 from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.schemas.memory import Summary
+from acc_ace.schemas.report import TokenUse
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.storage.postgres.schema import SCHEMA
+from acc_ace.turn.spending import Spending
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
 from tests.fakes import residue_postgres as postgres_residue
@@ -67,6 +70,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         directory=stores.directory,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,
@@ -100,6 +104,9 @@ async def fill(
     )
     work.add(container.user_rules.change_write(key.tenant, added=[rule], removed=[]))
     await work.commit()
+    used = {"generator": {mark("model"): TokenUse(input=9, calls=1)}}
+    use = container.spending.priced("run-1", 1, used)
+    await container.spending.store.add(key, use, day=START.date())
     await _fill_chat(sessions, key)
     await _fill_playbook(container, key.tenant, lessons)
     assert isinstance(container.files, BaseArtifactService)

@@ -18,6 +18,7 @@ CONTRACTS = (
     "artifact",
     "ccs",
     "commit",
+    "cost",
     "delta",
     "generation",
     "interaction",

@@ -51,6 +51,8 @@ class FeedbackLearner:
             lesson = await learn_from_feedback(
                 self._container, key, turn, kept.feedback.id, roles=self._roles
             )
+            if lesson is not None:
+                await self._container.spending.note(key, turn, lesson.used)
         elif not kept.feedback.learned:
             await self._learn_later(feedback_job(key, kept.interaction, kept.feedback))
         scope = self._container.playbook_scope(key.app, key.user)

@@ -24,7 +24,7 @@ from acc_ace.container import Container
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
+from acc_ace.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -116,13 +116,18 @@ class BoundedTurn(BaseAgent):
                 await model.aclose()
 
     async def take(self, ctx: InvocationContext) -> None:
-        """Hold the session of a run. Raises TurnRepeated for a committed idempotency key."""
+        """Hold the session of a run.
+
+        Raises TurnRepeated for one that was committed before, SpendingCeilingError for a user who
+        has spent the day's ceiling.
+        """
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
         kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
         if kept is not None:
             raise TurnRepeated(kept)
+        await self._container.spending.require_room(key.tenant)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         held = await self._sessions.take(ctx)
@@ -156,7 +161,7 @@ class BoundedTurn(BaseAgent):
             finally:
                 await self._sessions.release(ctx)
         if record.answered:
-            record.emit(TurnDone(report=turn_report(record, self._container.settings.limits)))
+            record.emit(TurnDone(report=self._report(record)))
         elif record.paused:
             record.emit(TurnPaused(session=key.session, calls=waiting))
         self._maintenance.wake(key.app)
@@ -168,6 +173,9 @@ class BoundedTurn(BaseAgent):
         )
         yield  # A generator, as ADK's own: the error is raised with the first event.
 
+    def _report(self, record: TurnRecord) -> TurnReport:
+        return turn_report(record, self._container.settings.limits, self._container.spending)
+
     async def _learn_after_close(self, ctx: InvocationContext, record: TurnRecord) -> None:
         """Learn although the consumer stopped at the answer, as in ADK's tutorial."""
         if record.outcome is None:
@@ -177,7 +185,7 @@ class BoundedTurn(BaseAgent):
                         await stage.work(ctx, record)
             except AccAceError as error:
                 learning_failed(record, error)
-        record.emit(TurnDone(report=turn_report(record, self._container.settings.limits)))
+        record.emit(TurnDone(report=self._report(record)))
         self._maintenance.wake(record.key.app)
 
 

@@ -158,7 +158,7 @@ class ToolGuard:
         asked: StructuredResult[ActVerdict] = await structured_call(
             self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
         )
-        record.stages.setdefault("generator", StageUse()).tokens += asked.use
+        record.stages.setdefault("generator", StageUse()).add(asked.use, asked.model)
         record.warn(*asked.warnings)
         return asked.value
 

@@ -10,6 +10,7 @@ from acc_ace.adk.sessions.session_pages import SessionPages, session_pages
 from acc_ace.container import Container
 from acc_ace.errors import CorruptStoreError
 from acc_ace.schemas.base import SessionKey, Tenant, Value
+from acc_ace.schemas.cost import NEWEST
 from acc_ace.schemas.session import SessionRecord
 
 Record = dict[str, Any]
@@ -110,6 +111,11 @@ async def _of_stores(container: Container, key: SessionKey) -> AsyncIterator[Rec
         for interaction in turns:
             yield record("turn", interaction, session=key.session)
         turn = turns[-1].invocation_id
+    before = NEWEST
+    while uses := await container.spending.store.uses(key, turns=PAGE, before=before):
+        for used in uses:
+            yield record("model_use", used, session=key.session)
+        before = uses[-1].turn
 
 
 async def _events(pages: SessionPages, key: SessionKey) -> AsyncIterator[Record]:

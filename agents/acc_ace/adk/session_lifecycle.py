@@ -27,6 +27,7 @@ from acc_ace.schemas.session import ConversationSummary, SessionMemory, SessionR
 from acc_ace.turn.history import HistorySource, summarise
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session
+from acc_ace.turn.spending import Metered
 from acc_ace.turn.structured_call import load_prompts
 
 logger = logging.getLogger(__name__)
@@ -64,15 +65,17 @@ class SessionMaintenance:
 
         With consent (`keep_notes`), the notes extracted from it are kept. Raises StoreError.
         """
-        outliving = None
+        outliving, extractor = None, Metered(self._extractor)
         if keep_notes:
             outliving = await outliving_notes(
-                self._container, key, completion=self._extractor, prompt=self._prompts.extractor
+                self._container, key, completion=extractor, prompt=self._prompts.extractor
             )
         dropped = False
         if not is_beside(sessions, self._container.database):
             dropped = await drop_session(sessions, key)
-        return await delete_session(self._container, key, outliving=outliving) or dropped
+        deleted = await delete_session(self._container, key, outliving=outliving)
+        await self._note(key._replace(session=""), "extractor", extractor)
+        return deleted or dropped
 
     async def run_due(self, app: str) -> int:
         """Summarise and offload the due sessions of an app; return how many.
@@ -171,12 +174,12 @@ class SessionMaintenance:
         return True
 
     async def _offload(self, key: SessionKey) -> None:
-        await offload(
-            self._container, key, completion=self._extractor, prompt=self._prompts.extractor
-        )
+        extractor = Metered(self._extractor)
+        await offload(self._container, key, completion=extractor, prompt=self._prompts.extractor)
+        await self._note(key, "extractor", extractor)
 
     async def _summarise(self, key: SessionKey) -> None:
-        container = self._container
+        container, summarizer = self._container, Metered(self._summarizer)
         before: SessionRecord | None = None
         # An unchanged record rejected the summary as late, as it would the next one.
         while (record := await container.directory.find(key)) and record != before:
@@ -190,15 +193,20 @@ class SessionMaintenance:
                     restores=record.restores,
                     began=record.created_at,
                 ),
-                completion=self._summarizer,
+                completion=summarizer,
                 prompt=self._prompts.summarizer,
                 limits=container.settings.limits,
                 now=container.clock.now(),
             )
+            await self._note(key, "summarizer", summarizer)
             if summary is None:
                 return
             await container.directory.summarise(key, summary)
             before = record
+
+    async def _note(self, key: SessionKey, stage: str, metered: Metered) -> None:
+        """Keep what the calls cost so far, each once."""
+        await self._container.spending.note(key, 0, {stage: metered.take()})
 
 
 def _warn(event: str, error: Exception) -> None:

@@ -63,13 +63,16 @@ def reply_facts(reply: LlmResponse) -> ReplyFacts:
     )
 
 
-def count_reply(record: TurnRecord, reply: LlmResponse) -> None:
-    """Count a whole reply of the Generator's model in its turn; a partial one counts nothing."""
+def count_reply(record: TurnRecord, reply: LlmResponse, *, asked: str = "") -> None:
+    """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
+
+    `asked` is the name under which the model was asked: providers answer under that of a version.
+    """
     if reply.partial:
         return
     facts = reply_facts(reply)
     use = record.stages.setdefault("generator", StageUse())
-    use.tokens += facts.use
+    use.add(facts.use, answered_by(reply).model or asked or facts.model)
     use.model = facts.model or use.model
     record.warn(*facts.warnings)
 
@@ -78,7 +81,7 @@ def count_failure(record: TurnRecord, error: Exception) -> None:
     """Count what the Generator's model took in vain: a turn that fails has cost it too."""
     if isinstance(error, ModelError):
         use = record.stages.setdefault("generator", StageUse())
-        use.tokens += TokenUse.model_validate(error.spent)
+        use.add(TokenUse.model_validate(error.spent), "")
 
 
 class StructuredAgent:

@@ -22,6 +22,7 @@ from acc_ace.schemas.report import (
 from acc_ace.text.normalize import language_of
 from acc_ace.text.prompt import ccs_tokens
 from acc_ace.turn.algorithm import require
+from acc_ace.turn.spending import Spending, turn_cost
 from acc_ace.turn.turn_record import TurnRecord
 
 
@@ -107,7 +108,7 @@ def _waiting(kept: Interaction) -> list[WaitingCall]:
     ]
 
 
-def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
+def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnReport:
     """The report; raises LookupError for a turn that was not answered."""
     entry = require(record.entry, "entry", "report")
     generation = require(record.decision, "decision", "report")
@@ -137,6 +138,7 @@ def turn_report(record: TurnRecord, limits: Limits) -> TurnReport:
         ms={stage: round(use.ms, 3) for stage, use in record.stages.items()},
         model={stage: use.model for stage, use in record.stages.items() if use.model},
         warnings=list(record.warnings),
+        cost=turn_cost(spending.of_turn(record), record.cost_before),
         session=record.key.session,
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),

@@ -18,6 +18,7 @@ from acc_ace.learning.create_learning_queue import kept_jobs
 from acc_ace.learning.learning_queue import LearningQueue
 from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
+from acc_ace.schemas.cost import DaySum
 from acc_ace.turn.ports import UserFile
 
 __all__ = ["Record", "export_user"]
@@ -26,7 +27,7 @@ __all__ = ["Record", "export_user"]
 async def export_user(
     container: Container, sessions: BaseSessionService, tenant: Tenant
 ) -> AsyncIterator[Record]:
-    """Rules, sessions, states, turns, chat events, artifacts, playbook, lessons, jobs, files.
+    """Rules, spending, sessions with states, turns and events, artifacts, playbook, jobs, files.
 
     Memory use is constant, except for one file at a time. What a store cannot list or read is
     reported in a record of the kind `missing`; the last record is `end`. Raises StoreError.
@@ -34,6 +35,7 @@ async def export_user(
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     for part in (
         _rules(container, tenant),
+        _spending(container, tenant),
         export_sessions(container, sessions, tenant),
         _artifacts(container, tenant),
         _own_playbook(container, tenant),
@@ -50,6 +52,15 @@ async def _rules(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
     """The rules that hold in every session of the user."""
     for pin in await container.user_rules.list(tenant):
         yield record("rule", pin)
+
+
+async def _spending(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
+    """What the user's model calls cost, by day and session."""
+    after: DaySum | None = None
+    while page := await container.spending.store.days(tenant, limit=PAGE, after=after):
+        for spent in page:
+            yield record("spending", spent)
+        after = page[-1]
 
 
 async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Record]:

@@ -151,6 +151,22 @@ def chat(
 
 
 @app.command()
+def cost(
+    session: Annotated[
+        str | None, typer.Argument(help="Session to explain (default: the latest one).")
+    ] = None,
+    *,
+    user: Annotated[str, typer.Option(help="User whose session it is.")] = "user",
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Newest turns to list.")] = 20,
+    as_json: _Json = False,
+) -> None:
+    """Explain what a session cost, by stage and by turn, and what replay would have cost."""
+    from acc_ace.cli.explain_cost import run_cost  # noqa: PLC0415 — keeps --help quick
+
+    run_cost(session, user=user, limit=limit, as_json=as_json)
+
+
+@app.command()
 def serve() -> None:
     """Serve the web UI and the HTTP API, as `python main.py` does."""
     from acc_ace.server.main import main as run  # noqa: PLC0415 — keeps --help quick

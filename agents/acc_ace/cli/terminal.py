@@ -21,6 +21,7 @@ from acc_ace.schemas.report import (
     TokenUse,
     ToolFinished,
     ToolStarted,
+    TurnCost,
     TurnDone,
     TurnEvent,
     TurnPaused,
@@ -60,6 +61,16 @@ def _parts(report: TurnReport) -> Iterator[str]:
     if report.learning.left:
         yield f"{_counted(len(report.learning.left), 'bullet')} left the full playbook"
     yield _use(report.tokens.values())
+    if report.cost is not None:
+        yield from _cost(report.cost)
+
+
+def _cost(cost: TurnCost) -> Iterator[str]:
+    """The turn's money, its session's and replay's for the session; none where none is paid."""
+    if cost.turn.usd is None:
+        yield "cost unknown"
+    elif cost.turn.usd or not cost.turn.complete:
+        yield f"cost {cost.turn} (session {cost.session}, replay {cost.session_replay})"
 
 
 def _use(stages: Iterable[TokenUse]) -> str:

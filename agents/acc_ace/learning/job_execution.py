@@ -12,10 +12,12 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.interaction import Interaction, Outcome
 from acc_ace.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
+from acc_ace.schemas.report import TokenUse
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
+from acc_ace.turn.spending import Metered
 from acc_ace.turn.structured_call import Completion, Reply
 
 KNOWN = LearningOutcome(outcome="known")
@@ -50,10 +52,13 @@ class Learner:
         once = IdempotentCommit(job.id, lambda: self._is_obsolete(job))
         if await once.is_committed(store, scope):
             return await self._known(job)
+        used: dict[str, dict[str, TokenUse]] = {}
         try:
-            lesson = await self._lesson(job, once, _metered(self._roles, meter))
+            lesson = await self._lesson(job, once, _metered(self._roles, meter, used))
         except _Unanswered as unanswered:
             raise unanswered.error from unanswered
+        finally:
+            await container.spending.note(job.key, job.turn, used)
         if lesson is None:
             return OBSOLETE
         if lesson.reflected.value is None:
@@ -144,7 +149,8 @@ class _Metered:
     """A Completion that counts its tokens and never turns a failure into an empty lesson."""
 
     def __init__(self, inner: Completion, meter: Meter) -> None:
-        self._inner, self._meter = inner, meter
+        self._inner, self._meter = Metered(inner), meter
+        self.used = self._inner.used
 
     async def complete(self, prompt: Prompt, user_text: str) -> Reply:
         """One call. A job can be retried, so a model that did not answer ends this run."""
@@ -156,12 +162,11 @@ class _Metered:
         return reply
 
 
-def _metered(roles: Roles, meter: Meter) -> Roles:
-    return replace(
-        roles,
-        reflector=_Metered(roles.reflector, meter),
-        curator=_Metered(roles.curator, meter),
-    )
+def _metered(roles: Roles, meter: Meter, used: dict[str, dict[str, TokenUse]]) -> Roles:
+    """The roles, counted by the `meter` and, by stage and model, in `used`."""
+    reflector, curator = _Metered(roles.reflector, meter), _Metered(roles.curator, meter)
+    used |= {"reflector": reflector.used, "curator": curator.used}
+    return replace(roles, reflector=reflector, curator=curator)
 
 
 def _outcome_of(lesson: Lesson) -> LearningOutcome:

@@ -5,7 +5,7 @@ engine is imported when a model of its kind is built.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
@@ -99,7 +99,7 @@ def build_model(role: Role, settings: Settings) -> BaseLlm:
 
     def breaker_of(model: str) -> Breaker:
         place = _place(model, settings)
-        return _breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
+        return shared_breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
 
     return ResilientLlm(
         model=primary.model,
@@ -112,7 +112,7 @@ def build_model(role: Role, settings: Settings) -> BaseLlm:
 
 
 @lru_cache(maxsize=256)
-def _breaker(model: str, place: str, failures: int, pause_s: float) -> Breaker:
+def shared_breaker(model: str, place: str, failures: int, pause_s: float) -> Breaker:
     """The breaker of a model at an endpoint, one a process: all roles and turns share it."""
     return Breaker(failures=failures, pause_s=pause_s)
 
@@ -136,6 +136,15 @@ def describe(role: Role, settings: Settings) -> ModelInfo:
     fallback = settings.agent(role).fallback
     note = _note(kind, settings) + (f"; fallback {fallback}" if fallback else "")
     return ModelInfo(role, name, kind, note)
+
+
+def priced_names(models: Iterable[BaseLlm]) -> set[str]:
+    """The names under which models, fallbacks included, count what they used."""
+    behind = [
+        (model.primary, model.fallback) if isinstance(model, ResilientLlm) else (model,)
+        for model in models
+    ]
+    return {model.model for each in behind for model in each if model is not None}
 
 
 _OPTIONS = ("thinking", "temperature", "top_p", "seed", "safety")

@@ -10,9 +10,8 @@ from difflib import get_close_matches
 
 from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
 from acc_ace.schemas.bullet import Bullet, id_number
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus, PlaybookVersion
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import PlaybookVersion
 
 
 def archives(record: DeltaRecord) -> bool:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from acc_ace.playbook.playbook_merge import Author
 from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.schemas.delta import Branch, PlaybookVersion
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
 
 
 class PlaybookReader(Protocol):

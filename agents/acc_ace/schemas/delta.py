@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from acc_ace.schemas.base import ReplyValue, Value
+from acc_ace.schemas.base import PlaybookScope, ReplyValue, Value
 
 UNREADABLE: Final = "UNREADABLE"
 """Stands for the type of an operation that is none of the four."""
@@ -208,3 +209,41 @@ def _read(item: object) -> DeltaOperation | None:
 def _shown(item: object) -> str:
     """An item as JSON, short."""
     return json.dumps(item, ensure_ascii=False, default=str)[:_SHOWN_CHARACTERS]
+
+
+class PlaybookVersion(Value):
+    """One version of a playbook, without its bullets."""
+
+    version: int = Field(ge=1)
+    digest: str | None = Field(
+        description="Digest of its content; None if a program wrote it that did not keep digests."
+    )
+    at: datetime = Field(description="When its last record was made.")
+    bullets: int | None = Field(description="How many bullets it has; None as above.")
+    counts: dict[str, int] = Field(description="Applied records that led to it, by kind.")
+
+
+class Branch(Value):
+    """A branch: an independent copy of a playbook version."""
+
+    scope: PlaybookScope
+    version: int = Field(ge=0, description="Its current version, counted from its own beginning.")
+    digest: str
+    bullets: int
+    parent: str | None = Field(
+        description="The branch it was forked from, '' is the main one; None if that is gone."
+    )
+    parent_version: int
+
+
+class RefineStep(Value):
+    """One step: a merge, or an archived bullet."""
+
+    kind: DeltaKind = Field(description="MERGE or ARCHIVE.")
+    bullet_id: str = Field(description="The bullet that stays (MERGE) or leaves (ARCHIVE).")
+    content: str = Field(description="Its text.")
+    reason: str = Field(
+        description="'near_duplicate', 'net_harmful', 'stale', 'over_budget' or 'makes_room'."
+    )
+    source_ids: list[str] = Field(default_factory=list, description="MERGE: the merged bullets.")
+    source_contents: list[str] = Field(default_factory=list, description="MERGE: their texts.")

@@ -155,6 +155,12 @@ class Interaction(StoredValue):
         exclude_if=lambda key: not key,
         description="What the caller named the turn, so that a repeat of it runs nothing.",
     )
+    transcript_tokens: int = Field(
+        default=0,
+        ge=0,
+        exclude_if=lambda tokens: tokens == 0,
+        description="Estimated tokens of the transcript through this turn.",
+    )
     created_at: datetime
 
     def with_feedback_learned(self, feedback_id: str = "") -> Self:

@@ -110,6 +110,45 @@ class TokenUse(Value):
         )
 
 
+NANO: Final = 1_000_000_000
+"""Billionths in a US dollar."""
+
+
+class Money(Value):
+    """An amount, which may be known in part only."""
+
+    usd: float | None = Field(
+        default=0.0, description="US dollars of what has a price; null if nothing of it has one."
+    )
+    complete: bool = Field(default=True, description="Whether every model call has a price.")
+
+    @classmethod
+    def of(cls, nano: int, unpriced: int) -> "Money":
+        """From billionths, and the number of calls without a price."""
+        return cls(usd=None if unpriced and not nano else nano / NANO, complete=not unpriced)
+
+    def __str__(self) -> str:
+        """For example '$0.0042', '$0.0042 + unknown' or 'unknown'."""
+        if self.usd is None:
+            return "unknown"
+        shown = f"${self.usd:.2f}" if self.usd >= 1 or not self.usd else f"${self.usd:.2g}"
+        if "e" in shown:
+            shown = "<$0.0001"
+        return shown if self.complete else f"{shown} + unknown"
+
+
+class TurnCost(Value):
+    """What a turn cost, its session so far, and replaying the transcript in its place."""
+
+    turn: Money
+    session: Money = Field(description="The session so far, this turn included.")
+    replay: Money = Field(description="Replaying the transcript in this turn, at least.")
+    session_replay: Money = Field(description="The same for the session so far.")
+    unpriced: list[str] = Field(
+        default_factory=list, description="Models of this turn without a price."
+    )
+
+
 class TurnReport(Value):
     """Full report of one turn. Field names are a public contract."""
 
@@ -132,6 +171,9 @@ class TurnReport(Value):
         default_factory=dict, description="Stages that asked no model, each with the reason."
     )
     learning: ReportedLearning = ReportedLearning()
+    cost: TurnCost | None = Field(
+        default=None, description="Money; null for a turn that is reported again."
+    )
     questions: list[ReportedQuestion] = Field(
         default_factory=list, description="Open questions about rules and goal, oldest first."
     )

@@ -1,6 +1,7 @@
 """Errors as RFC 9457 `application/problem+json`; never a stack trace, never a server path."""
 
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -29,6 +30,7 @@ from acc_ace.errors import (
     NotFoundError,
     PlaybookError,
     SessionBusyError,
+    SpendingCeilingError,
     StoreError,
 )
 
@@ -41,6 +43,7 @@ _STATUS: Final[tuple[tuple[type[AccAceError], int], ...]] = (
     (InputError, 422),
     (NotFoundError, 404),
     (SessionBusyError, 409),
+    (SpendingCeilingError, 429),
     (AuthError, 401),
     (ForbiddenError, 403),
     (CommitRejected, 422),
@@ -139,7 +142,7 @@ def install_problem_handlers(app: FastAPI, *, data_dir: Path) -> None:
         value = problem_of(error, instance=request.url.path, data_dir=data_dir)
         if value.status >= 500:
             logger.error("request_failed path=%s code=%s: %s", value.instance, value.code, error)
-        return problem_response(value)
+        return problem_response(value, headers=_retry_header(error))
 
     async def unexpected(request: Request, error: Exception) -> Response:
         value = problem_of(error, instance=request.url.path, data_dir=data_dir)
@@ -168,6 +171,13 @@ def install_problem_handlers(app: FastAPI, *, data_dir: Path) -> None:
     app.add_exception_handler(StarletteHTTPException, http_error)
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(Exception, unexpected)
+
+
+def _retry_header(error: Exception) -> dict[str, str]:
+    """When to come back, where the error knows it; other statuses have a time of their own."""
+    if not isinstance(error, SpendingCeilingError) or not error.wait_s:
+        return {}
+    return {"Retry-After": str(math.ceil(error.wait_s))}
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:

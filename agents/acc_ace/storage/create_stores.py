@@ -21,6 +21,7 @@ from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
 from acc_ace.storage.sql_journal import SqlJournal
+from acc_ace.storage.sql_spending import SqlSpendingStore
 from acc_ace.storage.sql_user_rules import SqlUserRules
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
@@ -29,6 +30,7 @@ from acc_ace.turn.journal import Journal
 from acc_ace.turn.ports import (
     EvidenceStore,
     SessionLock,
+    SpendingStore,
     ToolStarts,
     UserErasure,
     UserFiles,
@@ -54,6 +56,7 @@ class Stores:
     directory: SessionDirectory
     tool_starts: ToolStarts
     user_rules: UserRules
+    spending: SpendingStore
     erasure: UserErasure
     """Deletes sessions and users from all of them in one transaction."""
     database: Database
@@ -75,6 +78,7 @@ class SqlStores:
     directory: SqlSessionDirectory
     tool_starts: SqlToolStarts
     user_rules: SqlUserRules
+    spending: SqlSpendingStore
 
     @staticmethod
     def over(
@@ -96,6 +100,7 @@ class SqlStores:
             directory=SqlSessionDirectory(database),
             tool_starts=SqlToolStarts(database),
             user_rules=SqlUserRules(database),
+            spending=SqlSpendingStore(database),
         )
 
     def completed(
@@ -134,6 +139,7 @@ class SqlStores:
             directory=self.directory,
             tool_starts=self.tool_starts,
             user_rules=self.user_rules,
+            spending=self.spending,
             erasure=erasure,
             database=self.database,
             unit_of_work=lambda: UnitOfWork(self.database, after=[self.artifacts.wake]),

@@ -36,7 +36,7 @@ class Database(Protocol):
         ...
 
 
-VERSION: Final = 101
+VERSION: Final = 102
 """Schema version of the baseline. Lower ones are from before the first release."""
 
 _FILES: Final = ("common", "sessions")

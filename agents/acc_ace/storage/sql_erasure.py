@@ -12,6 +12,7 @@ from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_directory import end_record
 from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_spending import forget_session
 from acc_ace.storage.tenant_rows import find_tenant, tenant_number
 from acc_ace.unit_of_work import Write
 
@@ -87,6 +88,7 @@ class SqlErasure:
             if not _sessions(rows, tenant) <= set(held):
                 return None
             erased = {name: _count(rows, table, tenant) for name, table in _TABLES.items()}
+            erased["model_uses"] = _count(rows, "model_uses", tenant)
             erased["rules"] = _count(rows, "user_rules", tenant)
             erased["artifacts"] = self._artifacts.erase_rows(rows, tenant)
             erased["playbook"] = self._playbooks.erase_rows(rows, tenant)
@@ -151,6 +153,7 @@ class SqlErasure:
             for name, table in _TABLES.items()
             if name != "directory"
         }
+        deleted["model_uses"] = forget_session(rows, key)
         deleted["artifacts"] = self._artifacts.erase_rows(rows, key.tenant, key.session)
         return deleted
 

@@ -103,6 +103,15 @@ class Lesson:
         return self.reflected.use + self.proposed.use
 
     @property
+    def used(self) -> dict[str, dict[str, TokenUse]]:
+        """Tokens of the cycle by stage and model."""
+        reflected, proposed = self.reflected, self.proposed
+        return {
+            "reflector": {reflected.model: reflected.use},
+            "curator": {proposed.model: proposed.use},
+        }
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings of the model calls."""
         return (*self.reflected.warnings, *self.proposed.warnings)

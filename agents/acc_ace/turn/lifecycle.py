@@ -21,8 +21,10 @@ from acc_ace.schemas.session import SessionRecord
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules
+from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
 from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.unit_of_work import Write
 
 if TYPE_CHECKING:
     from acc_ace.turn.initial_state import Bootstrap
@@ -96,6 +98,7 @@ class TurnLifecycle:
             record.known = started.verdicts
         record.previous = await with_user_rules(container, key, record.previous)
         record.previous_turn = await container.evidence.last(key)
+        record.cost_before = await container.spending.store.of_session(key)
         scope = container.playbook_scope(key.app, key.user)
         record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope
 
@@ -156,10 +159,13 @@ class TurnLifecycle:
     async def fail(self, record: TurnRecord) -> None:
         """Store the failed turn as evidence, best effort; there is nothing to undo.
 
-        A driver calls it at the end of every turn; a committed one has not failed.
+        A driver calls it at the end of every turn; a committed one has not failed. What the turn
+        cost is stored too, and what learning has cost since the commit.
         """
         record.budget.end()
         if record.is_committed:
+            if record.used != record.used_kept:
+                await self._try(record, self._cost(record))
             return
         if record.held is not None:
             record.held.discard()
@@ -175,11 +181,25 @@ class TurnLifecycle:
             outcome=Outcome.FAILED,
             created_at=self._container.clock.now(),
         )
+        kept = self._container.evidence.record_write(record.key, failed)
+        await self._try(record, kept, self._cost(record))
+
+    async def _try(self, record: TurnRecord, *writes: Write | None) -> None:
+        work = self._container.unit_of_work()
+        wanted = [write for write in writes if write is not None]
+        for write in wanted:
+            work.add(write)
         try:
-            await self._container.evidence.record(record.key, failed)
+            if wanted:
+                await work.commit()
         except StoreError:
             # The caller must see the error that ended the turn; this one is logged.
             logger.exception("failure_not_kept session=%s", record.key.session)
+
+    def _cost(self, record: TurnRecord) -> Write | None:
+        """What the turn's model calls cost so far, all of it: a run counts once."""
+        uses = self._container.spending.of_turn(record)
+        return self._container.spending.write(record.key, uses) if uses else None
 
     async def _commit(self, record: TurnRecord, interaction: Interaction, ahead: Any) -> None:  # noqa: ANN401
         held = record.held
@@ -192,10 +212,12 @@ class TurnLifecycle:
             settled=frozenset(record.started),
             lost=tuple(record.lost),
             lost_calls=tuple(record.lost_calls),
+            cost=self._cost(record),
             events=held.write(*events) if held is not None else None,
         )
         await commit_turn(self._container, commit)
         record.is_written = record.is_committed = True
+        record.used_kept = record.used
         record.paused = interaction.outcome is Outcome.PAUSED
         if held is not None:
             held.written()
@@ -207,7 +229,7 @@ class TurnLifecycle:
         prompt_hashes: Mapping[str, str],
     ) -> Interaction:
         state = require(record.entry, "entry", "commit").state
-        return Interaction(
+        interaction = Interaction(
             turn=state.turn,
             invocation_id=record.invocation_id,
             input=require(record.turn_input, "turn_input", "commit"),
@@ -225,6 +247,7 @@ class TurnLifecycle:
             idempotency_key=record.idempotency_key,
             created_at=self._container.clock.now(),
         )
+        return interaction if output is None else beside_replay(record, interaction)
 
     async def name(self, record: TurnRecord, name: str) -> None:
         """Set the turn's evidence key from its invocation id, once CCS_{t-1} is known.

@@ -6,11 +6,13 @@ applies.
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import date
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.schemas.cost import DaySum, ModelUse, StageCost, Totals
 from acc_ace.schemas.interaction import Interaction, ToolStart
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.unit_of_work import Write
@@ -167,6 +169,40 @@ class UserRules(Protocol):
 
         The write raises ConflictError when another session used the same id meanwhile.
         """
+        ...
+
+
+class SpendingStore(Protocol):
+    """Keeps what model calls used and cost. Raises StoreError."""
+
+    def use_write(self, key: SessionKey, uses: Sequence[ModelUse], *, day: date) -> Write:
+        """Keep what one run has used so far; done again, also with more, it counts once."""
+        ...
+
+    async def add(self, key: SessionKey, uses: Sequence[ModelUse], *, day: date) -> None:
+        """`use_write` alone, of a user who may have been erased: then nothing is kept."""
+        ...
+
+    async def of_day(self, tenant: Tenant, day: date) -> Totals:
+        """What a user has spent on a day, in deleted sessions too."""
+        ...
+
+    async def of_session(self, key: SessionKey) -> Totals:
+        """What a session has cost so far."""
+        ...
+
+    async def stages(self, key: SessionKey) -> Sequence[StageCost]:
+        """What a session cost by stage and model; `saved` is not filled in."""
+        ...
+
+    async def uses(self, key: SessionKey, *, turns: int, before: int) -> Sequence[ModelUse]:
+        """What the newest `turns` turns before one used, newest first."""
+        ...
+
+    async def days(
+        self, tenant: Tenant, *, limit: int, after: DaySum | None = None
+    ) -> Sequence[DaySum]:
+        """A page of what a user has spent, by day and session."""
         ...
 
 

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from acc_ace.clock import TimeBudget
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
 from acc_ace.schemas.commit import ConstraintPin, Release
+from acc_ace.schemas.cost import REPLAY, Totals
 from acc_ace.schemas.delta import DeltaBatch, DeltaResult
 from acc_ace.schemas.interaction import (
     GuardDecision,
@@ -51,11 +53,27 @@ class StageUse:
     tokens: TokenUse = field(default_factory=TokenUse)
     model: str = ""
     ms: float = 0.0
+    by_model: dict[str, TokenUse] = field(default_factory=dict)
+    """The same tokens by the model that took them, as each has its price."""
 
     def count(self, asked: StructuredResult[Any]) -> None:
         """Add the cost of a structured call; `model` is the model that answered last."""
-        self.tokens += asked.use
+        self.add(asked.use, asked.model)
         self.model = asked.model or self.model
+
+    def add(self, use: TokenUse, model: str) -> None:
+        """Count calls of a model, which need not be the stage's own."""
+        if use == TokenUse():
+            return
+        self.tokens += use
+        self.by_model[model] = self.by_model.get(model, TokenUse()) + use
+
+    def named(self) -> dict[str, TokenUse]:
+        """`by_model`, with what a reply without a model's name took under the stage's model."""
+        named = {model: use for model, use in self.by_model.items() if model}
+        if "" in self.by_model:
+            named[self.model] = named.get(self.model, TokenUse()) + self.by_model[""]
+        return named
 
 
 @dataclass
@@ -66,6 +84,14 @@ class TurnRecord(Turn):
     invocation_id: str
     """Key of its evidence: the invocation id, unless an earlier turn answered under it."""
     listener: Listener | None = None
+    run: str = field(default_factory=lambda: uuid4().hex)
+    """The name of this run among those whose cost is kept."""
+    cost_before: Totals = field(default_factory=Totals)
+    """What the session had cost before it."""
+    used_kept: dict[str, dict[str, TokenUse]] = field(default_factory=dict)
+    """What of its use is kept already, by stage and model."""
+    replayed: TokenUse = field(default_factory=TokenUse)
+    """What replaying the transcript would have used in its place."""
     memory: MemoryName = "acc"
     context: MemoryContext | None = None
     """With a classic memory: the messages shown to the Generator."""
@@ -135,6 +161,17 @@ class TurnRecord(Turn):
     def rules(self) -> list[ConstraintPin]:
         """The constraints in force: those of CCS_t once it is prepared, else of CCS_{t-1}."""
         return (self.entry.state if self.entry else self.previous).pins
+
+    @property
+    def used(self) -> dict[str, dict[str, TokenUse]]:
+        """Tokens by stage and model, replay's among them at the price of the Generator's model."""
+        used: dict[str, dict[str, TokenUse]] = {
+            stage: use.named() for stage, use in self.stages.items() if use.by_model
+        }
+        generator = self.stages.get("generator")
+        if generator is not None and generator.model and self.replayed.calls:
+            used[REPLAY] = {generator.model: self.replayed}
+        return used
 
     def emit(self, event: TurnEvent) -> None:
         """Send an event to the turn's listener, if any."""

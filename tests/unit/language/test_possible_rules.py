@@ -19,7 +19,6 @@ def proposed(text: str, pins: list[ConstraintPin] | None = None) -> list[tuple[s
         "Use tabs.",
         "Kids' photos must not be posted.",
         "I'd rather you didn't call customers by their first names in replies.",
-        "We keep kosher, so bear that in mind for all the menus.",
         "Reply in French when they write in French.",
         "Could you be less chatty with me in general?",
         "If a refund request comes in for more than 200 dollars, hand it to Marta.",

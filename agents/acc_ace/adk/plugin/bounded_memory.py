@@ -43,7 +43,7 @@ from acc_ace.adk.structured_agent import count_failure, count_reply
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.models.factory import note_on
+from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import load_prompt
@@ -81,6 +81,8 @@ class BoundedMemoryPlugin(BasePlugin):
         self._memory = TurnMemory(self._container, models or {})
         self._maintenance = SessionMaintenance(self._container, models=self._memory.models)
         self._guard = ToolGuard(self._container, (models or {}).get("guard"), mode=guard)
+        own = [*self._memory.models.values(), *filter(None, [self._guard.model])]
+        self._container.spending.require_prices(priced_names(own))
         self._turns = Turns(
             self._container,
             self._memory,
@@ -134,6 +136,8 @@ class BoundedMemoryPlugin(BasePlugin):
         ctx = callback_context.get_invocation_context()
         run = turn.runs[run_name(callback_context)]
         run.check()
+        asked = turn.asked[callback_context.agent_name] = llm_request.model or ""
+        self._container.spending.require_prices([asked])
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
         limit = self._container.settings.limits.tool_result_tokens
@@ -157,13 +161,14 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         run = turn.runs[run_name(callback_context)]
         keep_calls_apart(llm_response, turn.record, callback_context, run.events())
-        count_reply(turn.record, llm_response)
+        asked = turn.asked.get(callback_context.agent_name, "")
+        count_reply(turn.record, llm_response, asked=asked)
         return None
 
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
-        """Count what was tried in vain; how the agent deals with it is its own affair."""
+        """Count the failed attempts; the agent handles the error itself."""
         turn = self._turns.find(callback_context)
         if turn is not None:
             count_failure(turn.record, error)

@@ -131,6 +131,8 @@ class OpenTurn:
     run_answer: RunAnswer
     runs: dict[RunName, Transcript]
     """The runs that belong to the turn, each with what its agents must not see."""
+    asked: dict[str, str] = field(default_factory=dict)
+    """The model that each agent asks."""
     counted: ExitStack = field(default_factory=ExitStack)
     """Its entry in the load monitor, to which background learning yields."""
     unsaved: State = field(default_factory=dict)

@@ -67,11 +67,16 @@ class Turns:
     async def take(self, ctx: InvocationContext) -> None:
         """Hold the session of a run before its message is stored.
 
-        Raises SessionBusyError, ConflictError when it was deleted meanwhile, or StoreError.
+        Raises SpendingCeilingError for a user who has spent the day's ceiling, SessionBusyError,
+        ConflictError when the session was deleted meanwhile, or StoreError.
         """
-        if not self._is_part(ctx):
-            await self._end_abandoned(session_key(ctx))
-            await self._sessions.take(ctx)
+        if self._is_part(ctx):
+            return
+        key = session_key(ctx)
+        await self._end_abandoned(key)
+        if self._sessions.find(ctx) is None:
+            await self._container.spending.require_room(key.tenant)
+        await self._sessions.take(ctx)
 
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, prepare CCS_t, hide the transcript.
@@ -219,8 +224,8 @@ class Turns:
             await self._memory.learn(turn)
         except AccAceError as error:
             learning_failed(turn.record, error)
-        limits = self._container.settings.limits
-        turn.record.emit(TurnDone(report=turn_report(turn.record, limits)))
+        limits, spending = self._container.settings.limits, self._container.spending
+        turn.record.emit(TurnDone(report=turn_report(turn.record, limits, spending)))
 
     async def _end_abandoned(self, key: SessionKey) -> None:
         """Close turns that this task has abandoned, or that were abandoned at their answer."""

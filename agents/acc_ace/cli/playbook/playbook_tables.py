@@ -13,9 +13,8 @@ from acc_ace.playbook.lesson_index import Hit
 from acc_ace.playbook.playbook_merge import MAIN
 from acc_ace.playbook.playbook_service import PlaybookEdit
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaResult, DeltaStatus
+from acc_ace.schemas.delta import Branch, DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion, RefineStep
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "#": "underline"}
 _STATUS = {DeltaStatus.APPLIED: "green", DeltaStatus.HELD: "yellow", DeltaStatus.REJECTED: "red"}

@@ -10,10 +10,9 @@ from acc_ace.playbook.playbook_size import exceeded_budgets
 from acc_ace.playbook.refine.clustering import Cluster, clusters
 from acc_ace.playbook.refine.retirement import retirement, spare, victims
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.schemas.delta import DeltaKind, DeltaStatus, RefineStep
 from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.schemas.playbook_draft import PlaybookDraft
-from acc_ace.schemas.playbook_version import RefineStep
 from acc_ace.schemas.report import ReportedDeparture
 
 OVER_BUDGET: Final = "over_budget"

@@ -6,9 +6,16 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaOperation, DeltaResult, DeltaStatus, Priority
+from acc_ace.schemas.delta import (
+    Branch,
+    DeltaOperation,
+    DeltaResult,
+    DeltaStatus,
+    PlaybookVersion,
+    Priority,
+    RefineStep,
+)
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion, RefineStep
 from acc_ace.schemas.report import ReportedDeparture
 
 

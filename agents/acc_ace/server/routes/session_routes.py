@@ -18,6 +18,7 @@ from acc_ace.schemas.commit import (
     GoalPin,
     JournalEntry,
 )
+from acc_ace.schemas.cost import SessionCost
 from acc_ace.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
@@ -183,6 +184,23 @@ async def read_version(
     if entry is None:
         raise NotFoundError(f"session '{key.session}' has no version {version}")
     return Version.of(entry)
+
+
+@router.get("/{session}/cost", summary="Read the cost", responses=documented(401, 403, 404, 503))
+async def read_cost(
+    context: Context,
+    key: Key,
+    *,
+    limit: Limit = 50,
+    before: Annotated[
+        int, Query(ge=1, le=MOST_VERSIONS, description="Only earlier turns.")
+    ] = MOST_VERSIONS,
+) -> SessionCost:
+    """What the session cost by stage and by turn, and what replaying it would have cost.
+
+    Turns come newest first. Prices are list prices of a date; an unknown one is null, never 0.
+    """
+    return await context.conversation.cost(key, limit=limit, before=before)
 
 
 @router.post(

@@ -51,7 +51,7 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
         "answered with a function response of the call's id and name, by `POST /run` or in the "
         "web UI. Sending the input again would start a second turn.",
     },
-    **documented(400, 401, 403, 409, 413, 422, 502, 503),
+    **documented(400, 401, 403, 409, 413, 422, 429, 502, 503),
 }
 
 

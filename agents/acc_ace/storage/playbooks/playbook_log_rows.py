@@ -7,9 +7,8 @@ from typing import Any
 from acc_ace.errors import CorruptStoreError
 from acc_ace.playbook.delta_log import archives, counts_of, not_pending
 from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import DeltaStatus
+from acc_ace.schemas.delta import Branch, DeltaStatus, PlaybookVersion
 from acc_ace.schemas.playbook import DeltaRecord
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
 from acc_ace.storage.playbooks.playbook_rows import (
     NEWEST,
     Head,

@@ -12,9 +12,8 @@ from acc_ace.playbook.playbook_store import PlaybookObserver
 from acc_ace.playbook.playbook_versions import check_known_version, named, playbook_digest, stored
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.bullet import clean_id
-from acc_ace.schemas.delta import DeltaKind
+from acc_ace.schemas.delta import Branch, DeltaKind, PlaybookVersion
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.playbook_version import Branch, PlaybookVersion
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook, PlaybookCache

@@ -84,7 +84,46 @@ CREATE TABLE user_rules (
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
 
--- Session metadata: creation, last activity and offload state. `body` is the whole record.
+-- What each run of a turn used of each model, by stage, and what that cost: `nano` is in billionths
+-- of a US dollar, NULL where the price is unknown. The stage 'replay' is what the transcript would
+-- have used in place of the turn, and no part of what was spent.
+CREATE TABLE model_uses (
+    run            text NOT NULL,
+    stage          text NOT NULL,
+    model          text NOT NULL,
+    app            text NOT NULL,
+    user_id        text NOT NULL,
+    session        text NOT NULL,
+    turn           integer NOT NULL,
+    calls          bigint NOT NULL,
+    failed         bigint NOT NULL,
+    input          bigint NOT NULL,
+    cached         bigint NOT NULL,
+    output         bigint NOT NULL,
+    thinking       bigint NOT NULL,
+    estimated      integer NOT NULL,
+    nano           bigint,
+    PRIMARY KEY (run, stage, model),
+    FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
+);
+CREATE INDEX model_uses_by_turn ON model_uses (app, user_id, session, turn);
+
+-- Their sums by day (UTC, '2026-01-31') and session. A deleted session's are under the session '',
+-- so that what was spent on a day stays known.
+CREATE TABLE spending (
+    app            text NOT NULL,
+    user_id        text NOT NULL,
+    day            text NOT NULL,
+    session        text NOT NULL,
+    nano           bigint NOT NULL,
+    unpriced       bigint NOT NULL,
+    replay_nano    bigint NOT NULL,
+    PRIMARY KEY (app, user_id, day, session),
+    FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
+);
+CREATE INDEX spending_by_session ON spending (app, user_id, session);
+
+-- Sessions: when they lived and what became of their words. `body` holds the whole record.
 CREATE TABLE session_directory (
     app            text NOT NULL,
     user_id        text NOT NULL,

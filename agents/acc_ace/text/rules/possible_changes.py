@@ -58,7 +58,8 @@ _CHANGES_ELSEWHERE = any_of(
     r"|darfst|ab jetzt|statt|ändere)\b",
 )
 _UPHOLDS = any_of(
-    r"\b(?:still|not yet|yet|keep (?:the|that|it|this) (?:rule|ban|limit|cap)|leave it)\b",
+    r"^only \w+(?: \w+)? (?:may|can)\b|\b(?:still|not yet|yet|leave it)\b"
+    r"|\bkeep (?:the|that|it|this) (?:rule|ban|limit|cap)\b",
     r"\b(?:don't|do not|never|not|won't|can't|nobody|isn't|aren't) (?:\w+ ){0,2}?(?:lift|drop"
     r"|remov|cancel|releas|chang|over\b|revok|scrap|waiv|fine|ok\b|okay|allowed)",
     r"まだ|引き続き|継続|(?:解除|撤廃|撤回|変更|外さ|忘れ|やめ)(?:し)?(?:ない|ません)|外せへん|ままで",
@@ -103,6 +104,9 @@ _NUMBERS = lazy_pattern(
 _PLURAL = lazy_pattern(r"[a-z]{4,}s\b")
 _WORD = lazy_pattern(r"\w{3,}")
 _QUOTED_OR_NAMED = lazy_pattern(r"(?<=「)[^」]+|\d+|[a-z\d]+[\u4e00-\u9fff]")
+_HYPHEN = lazy_pattern(r"(?<=[a-z])-(?=[a-z])")
+"""Of a word in parts; what is before a number is no word of its own: 'db-01'."""
+
 _BEGINNING = 4
 """Letters of a word that endings leave alone, in scripts that no stemmer here knows."""
 
@@ -216,7 +220,7 @@ def _topic(text: str) -> frozenset[str]:
     folded = normalise(text)
     return (
         content_words(folded)
-        | content_words(folded.replace("-", " "))
+        | content_words(_HYPHEN.sub(" ", folded))
         | {word.removesuffix("s") for word in _PLURAL.findall(folded)}
         | {word[:_BEGINNING] for word in _WORD.findall(folded) if _is_elsewhere(word[0])}
         | set(_QUOTED_OR_NAMED.findall(folded))

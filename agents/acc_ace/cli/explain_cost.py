@@ -1,0 +1,91 @@
+"""`acc-ace cost`: what a session cost, by stage and by turn. Only the stores are opened."""
+
+import asyncio
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from acc_ace.cli.names import APP_NAME, checked_name
+from acc_ace.cli.output import Lines, json_line, printable, stdout_console
+from acc_ace.clock import SystemClock
+from acc_ace.config import load_settings
+from acc_ace.errors import NotFoundError
+from acc_ace.models.prices import load_prices
+from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.schemas.cost import NEWEST, SessionCost
+from acc_ace.schemas.report import TokenUse
+from acc_ace.storage.create_stores import create_stores
+from acc_ace.turn.spending import Spending
+
+
+def run_cost(session: str | None, *, user: str, limit: int, as_json: bool) -> None:
+    """Print it. Raises ConfigError, InputError, NotFoundError or StoreError."""
+    checked_name(user, "--user")
+    if session is not None:
+        checked_name(session, "SESSION")
+    explained = asyncio.run(_explained(session, Tenant(APP_NAME, user), limit=limit))
+    if as_json:
+        print(json_line(explained.model_dump(mode="json")))
+    else:
+        stdout_console().print(cost_view(explained))
+
+
+async def _explained(session: str | None, tenant: Tenant, *, limit: int) -> SessionCost:
+    settings, clock = load_settings(), SystemClock()
+    prices = load_prices(settings.prices)
+    stores = create_stores(settings, clock)
+    try:
+        if session is None:
+            newest = await stores.directory.list(tenant, limit=1)
+            if not newest:
+                raise NotFoundError(f"user '{tenant.user}' has no session")
+            session = newest[0].session
+        spending = Spending(stores.spending, prices, clock, ceiling=settings.max_cost)
+        return await spending.session(SessionKey(*tenant, session), limit=limit, before=NEWEST)
+    finally:
+        await stores.close()
+
+
+def cost_view(cost: SessionCost) -> RenderableType:
+    """The sums, a table of stages, and one of turns."""
+    today, rows = cost.today, [(str(turn.turn or "-"), turn) for turn in cost.turns]
+    priced = f"each turn at the prices of its time; the price table is of {cost.prices_as_of}"
+    ceiling = "" if today.ceiling_usd is None else f" of ${today.ceiling_usd:g}"
+    return Group(
+        Lines(
+            (f"session {cost.session}: {cost.cost}; replaying it: at least {cost.replay}", ""),
+            (f"today (UTC): {today.spent}{ceiling}", ""),
+            (priced, "dim"),
+        ),
+        _table(
+            ("stage", "model", *_COUNTS, "saved", "cost"),
+            (
+                (s.stage, s.model or "-", *_counts(s.tokens), str(s.saved), str(s.cost))
+                for s in cost.stages
+            ),
+            texts=2,
+        ),
+        _table(
+            ("turn", *_COUNTS, "cost", "replay"),
+            ((name, *_counts(t.tokens), str(t.cost), str(t.replay)) for name, t in rows),
+            texts=0,
+        ),
+    )
+
+
+_COUNTS = ("calls", "input", "cached", "output", "thinking")
+
+
+def _counts(use: TokenUse) -> tuple[str, ...]:
+    numbers = (use.calls, use.input, use.cached, use.output, use.thinking)
+    return tuple(f"{number:,}" for number in numbers)
+
+
+def _table(names: Iterable[str], rows: Iterable[Iterable[str]], *, texts: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for at, name in enumerate(names):
+        table.add_column(name, justify="left" if at < texts else "right", no_wrap=at >= texts)
+    for row in rows:
+        table.add_row(*map(printable, row))
+    return table

@@ -1,0 +1,105 @@
+"""The price table: dated, by model, an unknown price is unknown, and a wrong file is refused."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from acc_ace.config import EMBEDDED_MODEL, GEMINI_MODEL
+from acc_ace.errors import ConfigError
+from acc_ace.models.prices import LIST_PRICES, load_prices
+from acc_ace.schemas.cost import ModelPrice, PriceTable, Totals
+from acc_ace.schemas.report import Money, TokenUse
+
+GOOD = """
+as_of = 2026-01-31
+[models."m"]
+input = 1.0
+output = 2.0
+"""
+
+
+def test_the_list_prices_are_dated_ask_to_be_checked_and_know_the_default_model() -> None:
+    table = load_prices()
+    assert table.as_of <= date.today()
+    assert "check them" in LIST_PRICES.read_text(encoding="utf-8")
+    gemini = table.price(GEMINI_MODEL)
+    assert gemini is not None
+    assert 0 < (gemini.cached_input or 0) < gemini.input < gemini.output
+    assert table.price(EMBEDDED_MODEL) == ModelPrice(input=0, output=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("m", 1),
+        ("models/m", 1),
+        ("projects/p/locations/l/publishers/google/models/m", 1),
+        ("m-002", 5),
+        ("m-lite-1", 7),
+        ("n", None),
+        ("openai/m", None),
+    ],
+)
+def test_a_price_is_of_the_name_or_the_longest_pattern_and_else_unknown(
+    model: str, dollars: float | None
+) -> None:
+    prices = {
+        name: ModelPrice(input=price, output=0)
+        for name, price in (("m", 1.0), ("m-*", 5.0), ("m-lite-*", 7.0))
+    }
+    found = PriceTable(as_of=date(2026, 1, 31), models=prices).price(model)
+    assert (found and found.input) == dollars
+
+
+def test_cached_tokens_cost_their_own_price_and_thoughts_are_billed_as_output() -> None:
+    use = TokenUse(input=1_000, cached=400, output=20, thinking=80)
+    price = ModelPrice(input=2.0, cached_input=0.5, output=10.0)
+    # Dollars per million tokens are micro-dollars per token: 600 x 2 + 400 x 0.5 + 100 x 10.
+    assert price.nano(use) == 2_400_000
+    assert ModelPrice(input=2.0, output=10.0).nano(use) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("totals", "money", "shown"),
+    [
+        (Totals(), Money(usd=0.0), "$0.00"),
+        (Totals(nano=4_210_000), Money(usd=0.00421), "$0.0042"),
+        (Totals(nano=12_340_000_000), Money(usd=12.34), "$12.34"),
+        (Totals(nano=5_000), Money(usd=5e-6), "<$0.0001"),
+        (Totals(unpriced=2), Money(usd=None, complete=False), "unknown"),
+        (Totals(nano=10_000_000, unpriced=1), Money(usd=0.01, complete=False), "$0.01 + unknown"),
+    ],
+)
+def test_what_is_unknown_is_shown_as_unknown_and_never_as_zero(
+    totals: Totals, money: Money, shown: str
+) -> None:
+    assert totals.spent == money
+    assert str(money) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (GOOD.replace("1.0", "-1.0"), r"models\.m\.input: .*greater than or equal to 0"),
+        (GOOD.replace("1.0", "inf"), r"models\.m\.input: .*finite"),
+        (GOOD.replace("1.0", "'cheap'"), r"models\.m\.input: .*valid number"),
+        (GOOD.replace("2026-01-31", "'last week'"), r"as_of: .*valid date"),
+        (GOOD.replace("as_of", "at"), r"as_of: Field required; at: Extra inputs"),
+        (GOOD + "cache = 1", r"models\.m\.cache: Extra inputs"),
+        (GOOD.replace("output = 2.0", ""), r"models\.m\.output: Field required"),
+        ("as_of = ", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_the_entry(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"ACC_ACE_PRICES: .*prices.toml:? .*{problem}"):
+        load_prices(file)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ACC_ACE_PRICES: .*none.toml cannot be read"):
+        load_prices(tmp_path / "none.toml")
