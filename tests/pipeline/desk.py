@@ -1,6 +1,7 @@
 """Run agents that others wrote under the plugin, with scripted models."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ class Desk:
     clock: Clock | None = None
     guard: GuardMode | None = None
     judge: ScriptedLlm | None = None
+    search_evidence: bool = True
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
 
     def __post_init__(self) -> None:
@@ -50,7 +52,11 @@ class Desk:
         if self.judge is not None:
             models["guard"] = self.judge
         self.plugin = BoundedMemoryPlugin(
-            self.container, models=models, listener=self.reported.append, guard=self.guard
+            self.container,
+            models=models,
+            listener=self.reported.append,
+            guard=self.guard,
+            search_evidence=self.search_evidence,
         )
         app = App(
             name=KEY.app,
@@ -133,6 +139,14 @@ def result_of(call: types.FunctionCall, response: dict[str, Any]) -> types.Conte
     """The message with which a person answers a long-running call."""
     answer = types.FunctionResponse(id=call.id, name=call.name, response=response)
     return types.Content(role="user", parts=[types.Part(function_response=answer)])
+
+
+_QUOTED = re.compile(r"- \[[^\]\s]+\] \w+, \d{4}-\d\d-\d\d: .*?(?=\\n|\n|$)")
+
+
+def unquoted(shown: str) -> str:
+    """What a model was shown, without the quotations among the references of the state."""
+    return _QUOTED.sub("", shown)
 
 
 def whole(request: LlmRequest) -> str:

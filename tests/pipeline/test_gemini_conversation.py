@@ -35,7 +35,7 @@ from tests.fakes.fake_gemini import (
     wire_text,
 )
 from tests.fakes.loopback import HttpReply, Received
-from tests.pipeline.desk import with_note
+from tests.pipeline.desk import unquoted, with_note
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 BAN = "No restarts during business hours."
@@ -109,7 +109,7 @@ async def test_generator_is_sent_state_and_x_t_and_never_the_transcript(
     memory, x_t = content["parts"]
     assert memory["text"].startswith('<input name="state">\nconstraints: none\n')
     assert x_t == {"text": "Message number 3."}
-    assert "zebras" not in wire_text({"contents": last.body["contents"]})
+    assert "zebras" not in unquoted(wire_text({"contents": last.body["contents"]}))
 
 
 async def test_answer_streams_as_it_is_written(gemini: FakeGemini, talk: Conversation) -> None:

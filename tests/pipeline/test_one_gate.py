@@ -220,13 +220,15 @@ async def test_a_rule_that_x_t_sets_drops_references_to_what_the_ccm_was_shown()
     state = await talk.conversation.state(KEY)
     assert {v.artifact_id for v in report.qualified if v.ok} == {"doc:1"}
     assert state is not None
-    assert state.ccs.retrieved_artifacts == ["[doc:1] db-01の手引き"]
+    [reference] = state.ccs.retrieved_artifacts
+    assert reference.startswith("[doc:1] wiki, ")
+    assert content in reference
     # The CCM is shown the handbook before code knows the rule; what it made of it goes.
     report = await talk.say(f"ルール：{BAN}")
     state = await talk.conversation.state(KEY)
     assert state is not None
     assert await talk.constraints() == [BAN]
-    assert state.ccs.retrieved_artifacts == []
+    assert [item for item in state.ccs.retrieved_artifacts if "doc:1" in item] == []
     assert LIFTS not in state.ccs.semantic_gist
     assert LIFTS not in seen(talk.llm.requests_of("generator")[-1])
 

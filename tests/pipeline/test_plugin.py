@@ -13,7 +13,7 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import Authority
 from acc_ace.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
-from tests.pipeline.desk import KEY, Desk, text_of, whole
+from tests.pipeline.desk import KEY, Desk, text_of, unquoted, whole
 
 BAN = "No restarts during business hours."
 
@@ -55,7 +55,7 @@ async def test_request_at_turn_50_holds_state_and_input_but_no_transcript() -> N
     await app.ask("Turn 50: what is the status?")
     request = llm.requests[-1]
     assert [content.role for content in request.contents] == ["user"]
-    everything = whole(request)
+    everything = unquoted(whole(request))
     assert everything.startswith("You are the desk.")
     assert BAN in everything
     assert "Turn 50: what is the status?" in everything
@@ -63,13 +63,13 @@ async def test_request_at_turn_50_holds_state_and_input_but_no_transcript() -> N
     assert not [number for number in range(2, 49) if f"zebra{number}." in everything]
 
 
-async def test_request_size_is_the_same_at_turn_10_and_turn_40() -> None:
+async def test_a_request_is_no_larger_at_turn_40_than_at_turn_10() -> None:
     llm = ScriptedLlm().on("generator", "Noted.")
     app = desk(llm)
     for number in range(1, 41):
         await app.ask(f"Look at db-01 again, it is round {number:03d}.")
     sizes = [len(whole(request)) for request in llm.requests]
-    assert abs(sizes[39] - sizes[9]) <= 0.05 * sizes[9]
+    assert sizes[39] <= 1.05 * sizes[9]
 
 
 async def test_the_tool_loop_of_this_turn_is_seen_and_that_of_the_last_is_not() -> None:

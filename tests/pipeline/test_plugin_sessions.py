@@ -26,7 +26,7 @@ from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import KEY, result_of, text_of, whole, with_note
+from tests.pipeline.desk import KEY, result_of, text_of, unquoted, whole, with_note
 
 BAN = "No restarts on Sundays."
 
@@ -89,7 +89,7 @@ async def test_a_conversation_with_a_pause_runs_on_every_session_service(
     assert (await say(running, result_of(waiting, {"ok": True})))[0] == "Done."
     assert (await say(running, "Is it up?"))[0] == "Yes."
     assert BAN in whole(llm.requests[-1])
-    assert "Restart db-01." not in str(llm.requests[-1].contents)
+    assert "Restart db-01." not in unquoted(str(llm.requests[-1].contents))
     kept = await container.evidence.list(KEY)
     assert [interaction.turn for interaction in kept] == [3, 2, 1]
     await running.close()
@@ -155,4 +155,4 @@ async def test_what_goes_over_the_wire_to_gemini_is_bounded(
     sent = json.dumps(body)
     assert BAN in sent
     assert "kiwi" not in sent
-    assert "zebra" not in sent
+    assert "zebra" not in unquoted(sent)

@@ -11,7 +11,7 @@ from google.adk.workflow import START, Workflow
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import Desk, whole, with_note
+from tests.pipeline.desk import Desk, unquoted, whole, with_note
 
 agents_as_tools = pytest.mark.filterwarnings(
     # ADK's AgentTool itself hands its plugins on in the way that ADK deprecates.
@@ -72,7 +72,7 @@ async def test_the_agent_that_answered_last_goes_on_without_its_own_transcript()
     for number in range(20):
         await app.ask(f"What of zebra{number}.")
     assert len(boss.requests) == 1
-    last = whole(billing.requests[-1])
+    last = unquoted(whole(billing.requests[-1]))
     assert "zebra19." in last
     assert "Kiwi" not in last
     assert not [number for number in range(18) if f"zebra{number}." in last]
@@ -139,7 +139,7 @@ async def test_every_model_of_a_workflow_has_the_memory_and_no_transcript() -> N
         assert BAN in whole(request)
         assert "Write on db-01." in whole(request)
         assert "kiwi" not in whole(request).lower()
-        assert "zebra" not in whole(request)
+        assert "zebra" not in unquoted(whole(request))
     kept = await app.evidence()
     assert [interaction.turn for interaction in kept] == [2, 1]
     assert kept[0].decision is not None

@@ -8,6 +8,7 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.report import StageFinished, StageStarted
+from tests.pipeline.desk import unquoted
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "No restarts during business hours."
@@ -44,7 +45,7 @@ async def test_generator_sees_system_playbook_ccs_and_input_but_never_the_transc
     assert [content.role for content in request.contents] == ["user"]
     _, x_t = request.contents[0].parts or []
     assert x_t.text == "Turn 50: what is the status?"
-    everything = seen(request)
+    everything = unquoted(seen(request))
     assert BAN in everything
     assert '<input name="playbook">' in everything
     for number in range(2, 49):

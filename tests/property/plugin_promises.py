@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.rules_model.views import state_of
 from acc_ace.schemas.artifact import RecallQuery
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import Interaction, Outcome
@@ -137,13 +138,13 @@ class Promises:
     def _check_shown(self, request: LlmRequest, run: Run) -> None:
         if run.error is not None or not run.whole or not run.answered:
             return  # It ended before its commit: nothing is there to compare with.
-        shown = read_tagged(prompt_text(request))["state"]
+        shown = state_of(read_tagged(prompt_text(request))["state"])
         committed = [
             (entry.state.turn, entry.state.ccs.constraints, entry.state.ccs.episodic_trace)
             for entry in self._history
             if entry.kind in _COMMITS and run.invocation in {"", entry.invocation_id}
         ]
-        seen = (shown["meta"]["turn"], shown["constraints"], shown["episodic_trace"])
+        seen = (shown.turn, shown.ccs.constraints, shown.ccs.episodic_trace)
         assert seen in committed or not committed, f"a state that was never committed: {run}"
 
     async def _check_state(self, app: PlannedApp, runs: Sequence[Run]) -> None:

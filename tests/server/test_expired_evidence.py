@@ -45,8 +45,8 @@ async def test_no_model_and_no_tool_gets_what_expired(memory: str) -> None:
         answer = await http.post("/v1/sessions/s/turns", json={"input": QUESTION, "memory": memory})
         here = SimpleNamespace(session=SimpleNamespace(app_name="acc_ace", user_id="user", id="s"))
         records = TurnRecords()
-        records.begin(SessionKey("acc_ace", "user", "s"), "search")
-        search = SearchEvidence(container, records).search_evidence
+        record = records.begin(SessionKey("acc_ace", "user", "s"), "search")
+        search = SearchEvidence(container, lambda _: record).search_evidence
         searched = await search("wifi password", here)  # type: ignore[arg-type]
     await app.state.acc_ace.close()
     assert answer.status_code == 200

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -29,7 +30,7 @@ from acc_ace.schemas.artifact import Recall, RecallQuery
 from acc_ace.schemas.base import SessionKey
 from acc_ace.text.arithmetic import evaluate
 from acc_ace.text.prompt import quote_artifact
-from acc_ace.turn.turn_record import TurnRecords
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 _MAX_FILE_BYTES = 256 * 1024
 _SEARCH_RESULTS = 5
@@ -68,11 +69,20 @@ class CurrentTime:
         return {"time": now.isoformat(timespec="seconds"), "weekday": now.strftime("%A")}
 
 
+def running_turn(records: TurnRecords, context: ReadonlyContext) -> TurnRecord:
+    """The running turn of a tool's session; raises LookupError outside a turn."""
+    session = context.session
+    return records.get(SessionKey(session.app_name, session.user_id, session.id))
+
+
 class SearchEvidence:
     """Past turns, tool results and documents of this user."""
 
-    def __init__(self, container: Container, records: TurnRecords) -> None:
-        self._artifacts, self._records = container.artifacts, records
+    def __init__(
+        self, container: Container, record_of: Callable[[ToolContext], TurnRecord]
+    ) -> None:
+        """`record_of` finds the turn that a call belongs to."""
+        self._artifacts, self._record_of = container.artifacts, record_of
         self._limits = container.settings.limits
         self._now = container.local_now
 
@@ -88,8 +98,8 @@ class SearchEvidence:
             query: Words to look for, in the language they were said in.
             artifact_id: Id of one artifact to read instead, as cited in the state.
         """
-        session = tool_context.session
-        key = SessionKey(session.app_name, session.user_id, session.id)
+        record = self._record_of(tool_context)
+        key = record.key
         warnings: list[str] = []
         if artifact_id:
             found = await self._artifacts.get(key.tenant, artifact_id)
@@ -100,11 +110,7 @@ class SearchEvidence:
             warnings = recalled.warnings
         limit = self._limits.artifact_tokens
         shown, rejected = screened(
-            artifacts,
-            key=key,
-            pins=self._records.get(key).rules,
-            now=self._now(),
-            max_tokens=limit,
+            artifacts, key=key, pins=record.rules, now=self._now(), max_tokens=limit
         )
         reasons = Counter(verdict.reason.value for verdict in rejected)
         return {
@@ -192,9 +198,9 @@ class GuardedToolset(BaseToolset):
     def _warn(self, context: ReadonlyContext | None) -> None:
         if context is None:
             return
-        session = context.session
-        record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
-        record.warn(f"tools of '{self._name}' cannot be reached; answered without them")
+        running_turn(self._records, context).warn(
+            f"tools of '{self._name}' cannot be reached; answered without them"
+        )
 
 
 Tool = Any
@@ -205,7 +211,7 @@ def build_tools(container: Container, records: TurnRecords) -> list[Tool]:
     """All tools of the Generator; raises ConfigError for one that cannot be loaded."""
     settings = container.settings
     tools: list[Tool] = [
-        SearchEvidence(container, records).search_evidence,
+        SearchEvidence(container, partial(running_turn, records)).search_evidence,
         Calculate().calculate,
         CurrentTime(container.clock).current_time,
     ]

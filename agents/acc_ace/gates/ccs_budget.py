@@ -15,8 +15,8 @@ OVER_BUDGET = "over_budget"
 WHOLE_OVER_BUDGET = "whole_over_budget"
 
 TRIM_ORDER: tuple[str, ...] = (
-    "retrieved_artifacts",
     "relational_map",
+    "retrieved_artifacts",
     "focal_entities",
     "episodic_trace",
     "semantic_gist",

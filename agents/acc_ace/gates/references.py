@@ -1,11 +1,13 @@
 """Rule 4 of the commit gate: everything that a CCS names is known or was said.
 
-References are known ids with a gist, never the content. Entities are ordered by latest mention;
-those not mentioned for longest are dropped first.
+References are known ids with what matters of them: of this turn's evidence a short quotation that
+code has chosen, else a gist, never the content. Entities are ordered by latest mention; those not
+mentioned for longest are dropped first.
 """
 
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from acc_ace.gates.ccs_budget import FittedState, append_fitting, fit_text
@@ -22,7 +24,10 @@ from acc_ace.text.tokens import clip_tokens, estimate_tokens
 ARTIFACT_UNKNOWN = "artifact_unknown"
 
 GIST_TOKENS = 32
-"""Maximum tokens of a gist; a longer one is copied content and is cut."""
+"""Maximum tokens of a gist, and of a quotation of an earlier turn; a longer one is cut."""
+
+_CARRIED_SHARE = 0.4
+"""Maximum share of the budget that references of earlier turns fill."""
 
 _FIELD = "retrieved_artifacts"
 _ID = lazy_pattern(r"\[(.{1,256}?)\](?=\s|$)")
@@ -60,6 +65,8 @@ class Evidence(NamedTuple):
     texts: Mapping[str, str]
     own_turns: frozenset[str] = frozenset()
     """Ids of this session's turns: they quote requests made under its rules."""
+    quotations: Mapping[str, str] = MappingProxyType({})
+    """Quotation of each artifact for this turn, attributed, best first."""
 
     def against(self, pins: Sequence[ConstraintPin]) -> frozenset[str]:
         """Ids of qualified artifacts that contradict a rule, including new ones of x_t."""
@@ -106,6 +113,7 @@ def rule_4_grounded(
             if not artifact_ids([item]) & against and contradiction(item, pins) is None
         ],
         evidence.texts.keys() - against,
+        quotations=_obedient(evidence, against, pins, repairs),
         limits=limits,
     )
     entities = merge_entities(
@@ -126,25 +134,73 @@ def artifact_ids(items: Sequence[str]) -> frozenset[str]:
 
 
 def merge_references(
-    proposed: Sequence[str], previous: Sequence[str], known: Collection[str], *, limits: Limits
+    proposed: Sequence[str],
+    previous: Sequence[str],
+    known: Collection[str],
+    *,
+    quotations: Mapping[str, str] = NO_EVIDENCE.quotations,
+    limits: Limits,
 ) -> References:
-    """The CCM's references to known artifacts, then the previous ones that still fit."""
+    """The CCM's references to known artifacts, then other quotations, then previous references.
+
+    A quotation takes the place of the CCM's gist. What was quoted in an earlier turn is cut to a
+    gist, so that quotations do not pile up; those that still fit stay.
+    """
     known = frozenset(known) | artifact_ids(previous)
     budget, repairs = limits.retrieved_artifacts_tokens, list[Repair]()
     items: dict[str, str] = {}
-    for reference in _read(proposed, known, repairs):
+    for reference in _read(proposed, known, quotations, repairs):
         items.setdefault(reference.artifact_id, _written(reference))
     kept = append_fitting([], items.values(), budget=budget, max_items=limits.list_items)
     if len(kept) < len(items):
         dropped = f"{len(items) - len(kept)} references dropped"
         repairs.append(Repair(field=_FIELD, reason="over_budget", detail=dropped))
-    older = [item for item in previous if not artifact_ids([item]) & items.keys()]
-    merged = append_fitting(kept, older, budget=budget, max_items=limits.list_items)
-    return References(merged, repairs)
+    quoted = [Reference(*item) for item in quotations.items() if item[0] not in items]
+    older = [item for item in previous if not artifact_ids([item]) & {*items, *quotations}]
+    merged = append_fitting(kept, map(_written, quoted), budget=budget, max_items=limits.list_items)
+    return References(_with_carried(merged, older, limits), repairs)
+
+
+def _obedient(
+    evidence: Evidence,
+    against: Collection[str],
+    pins: Sequence[ConstraintPin],
+    repairs: list[Repair],
+) -> dict[str, str]:
+    """The quotations that go against no rule in force; those of a session's own turns too."""
+    kept: dict[str, str] = {}
+    for artifact_id, quoted in evidence.quotations.items():
+        if contradiction(quoted, pins) is None:
+            kept[artifact_id] = quoted
+        else:
+            repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
+    return {name: quoted for name, quoted in kept.items() if name not in against}
+
+
+def carried(references: Sequence[str], limits: Limits) -> list[str]:
+    """References of an earlier turn as later ones know them: gists, in a share of the budget."""
+    return _with_carried([], references, limits)
+
+
+def _with_carried(kept: list[str], references: Sequence[str], limits: Limits) -> list[str]:
+    budget = int(_CARRIED_SHARE * limits.retrieved_artifacts_tokens)
+    gists = map(_carried, references)
+    return append_fitting(kept, gists, budget=budget, max_items=limits.list_items)
+
+
+def _carried(item: str) -> str:
+    named = _ID.match(item)
+    if named is None:
+        return item
+    gist = clip_tokens(item[named.end() :].strip(), GIST_TOKENS)
+    return _written(Reference(named[1], gist))
 
 
 def _read(
-    proposed: Sequence[str], known: Collection[str], repairs: list[Repair]
+    proposed: Sequence[str],
+    known: Collection[str],
+    quotations: Mapping[str, str],
+    repairs: list[Repair],
 ) -> Iterator[Reference]:
     # Longest first, so that a prefix of an id does not match instead of it.
     ids = sorted(known, key=len, reverse=True)
@@ -152,7 +208,8 @@ def _read(
         line = one_line(item[:_SCANNED_CHARS])
         reference = _reference(line, ids)
         if reference is not None:
-            yield Reference(reference.artifact_id, _gist(reference.gist, repairs))
+            quoted = quotations.get(reference.artifact_id)
+            yield reference._replace(gist=quoted or _gist(reference.gist, repairs))
         elif line:
             detail = clip_tokens(line, _DETAIL_TOKENS)
             repairs.append(Repair(field=_FIELD, reason=ARTIFACT_UNKNOWN, detail=detail))

@@ -18,6 +18,10 @@ SEARCH_TOOL = "search_evidence"
 """The tool that reads memory. Its results are stored already; a copy would crowd recall."""
 
 
+ANSWER_LABEL = "\nagent: "
+"""Stands between the two halves of a turn's artifact."""
+
+
 def turn_artifacts(
     key: SessionKey, interaction: Interaction, *, max_tokens: int
 ) -> Sequence[Artifact]:
@@ -46,7 +50,7 @@ def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifac
     said = clip_tokens(interaction.input.text, half)
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=f"{interaction.input.authority}: {said}\nagent: {clip_tokens(answer, half)}",
+        content=f"{interaction.input.authority}: {said}{ANSWER_LABEL}{clip_tokens(answer, half)}",
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,

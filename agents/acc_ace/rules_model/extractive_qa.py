@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from acc_ace.rules_model.gist import QUOTING
 from acc_ace.rules_model.phrases import Language, cited, say
 from acc_ace.rules_model.prompt_context import PromptContext, RuleAnswer
 from acc_ace.rules_model.relations import find_claim, find_relations, status_of
+from acc_ace.rules_model.speech_acts import is_question, without_lead
 from acc_ace.rules_model.superseded_facts import corrected_in, superseded
 from acc_ace.rules_model.text_match import (
     Fact,
@@ -18,11 +20,18 @@ from acc_ace.rules_model.text_match import (
     terms_of,
 )
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.prompt import Quotation
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.sentences import split_sentences
 
 _CLAIM_MARK = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
 _TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
+_INTRODUCTION = re.compile(r"\b(?:I'm|I am|call me) [A-Z]|と(?:申|もう|言い|いい)ます")
+_ANSWER = " agent: "
+_WHEN_ANSWERED = 0.25
+"""The agent's own words count little beside those that it was given."""
+
 _WHEN_CLAIMED = 0.6
 _WHEN_GENERAL = 0.8
 """Weight of conditional statements, which answer less well than observations."""
@@ -87,7 +96,9 @@ def newest(facts: Iterable[Fact]) -> list[Fact]:
     for older, newer in (*stale.items(), *((fact.text, text) for fact, text in wrong.items())):
         hints[newer] = f"{hints.get(newer, '')} {older}"
     return [
-        replace(fact, hint=hints.get(fact.text, "")) for fact in ordered if fact.text not in stale
+        replace(fact, hint=f"{_introduces(fact.text)} {hints.get(fact.text, '')}".strip())
+        for fact in ordered
+        if fact.text not in stale
     ]
 
 
@@ -103,7 +114,8 @@ def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
     wrong: dict[Fact, str] = {}
     for session in said.values():
         by_turn = sorted(session, key=lambda fact: -turn_of(fact.cite))
-        corrected = corrected_in([fact.text for fact in by_turn])
+        corrections = {at for at, fact in enumerate(by_turn) if fact.corrects}
+        corrected = corrected_in([fact.text for fact in by_turn], corrections)
         wrong |= {by_turn[older]: by_turn[newer].text for older, newer in corrected.items()}
     return wrong
 
@@ -121,7 +133,37 @@ def _reported(situation: PromptContext) -> Iterator[Fact]:
         yield Fact(sentence, weight=1.1, turn=max(1, turn - age))
     for item in ccs.retrieved_artifacts:
         cite = _id_in(item)
-        yield Fact(_without_id(item), cite, turn=turn_of(cite))
+        yield from _quoted(_without_id(item), cite)
+
+
+def _quoted(text: str, cite: str) -> Iterator[Fact]:
+    """The sentences of a quotation that answer something, or a gist as it is.
+
+    The agent's own words count little and overtake nothing; those that only quote, not at all.
+    """
+    turn = turn_of(cite)
+    quotation = Quotation.read(text)
+    if quotation is None:
+        yield Fact(text, cite, turn=turn)
+        return
+    corrects = is_correction(quotation.text)
+    said, _, answer = quotation.text.partition(_ANSWER)
+    for sentence in _telling(said):
+        yield Fact(without_lead(sentence), cite, turn=turn, corrects=corrects)
+    for sentence in _telling(answer) if QUOTING.search(answer) is None else ():
+        yield Fact(sentence, cite, weight=_WHEN_ANSWERED)
+
+
+def _telling(text: str) -> Iterator[str]:
+    for sentence in split_sentences(text):
+        if not is_question(sentence) and instruction_like(sentence) is None:
+            yield sentence
+
+
+def _introduces(sentence: str) -> str:
+    """What a sentence also says by which somebody gives a name: "I'm Aiko" holds no "name"."""
+    named = _INTRODUCTION.search(sentence) and holds_kind(sentence, frozenset({"person"}))
+    return "my name 名前" if named else ""
 
 
 def _repeats(text: str, goal: str) -> bool:

@@ -47,7 +47,7 @@ _JA_DIGITS = {"一": 1, "二": 2, "三": 3, "四": 4, "五": 5}
 _MAX_OPTIONS = 9
 
 _TURN = re.compile(r"^(?:system|user|tool|retrieved|agent): ", re.MULTILINE)
-_QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
+QUOTING = re.compile(r"[\"「]|\[[^\]\s]+\]")
 """Marks of a line in which the agent only quotes others."""
 
 _REFERENCE_TOKENS = 110
@@ -162,7 +162,7 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     are never quoted.
     """
     said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
-    answer = "\n".join(line for line in answer.splitlines() if _QUOTING.search(line) is None)
+    answer = "\n".join(line for line in answer.splitlines() if QUOTING.search(line) is None)
     heard = [item for item in split_sentences(said)[:_MAX_SENTENCES] if _is_quotable(item)]
     own = [item for item in split_sentences(answer)[:_MAX_SENTENCES] if _is_quotable(item)]
     facts = [Fact(item, weight=_ORDER_WEIGHT if is_order(item) else 1.0) for item in heard]
@@ -202,8 +202,11 @@ def _has_substance(sentence: str) -> bool:
     )
 
 
-def references(query: str, carried: Sequence[str], artifacts: Sequence[Evidence]) -> list[str]:
-    """Artifact ids with gists about the query, best first; then earlier references."""
+def references(query: str, artifacts: Sequence[Evidence]) -> list[str]:
+    """Artifacts by id with what they say about the query, best first.
+
+    Code carries earlier references, and quotes the artifacts where a sentence of them fits.
+    """
     wanted, kinds = terms_of(query), asked_kinds(query)
     gists = {item.id: _gist_of_artifact(item, query) for item in artifacts}
 
@@ -218,9 +221,7 @@ def references(query: str, carried: Sequence[str], artifacts: Sequence[Evidence]
         if gist and gist not in fresh:
             short = gist if len(fresh) < 2 else clip_tokens(gist, _GIST_OF_REST_TOKENS)
             fresh[gist] = f"[{artifact.id}] {short}"
-    named = {item.partition("]")[0] for item in fresh.values()}
-    kept = [item for item in carried if item.partition("]")[0] not in named]
-    return within([*fresh.values(), *kept], _REFERENCE_TOKENS)
+    return within(fresh.values(), _REFERENCE_TOKENS)
 
 
 def _gist_of_artifact(artifact: Evidence, query: str) -> str:

@@ -5,7 +5,7 @@ that both are about the same thing, both are kept, the newer one first.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -51,6 +51,9 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_WRONG = re.compile(
     r"(?:all |just )?(?:wrong|incorrect|mistaken|not (?:right|true|correct))|間違い|誤り"
 )
+_ROLE = re.compile(r"(?:担当者?|責任者|リーダー|オーナー|名前|氏名)$")
+"""A subject of which a name is said, also one without the title that marks it as a person's."""
+
 _MAX_CHARS = 400
 
 
@@ -180,14 +183,17 @@ def corrected(newest: Iterable[str], held: Sequence[str]) -> list[str]:
     return left
 
 
-def corrected_in(sentences: Sequence[str]) -> dict[int, int]:
+def corrected_in(
+    sentences: Sequence[str], corrections: Collection[int] = frozenset()
+) -> dict[int, int]:
     """Indexes of corrected sentences, each with the index of the correction.
 
-    The newest must come first.
+    The newest must come first; `corrections` are places of sentences that correct, beside those
+    whose own words say so.
     """
     stale: dict[int, int] = {}
     for at in range(len(sentences) - 1, -1, -1):
-        if is_correction(sentences[at]):
+        if at in corrections or is_correction(sentences[at]):
             left = [older for older in range(at + 1, len(sentences)) if older not in stale]
             wrong = set(_replaced(sentences[at], [sentences[older] for older in left]))
             stale |= {older: at for older in left if sentences[older] in wrong}
@@ -202,14 +208,28 @@ def _replaced(newer: str, held: Sequence[str]) -> list[str]:
     """
     new = _statement(newer)
     if new is None:
-        return []
+        return _with_other_value(newer, held)
     alike = [(older, old) for older in held if (old := _statement(older)) and _alike(new, old)]
     values = {old.value for _, old in alike} - {new.value}
     return [older for older, _ in alike] if len(values) < 2 else []
 
 
+def _with_other_value(newer: str, held: Sequence[str]) -> list[str]:
+    """Of sentences of other shapes, the one that differs from a correction in a value alone."""
+    stated = _reported(newer)
+    alike = [
+        older
+        for older in held
+        if (other := _reported(older)).values & stated.values
+        and (other.topic, other.named) == (stated.topic, stated.named)
+    ]
+    return alike if stated.topic and len(alike) == 1 else []
+
+
 def _alike(new: _Statement, old: _Statement) -> bool:
-    return (new.subject, new.link, new.shape) == (old.subject, old.link, old.shape)
+    """Whether a correction has the shape of an older statement; in Japanese it may be "でした"."""
+    link = old.link if (new.link, old.link) == ("でした", "です") else new.link
+    return (new.subject, link, new.shape) == (old.subject, old.link, old.shape)
 
 
 def _parsed(sentence: str) -> _Statement | None:
@@ -225,7 +245,8 @@ def _parsed(sentence: str) -> _Statement | None:
         return None
     subject = " ".join(_SAYS_NO_MORE.sub("", found["subject"].casefold()).split())
     names = [item for item in find_entities(text) if _is_sure(item, link)]
-    return _Statement(subject, link, value, _shape(value, names))
+    shape = "<person>" if _ROLE.search(subject) else _shape(value, names)
+    return _Statement(subject, link, value, shape)
 
 
 # The same sentences are compared in every turn.

@@ -104,7 +104,8 @@ class Fact:
     """A short quotable text, its citation ('' without one), and its turn.
 
     `turn` is 0 without one, as for a document; a higher turn is newer. `hint` has the older facts
-    that this one supersedes: they are matched, but never quoted.
+    that this one supersedes: they are matched, but never quoted. `corrects` is true for what was
+    said to correct another.
     """
 
     text: str
@@ -112,6 +113,7 @@ class Fact:
     weight: float = 1.0
     turn: int = 0
     hint: str = ""
+    corrects: bool = False
 
 
 @dataclass(frozen=True)

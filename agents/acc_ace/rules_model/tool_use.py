@@ -19,6 +19,7 @@ from acc_ace.rules_model.prompt_parts import ToolReply
 from acc_ace.rules_model.speech_acts import is_greeting, is_order, is_question
 from acc_ace.rules_model.text_match import Fact, best_facts, distinct
 from acc_ace.text.injection import instruction_like
+from acc_ace.text.rules.corrections import is_correction
 from acc_ace.text.sentences import split_sentences
 from acc_ace.text.tokens import clip_tokens
 
@@ -171,7 +172,8 @@ def _sentences_in(text: str) -> Iterator[Fact]:
     if listed_options(said):
         yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
     else:
-        yield from (Fact(sentence, cite) for sentence in split_sentences(said))
+        corrects = is_correction(said)
+        yield from (Fact(item, cite, corrects=corrects) for item in split_sentences(said))
     # The agent's own earlier answers count less than its inputs.
     yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 

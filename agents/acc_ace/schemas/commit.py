@@ -8,9 +8,9 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from acc_ace.schemas.base import Authority, ReplyValue, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
@@ -31,7 +31,7 @@ class RuleChange(ReplyValue):
     A proposal has no authority: the commit gate verifies the quote against the user's own words.
     """
 
-    kind: ChangeKind
+    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
     quote: str
     """The sentence or clause of the current input, verbatim."""
     rule_id: str | None = None

@@ -34,7 +34,10 @@ class Limits(BaseModel):
         default=80, ge=16, le=2_048, description="Maximum tokens of the uncertainty signal."
     )
     retrieved_artifacts_tokens: int = Field(
-        default=120, ge=16, le=8_192, description="Maximum tokens of the artifact references."
+        default=300,
+        ge=16,
+        le=8_192,
+        description="Maximum tokens of the artifact references, with what they quote.",
     )
     list_items: int = Field(
         default=24, ge=1, le=256, description="Maximum items in a list of the CCS."

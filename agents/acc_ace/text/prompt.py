@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from acc_ace.errors import PromptError
 from acc_ace.schemas.artifact import Artifact
@@ -145,6 +145,25 @@ def _escape(line: str) -> str:
     """A line that cannot contain our own tag."""
     return re.sub(r"[<＜](?=\s*[/／]?\s*artifact)", "‹", line, flags=re.IGNORECASE)
 
+
+class Quotation(NamedTuple):
+    """What somebody said or something holds, verbatim, as a reference of the state carries it."""
+
+    who: str
+    day: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'{self.who}, {self.day}: "{self.text}"'
+
+    @classmethod
+    def read(cls, line: str) -> "Quotation | None":
+        """The quotation that a line is, perhaps cut at its end; None for anything else."""
+        found = _QUOTATION.fullmatch(line)
+        return cls(**found.groupdict()) if found else None
+
+
+_QUOTATION = lazy_pattern(r'(?P<who>.{1,200}?), (?P<day>\d{4}-\d\d-\d\d): "(?P<text>.*?)"?')
 
 NO_ID = "c-0000"
 """Placeholder id of a constraint where only its length matters."""

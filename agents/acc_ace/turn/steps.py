@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from acc_ace.config import Role
 from acc_ace.container import Container
@@ -18,15 +17,17 @@ from acc_ace.gates.commit_gate import GateResult, commit
 from acc_ace.gates.consent_notes import invites_reply, sole_question
 from acc_ace.gates.contradiction import screened_input
 from acc_ace.gates.qualification_gate import conclude, decide_by_score, screen
-from acc_ace.gates.references import Evidence
+from acc_ace.gates.references import Evidence, carried
 from acc_ace.gates.screening import quotation
+from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact, RecallQuery
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommittedState, JournalEntry
+from acc_ace.schemas.commit import CommittedState, CompressorReply, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.qualification import Qualification, RelevanceBatch
+from acc_ace.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
+from acc_ace.text.prompt import Lines
 from acc_ace.text.rules.proposals import fallback_changes
 from acc_ace.turn.algorithm import DecisionPort, Ports
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -43,6 +44,9 @@ from acc_ace.turn.structured_call import (
 from acc_ace.turn.turn_commit import prepared_entry
 from acc_ace.turn.turn_record import TurnRecord
 
+_QUOTED = 3
+"""Quotations of full length that the references have room for."""
+
 
 def recall_query(
     key: SessionKey,
@@ -53,6 +57,19 @@ def recall_query(
     at: datetime,
 ) -> RecallQuery:
     """The query: x_t at time `at`, and the entities, goal, open questions and gist of CCS_{t-1}."""
+    return RecallQuery(
+        key=key,
+        text=turn_input.text,
+        state_terms=state_terms(previous),
+        limit=limits.recall_k,
+        max_tokens=limits.recall_tokens,
+        excerpt_tokens=limits.artifact_tokens,
+        asked_at=at,
+    )
+
+
+def state_terms(previous: CommittedState) -> list[str]:
+    """Entities, goal, open questions and gist of CCS_{t-1}: what x_t may leave unsaid."""
     ccs = previous.ccs
     terms = [
         *ccs.focal_entities,
@@ -60,15 +77,7 @@ def recall_query(
         ccs.uncertainty_signal,
         ccs.semantic_gist,
     ]
-    return RecallQuery(
-        key=key,
-        text=turn_input.text,
-        state_terms=[term for term in terms if term],
-        limit=limits.recall_k,
-        max_tokens=limits.recall_tokens,
-        excerpt_tokens=limits.artifact_tokens,
-        asked_at=at,
-    )
+    return [term for term in terms if term]
 
 
 class TurnSteps:
@@ -144,7 +153,7 @@ class TurnSteps:
             asked: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
             if doubtful:
                 inputs = {
-                    "previous_state": state_value(previous),
+                    "previous_state": self._before(previous),
                     "candidates": self._shown(doubtful, previous),
                     "current_input": input_value(screened_input(x_t, previous.pins)),
                 }
@@ -181,7 +190,7 @@ class TurnSteps:
                 self._record.saved["compressor"] = "acknowledgement"
                 return self._carried_on(x_t, previous)
             inputs = {
-                "previous_state": state_value(previous),
+                "previous_state": self._before(previous),
                 "artifacts": self._shown(qualified.qualified, previous),
                 "current_input": input_value(screened_input(x_t, previous.pins)),
             }
@@ -193,19 +202,8 @@ class TurnSteps:
                 repairs=self._limits.repairs,
             )
             use.count(asked)
-            reply = asked.value
-            gated = partial(
-                commit,
-                previous,
-                reply.ccs if reply else None,
-                x_t,
-                evidence=self._evidence(qualified),
-                limits=self._limits,
-                changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
-                sole_question=sole_question(previous, self._last_answer()),
-            )
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
-            gate = await asyncio.to_thread(gated)
+            gate = await asyncio.to_thread(self._gate, qualified, x_t, previous, asked.value)
             self._record.warn(*asked.warnings)
             return self._entry(gate)
 
@@ -242,6 +240,29 @@ class TurnSteps:
             and not invites_reply(last.decision.final_answer)
         )
 
+    def _gate(
+        self,
+        qualified: Qualification,
+        x_t: TurnInput,
+        previous: CommittedState,
+        reply: CompressorReply | None,
+    ) -> GateResult:
+        return commit(
+            previous,
+            reply.ccs if reply else None,
+            x_t,
+            evidence=self._evidence(qualified, x_t, previous),
+            limits=self._limits,
+            changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
+            sole_question=sole_question(previous, self._last_answer()),
+        )
+
+    def _before(self, previous: CommittedState) -> Lines:
+        """CCS_{t-1} as a stage is shown it: what it quoted was for its own turn."""
+        references = carried(previous.ccs.retrieved_artifacts, self._limits)
+        ccs = previous.ccs.model_copy(update={"retrieved_artifacts": references})
+        return state_value(previous.model_copy(update={"ccs": ccs}))
+
     def _shown(
         self, artifacts: Sequence[Artifact], previous: CommittedState
     ) -> list[dict[str, object]]:
@@ -258,15 +279,29 @@ class TurnSteps:
         ]
         return artifact_values(quoted, self._limits)
 
-    def _evidence(self, qualified: Qualification) -> Evidence:
-        """Evidence for grounding; the gate screens it again by the constraints that x_t sets."""
+    def _evidence(
+        self, qualified: Qualification, x_t: TurnInput, previous: CommittedState
+    ) -> Evidence:
+        """Evidence for grounding and quoting; screened again by the constraints that x_t sets."""
         session = self._record.key.session
         own = (
             a for a in qualified.qualified if a.kind is ArtifactKind.TURN and a.session == session
         )
+        needed = frozenset(
+            verdict.artifact_id
+            for verdict in qualified.verdicts
+            if verdict.ok and verdict.reason is not QualificationReason.PREVIOUS_TURN
+        )
         return Evidence(
             {a.artifact_id: a.content for a in qualified.qualified},
             frozenset(a.artifact_id for a in own),
+            quotations(
+                qualified.qualified,
+                x_t.text,
+                state_terms(previous),
+                needed=needed,
+                max_tokens=self._limits.retrieved_artifacts_tokens // _QUOTED,
+            ),
         )
 
     def _last_answer(self) -> str:

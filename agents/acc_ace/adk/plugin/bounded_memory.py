@@ -21,12 +21,13 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.guard import ToolGuard
-from acc_ace.adk.plugin.model_request import bound_results, find_cache, put_memory
+from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
@@ -67,13 +68,15 @@ class BoundedMemoryPlugin(BasePlugin):
         models: Mapping[Role, BaseLlm] | None = None,
         listener: Listener | None = None,
         guard: GuardMode | None = None,
+        search_evidence: bool = True,
         name: str = "bounded_memory",
     ) -> None:
         """`container` is that of the process by default; `models` overrides those of the settings.
 
         `listener` receives the events of a turn as they happen; the last one is TurnDone with the
         report, or TurnPaused with the calls that wait. `guard` is the mode for tool calls that
-        break a rule, ACC_ACE_GUARD by default. Raises ConfigError or StoreError.
+        break a rule, ACC_ACE_GUARD by default. With `search_evidence`, agents that can call
+        functions get a tool of this name, which searches memory. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
         self._container = container or _process_container()
@@ -90,6 +93,7 @@ class BoundedMemoryPlugin(BasePlugin):
             listener=listener,
             maintenance=self._maintenance,
         )
+        self._search = self._search_tool() if search_evidence else None
 
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
@@ -142,6 +146,8 @@ class BoundedMemoryPlugin(BasePlugin):
             _refuse_without_plugin(tool)
         limit = self._container.settings.limits.tool_result_tokens
         bound_results(llm_request, limit, turn.record.rules)
+        if self._search is not None and can_take(llm_request, self._search.name):
+            llm_request.append_tools([self._search])
         await find_cache(llm_request, ctx, run.events())
         put_memory(
             llm_request,
@@ -180,7 +186,7 @@ class BoundedMemoryPlugin(BasePlugin):
         """Check and record the call, and link an agent called as a tool to its turn."""
         _refuse_without_plugin(tool)
         turn = self._turns.require(tool_context)
-        if is_evidence(tool.name):
+        if is_evidence(tool.name) and tool is not self._search:
             guarded = await self._guard.check(tool, tool_args, tool_context, turn.record)
             if guarded is not None:
                 return guarded
@@ -255,6 +261,15 @@ class BoundedMemoryPlugin(BasePlugin):
         for model in (*self._memory.models.values(), self._guard.model):
             if isinstance(model, ResilientLlm):
                 await model.aclose()
+
+    def _search_tool(self) -> BaseTool:
+        """The tool that reads memory, imported with what it needs when it is offered."""
+        from acc_ace.adk.tools import SearchEvidence  # noqa: PLC0415
+
+        search = SearchEvidence(
+            self._container, lambda context: self._turns.require(context).record
+        )
+        return FunctionTool(search.search_evidence)
 
     def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
         turn = self._turns.find(context)

@@ -60,6 +60,19 @@ def put_memory(
         request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
 
 
+def can_take(request: LlmRequest, tool: str) -> bool:
+    """Whether one more function can be offered under a name.
+
+    Tools that run at the provider, and output schemas without tools, may exclude functions; a tool
+    of the agent's own keeps its name.
+    """
+    tools = request.config.tools or []
+    if not tools and (request.config.response_schema or request.config.response_json_schema):
+        return False
+    only_functions = all(isinstance(t, types.Tool) and t.function_declarations for t in tools)
+    return only_functions and tool not in request.tools_dict
+
+
 def bound_results(
     request: LlmRequest, max_tokens: int, rules: Sequence[ConstraintPin] = ()
 ) -> None:

@@ -41,6 +41,8 @@ class Question(NamedTuple):
     text: str
     evidence: frozenset[str]
     category: str
+    answer: str = ""
+    """The gold answer, where the data give one."""
 
 
 class Corpus(NamedTuple):
@@ -169,7 +171,8 @@ def _text(said: Mapping[str, Any]) -> str:
 def _question(item: Mapping[str, Any], known: set[str]) -> Question:
     named = {name for text in item.get("evidence", []) for name in _TURN_ID.findall(text)}
     category = _CATEGORIES.get(item["category"], str(item["category"]))
-    return Question(text_in(item, "question"), frozenset(named & known), category)
+    answer = str(item.get("answer", ""))
+    return Question(text_in(item, "question"), frozenset(named & known), category, answer)
 
 
 def read_corpora(path: Path, *, limit: int | None = None) -> list[Corpus]:

@@ -99,7 +99,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         constraints=previous.ccs.constraints,
         predictive_cue=_cue(turn),
         uncertainty_signal=_uncertainty(turn),
-        retrieved_artifacts=references(turn.text, previous.ccs.retrieved_artifacts, turn.artifacts),
+        retrieved_artifacts=references(turn.text, turn.artifacts),
         rule_changes=changes,
     )
 

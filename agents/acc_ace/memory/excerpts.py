@@ -1,0 +1,133 @@
+"""Quote from an artifact what answers an input, on one line, with who said it and when.
+
+A decision sees CCS_t and x_t alone, so the sentences that matter travel in the references of the
+state. Code chooses them; they are verbatim, and stay somebody's words.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+
+from acc_ace.memory.chunking import excerpt
+from acc_ace.memory.turn_artifacts import ANSWER_LABEL
+from acc_ace.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.schemas.base import Authority
+from acc_ace.text.normalize import neutralise
+from acc_ace.text.patterns import lazy_pattern
+from acc_ace.text.prompt import Quotation
+from acc_ace.text.rules.corrections import is_correction
+from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.text.search_terms import index_terms, query_terms
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
+
+_SPEAKERS = frozenset(authority.value for authority in Authority)
+_RULE_ID = lazy_pattern(r"\b[cuq]-\d{4,}\b")
+_WHO_TOKENS = 12
+_LEAST_TOKENS = 8
+"""Fewer tokens of text than this say nothing."""
+
+
+def quotations(
+    artifacts: Sequence[Artifact],
+    said: str,
+    around: Collection[str],
+    *,
+    needed: Collection[str],
+    max_tokens: int,
+) -> dict[str, str]:
+    """A quotation from each artifact that has one, by id, each within `max_tokens`.
+
+    First those that hold words of `said` (x_t), then those with words of `around` (the state
+    before), then short ones with neither that are `needed`, as an answer to a question is; in the
+    order given among themselves, but that a correction goes before what it may correct. An answer
+    that repeats another quotation is left out.
+    """
+    levels = (frozenset(query_terms(said)), frozenset(query_terms(" ".join(around))))
+    found: list[tuple[tuple[int, bool], str, Quotation]] = []
+    for artifact in artifacts:
+        terms = frozenset(index_terms(artifact.content).split())
+        level = next((at for at, words in enumerate(levels) if words & terms), len(levels))
+        wanted = levels[level] if level < len(levels) else frozenset[str]()
+        if not wanted and artifact.artifact_id not in needed:
+            continue
+        if quoted := _quotation(artifact, wanted, max_tokens):
+            place = (level, not _corrects(artifact))
+            found.append((place, artifact.artifact_id, quoted))
+    texts = [quoted.text for _, _, quoted in found]
+    return {
+        name: str(quoted)
+        for _, name, quoted in sorted(found, key=lambda item: item[0])
+        if not _repeats(quoted.text, texts)
+    }
+
+
+def _repeats(text: str, others: Collection[str]) -> bool:
+    """Whether an exchange holds another quotation whole, as answers that quote do."""
+    _, answered, answer = text.partition(f" {ANSWER_LABEL.strip()} ")
+    return bool(answered) and any(other in answer for other in others)
+
+
+def _corrects(artifact: Artifact) -> bool:
+    if artifact.kind is not ArtifactKind.TURN:
+        return False
+    _, said, _ = _exchange(artifact)
+    return is_correction(said)
+
+
+def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Quotation | None:
+    who, text = _speaker(artifact, wanted)
+    frame = Quotation(who, f"{artifact.created_at:%Y-%m-%d}", "")
+    room = max_tokens - estimate_tokens(str(frame))
+    if not text or room < _LEAST_TOKENS or (not wanted and estimate_tokens(text) > room):
+        return None
+    quoted = excerpt(text, wanted, room)
+    if artifact.kind is ArtifactKind.TURN:
+        quoted = ANSWER_LABEL.join(map(_without_rules, quoted.split(ANSWER_LABEL, 1)))
+    quoted = neutralise(quoted)
+    return frame._replace(text=quoted) if quoted else None
+
+
+def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
+    """Who is quoted, and all that may be.
+
+    Of a turn the user's statements, where the answer has no more of the wanted words; else the
+    whole exchange.
+    """
+    if artifact.kind is not ArtifactKind.TURN:
+        return clip_tokens(neutralise(artifact.source), _WHO_TOKENS), artifact.content
+    who, text, answer = _exchange(artifact)
+    statements = _without(text, lambda sentence: sentence.endswith(("?", "？")))
+    held, answered = (_held(each, wanted) for each in (statements, answer))
+    if statements and held >= answered and (held or not wanted):
+        return who, statements
+    return who, f"{text}{ANSWER_LABEL}{answer}"
+
+
+def _exchange(turn: Artifact) -> tuple[str, str, str]:
+    """Who spoke first in a turn, what was said, and the agent's answer.
+
+    Of a turn that was cut to what matched, the label may be gone.
+    """
+    first, _, answer = turn.content.partition(ANSWER_LABEL)
+    who, label, said = first.partition(": ")
+    return (who, said, answer) if label and who in _SPEAKERS else (turn.source, first, answer)
+
+
+def _without_rules(text: str) -> str:
+    """What was said but for rules, and for words about one by its id: rules in force are in the
+    constraints, and no other may come back.
+    """
+    return _without(
+        text,
+        lambda sentence: bool(_RULE_ID.search(sentence) or detect_rules(sentence.strip(CUT_MARK))),
+    )
+
+
+def _without(text: str, is_out: Callable[[str], bool]) -> str:
+    """A text without some of its sentences, and as it was between the others."""
+    for sentence in filter(is_out, split_sentences(text)):
+        text = text.replace(sentence, " ", 1)
+    return text.strip()
+
+
+def _held(text: str, wanted: frozenset[str]) -> int:
+    return len(wanted.intersection(index_terms(text).split()))

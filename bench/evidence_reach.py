@@ -1,0 +1,358 @@
+"""How much of the evidence that recall finds reaches the Generator's prompt, and at what size.
+
+    python -m bench.evidence_reach DATA [--dialogues 3] [--questions 60] [--only NAME ...] [--json]
+
+Memory holds one LoCoMo dialogue, an utterance an artifact. Each question is asked in a session of
+its own, through the whole pipeline; the embedded model plays every role, and what the Generator is
+sent is read on the way. The strategies `replay`, `window` and `summary` have the dialogue as the
+past turns of their session instead, two utterances a turn. `acc, CCM names nothing` has a
+Compressor that leaves every field empty: what is in its prompt, code alone put there.
+
+An utterance is in a prompt if whole sentences of it that make up half of its words are. `answered`
+is the share of questions whose gold answer stands, word for word, in the embedded model's answer,
+searches by its tool included; most gold answers are no quotations, so it is low for all.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import PrivateAttr
+
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Role, Settings
+from acc_ace.container import Container
+from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.lab.recall.corpus import ADVERSARIAL, Corpus, Passage, Question, read_corpora
+from acc_ace.rules_model.model import EmbeddedLlm
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.text.sentences import split_sentences
+from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.steps import recall_query
+from bench.workload import request_text
+
+_HALF = 0.5
+
+
+class Contender(NamedTuple):
+    """A memory strategy; `names` says whether the Compressor names what its state rests on."""
+
+    memory: MemoryName
+    names: bool = True
+
+
+CONTENDERS: Mapping[str, Contender] = {
+    "acc": Contender("acc"),
+    "acc, CCM names nothing": Contender("acc", names=False),
+    "retrieval": Contender("retrieval"),
+    "replay": Contender("replay"),
+    "window": Contender("window"),
+    "summary": Contender("summary"),
+}
+_BY_RECALL = ("acc", "retrieval")
+"""Strategies that search memory; the others have the past turns of their session."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one contender's prompts hold, over all questions."""
+
+    contender: str
+    questions: int
+    recalled: float
+    """Share of all evidence that the store's recall finds."""
+    in_prompt: float
+    """Share of all evidence that is in the prompt."""
+    of_recalled: float
+    """Share of the recalled evidence that is in the prompt."""
+    tokens: float
+    """Mean tokens of the prompt."""
+    answered: float
+    """Share of the questions whose gold answer is in the answer."""
+
+
+class Outcome(NamedTuple):
+    """One question: its evidence, what of it was recalled and shown, the prompt and the answer."""
+
+    evidence: frozenset[str]
+    recalled: frozenset[str]
+    shown: frozenset[str]
+    tokens: int
+    answered: bool
+
+
+class FirstPrompt(EmbeddedLlm):
+    """The embedded model, which keeps the first request of each turn."""
+
+    _text: str = PrivateAttr(default="")
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Keep the request, then answer."""
+        self._text = self._text or request_text(llm_request)
+        async for response in super().generate_content_async(llm_request, stream):
+            yield response
+
+    def take(self) -> str:
+        """The first request since the last call."""
+        text, self._text = self._text, ""
+        return text
+
+
+class EmptyCcm(BaseLlm):
+    """A Compressor that writes nothing but a gist."""
+
+    model: str = "scripted/empty"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer at once."""
+        reply = json.dumps(_EMPTY)
+        yield LlmResponse(
+            content=types.Content(role="model", parts=[types.Part(text=reply)]),
+            usage_metadata=types.GenerateContentResponseUsageMetadata(
+                prompt_token_count=estimate_tokens(request_text(llm_request)),
+                candidates_token_count=estimate_tokens(reply),
+            ),
+        )
+
+
+_EMPTY: Mapping[str, object] = {
+    "episodic_trace": "",
+    "semantic_gist": "The user asks a question.",
+    "focal_entities": [],
+    "relational_map": [],
+    "goal_orientation": "",
+    "constraints": [],
+    "predictive_cue": None,
+    "uncertainty_signal": "",
+    "retrieved_artifacts": [],
+    "rule_changes": [],
+}
+
+
+class AfterDialogue:
+    """The clock of a time just after all that was said."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def now(self) -> datetime:
+        """Always the same."""
+        return self._at
+
+
+async def ask_all(contender: Contender, corpus: Corpus) -> list[Outcome]:
+    """Ask every question about one dialogue."""
+    container = build_container(Settings(store="memory"), AfterDialogue(corpus.asked_at))
+    tenant = Tenant(APP_NAME, corpus.name)
+    await container.artifacts.add([_artifact(tenant, passage) for passage in corpus.passages])
+    generator = FirstPrompt()
+    models: dict[Role, BaseLlm] = {"generator": generator}
+    if not contender.names:
+        models["compressor"] = EmptyCcm()
+    conversation = Conversation(container, models=models)
+    ask = _Asking(container, conversation, generator, contender.memory, corpus)
+    if contender.memory not in _BY_RECALL:
+        await ask.begin()
+    outcomes = [await ask.about(at, question) for at, question in enumerate(corpus.questions)]
+    await conversation.close()
+    return outcomes
+
+
+class _Asking(NamedTuple):
+    container: Container
+    conversation: Conversation
+    generator: FirstPrompt
+    memory: MemoryName
+    corpus: Corpus
+
+    @property
+    def past(self) -> list[Interaction]:
+        """The dialogue as the turns of a session."""
+        pairs = zip(self.corpus.passages[::2], [*self.corpus.passages[1::2], None], strict=False)
+        return [_turn(number, *pair) for number, pair in enumerate(pairs, start=1)]
+
+    async def begin(self) -> None:
+        """Give the session its past, and a summary of it where one is made."""
+        key = self._key(0)
+        for turn in self.past:
+            await self.container.evidence.record(key, turn)
+        if self.memory == "summary":
+            await self.conversation.turn(key, "Hello.", memory=self.memory)
+            await self.conversation.housekeep()
+
+    async def about(self, number: int, question: Question) -> Outcome:
+        """Ask one question, which later ones know nothing of."""
+        key = self._key(number)
+        recalled = await self._recalled(key, question)
+        self.generator.take()
+        report = await self.conversation.turn(key, question.text, memory=self.memory)
+        prompt = self.generator.take()
+        await self._forget(key)
+        words = _words(prompt)
+        shown = (p.passage_id for p in self.corpus.passages if _is_in(words, p.text))
+        return Outcome(
+            question.evidence,
+            recalled & question.evidence,
+            question.evidence.intersection(shown),
+            estimate_tokens(prompt),
+            _words(question.answer) in _words(report.answer),
+        )
+
+    async def _forget(self, key: SessionKey) -> None:
+        """Leave memory and the session as they were before the question."""
+        await self.container.artifacts.erase(key.tenant, key.session)
+        if self.memory not in _BY_RECALL:
+            await self.container.evidence.mark_undone(key, len(self.past))
+
+    def _key(self, number: int) -> SessionKey:
+        """A session for each question, but where the dialogue is the session's past."""
+        session = f"asked-{number if self.memory in _BY_RECALL else 0}"
+        return SessionKey(APP_NAME, self.corpus.name, session)
+
+    async def _recalled(self, key: SessionKey, question: Question) -> frozenset[str]:
+        query = recall_query(
+            key,
+            TurnInput(text=question.text),
+            CommittedState(),
+            self.container.settings.limits,
+            at=self.container.local_now(),
+        )
+        found = await self.container.artifacts.recall(query)
+        return frozenset(candidate.artifact.artifact_id for candidate in found.candidates)
+
+
+def _artifact(tenant: Tenant, passage: Passage) -> Artifact:
+    return Artifact(
+        artifact_id=passage.passage_id,
+        content=passage.text,
+        source="dialogue",
+        created_at=passage.created_at,
+        tenant=tenant,
+        session=passage.session,
+        turn=passage.turn,
+    )
+
+
+def _turn(number: int, said: Passage, answered: Passage | None) -> Interaction:
+    answer = answered.text if answered else ""
+    return Interaction(
+        turn=number,
+        invocation_id=f"past-{number}",
+        input=TurnInput(text=said.text),
+        decision=GeneratorOutput(final_answer=answer),
+        created_at=said.created_at,
+    )
+
+
+_ESCAPED = re.compile(r'\\u[0-9a-f]{4}|\\[nrt"]')
+_WORD = re.compile(r"\w+")
+
+
+def _words(text: str) -> str:
+    """The words of a text, whatever quotes, margins or escapes stand between them."""
+    return f" {' '.join(_WORD.findall(_ESCAPED.sub(' ', text.casefold())))} "
+
+
+def _is_in(prompt: str, passage: str) -> bool:
+    """Whether whole sentences that make up half of a passage's words are in a prompt."""
+    sentences = [_words(sentence) for sentence in split_sentences(passage)]
+    shown = sum(len(words) for words in sentences if words in prompt)
+    return shown >= _HALF * sum(map(len, sentences))
+
+
+def row(name: str, outcomes: Sequence[Outcome]) -> Row:
+    """The shares over all evidence, each utterance counted once for each question."""
+    evidence = sum(len(each.evidence) for each in outcomes)
+    recalled = sum(len(each.recalled) for each in outcomes)
+    both = sum(len(each.recalled & each.shown) for each in outcomes)
+    return Row(
+        contender=name,
+        questions=len(outcomes),
+        recalled=round(recalled / evidence, 3),
+        in_prompt=round(sum(len(each.shown) for each in outcomes) / evidence, 3),
+        of_recalled=round(both / recalled, 3) if recalled else 0.0,
+        tokens=round(sum(each.tokens for each in outcomes) / len(outcomes)),
+        answered=round(sum(each.answered for each in outcomes) / len(outcomes), 3),
+    )
+
+
+def corpora_of(data: Path, *, dialogues: int, questions: int) -> list[Corpus]:
+    """The first dialogues, each with as many answerable questions, evenly spread over its own.
+
+    Raises InputError when the file cannot be read.
+    """
+    found = read_corpora(data)[:dialogues]
+    return [corpus._replace(questions=_spread(corpus.questions, questions)) for corpus in found]
+
+
+def _spread(questions: Sequence[Question], count: int) -> list[Question]:
+    open_ones = [item for item in questions if item.category != ADVERSARIAL]
+    count = min(count, len(open_ones))
+    return [open_ones[at * len(open_ones) // count] for at in range(count)]
+
+
+async def measure(corpora: Sequence[Corpus], names: Sequence[str]) -> AsyncGenerator[Row, None]:
+    """One contender after the other."""
+    for name in names:
+        outcomes = [each for corpus in corpora for each in await ask_all(CONTENDERS[name], corpus)]
+        yield row(name, outcomes)
+
+
+def _line(item: Row) -> str:
+    return (
+        f"{item.contender:24} {item.questions:9} {item.recalled:9.3f} {item.in_prompt:10.3f} "
+        f"{item.of_recalled:12.3f} {item.tokens:8,.0f} {item.answered:9.3f}"
+    )
+
+
+_HEAD = (
+    f"{'contender':24} {'questions':>9} {'recalled':>9} {'in prompt':>10} "
+    f"{'of recalled':>12} {'tokens':>8} {'answered':>9}"
+)
+
+
+async def run(options: argparse.Namespace) -> None:
+    """Measure and print."""
+    corpora = corpora_of(options.data, dialogues=options.dialogues, questions=options.questions)
+    if not options.json:
+        print(_HEAD)
+    rows = []
+    async for item in measure(corpora, options.only or list(CONTENDERS)):
+        rows.append(asdict(item))
+        if not options.json:
+            print(_line(item), flush=True)
+    if options.json:
+        json.dump(rows, sys.stdout)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="dialogues in the format of LoCoMo")
+    parser.add_argument("--dialogues", type=int, default=3)
+    parser.add_argument("--questions", type=int, default=60, help="of each dialogue, at most")
+    parser.add_argument("--only", action="append", choices=list(CONTENDERS))
+    parser.add_argument("--json", action="store_true")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
