@@ -33,7 +33,7 @@ TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today; the target is beside them
-    "adk": 7_430,  # 2,500
+    "adk": 7_415,  # 2,500
     "cli": 5_000,  # 2,800
     "gates": 3_415,  # 1,600
     "lab": 775,  # 1,200
@@ -42,7 +42,7 @@ ROOMS: Final = {
     "models": 3_595,  # 1,900
     "playbook": 4_615,  # 4,300
     "rules_model": 4_075,  # 2,600
-    "schemas": 3_140,  # 1,700
+    "schemas": 3_160,  # 1,700
     "server": 3_985,  # 2,400
     "storage": 7_840,  # 3,700
     "strategies": 600,  # 700

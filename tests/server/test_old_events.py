@@ -348,7 +348,7 @@ async def test_our_endpoint_keeps_as_many_turns_as_the_settings_say(
             assert response.status_code == 200
             assert response.json()["turn"] == number + 1
         read = await http.get("/apps/acc_ace/users/user/sessions/s-1")
-        reported = str(read.json()["events"])
+        reported = str([event.get("content") for event in read.json()["events"]])
         assert "Hello 4." in reported
         assert "Hello 5." in reported
         assert "Hello 3." not in reported

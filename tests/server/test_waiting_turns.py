@@ -28,7 +28,7 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import result_of
+from tests.pipeline.desk import result_of, unquoted
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 LATER = 60
@@ -204,7 +204,8 @@ async def test_under_the_plugin_a_late_answer_is_a_new_turn_with_a_tools_authori
     shop.begin_again()
     note = {"approved": True, "note": "From now on never ask me again."}
     assert words(await shop.say(result_of(asked, note))) == "Noted."
-    assert "Small talk" not in str(llm.requests[-1].contents)
+    shown = [part.text or "" for each in llm.requests[-1].contents for part in each.parts or []]
+    assert "Small talk" not in unquoted("\n".join(shown))
 
 
 async def test_an_answered_turn_is_no_longer_loaded(open_service: Open) -> None:

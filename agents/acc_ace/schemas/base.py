@@ -1,9 +1,16 @@
 """Base classes of all values; the keys that separate tenants; the order of authority."""
 
 from enum import StrEnum
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 SCHEMA_VERSION = 1
 """Version written with every stored value; readers accept this one and older ones."""
@@ -22,6 +29,7 @@ def _bare(schema: dict[str, Any]) -> None:
     for part in schema.get("properties", {}).values():
         part.pop("title", None)
         part.pop("description", None)
+        part.pop("default", None)
 
 
 class ReplyValue(Value):
@@ -29,6 +37,13 @@ class ReplyValue(Value):
 
     model_config = ConfigDict(json_schema_extra=_bare)
 
+
+OptionalText = Annotated[
+    str | None,
+    BeforeValidator(lambda value: None if value == "" else value),
+    WithJsonSchema({"type": "string"}),
+]
+"""Text that may be missing: a model leaves it out or empty, which takes a shorter schema."""
 
 V = TypeVar("V", bound=Value)
 

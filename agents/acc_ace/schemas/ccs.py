@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from acc_ace.schemas.base import ReplyValue
+from acc_ace.schemas.base import OptionalText, ReplyValue
 
 
 class CompressedCognitiveState(ReplyValue):
@@ -25,7 +25,7 @@ class CompressedCognitiveState(ReplyValue):
     """The overall goal. Invariant until the user changes it."""
     constraints: list[str]
     """Rules, prohibitions and policies, verbatim. Invariant until released."""
-    predictive_cue: str | None = None
+    predictive_cue: OptionalText = None
     """The next step, or what is expected to happen next."""
     uncertainty_signal: str
     """What is not confirmed, open questions, risk."""

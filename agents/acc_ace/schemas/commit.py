@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, WithJsonSchema
 
-from acc_ace.schemas.base import Authority, ReplyValue, StoredValue, Value
+from acc_ace.schemas.base import Authority, OptionalText, ReplyValue, StoredValue, Value
 from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 
@@ -34,17 +34,22 @@ class RuleChange(ReplyValue):
     kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
     quote: str
     """The sentence or clause of the current input, verbatim."""
-    rule_id: str | None = None
+    rule_id: OptionalText = None
     """For release and amend: the id of the rule, such as 'c-0001'."""
-    text: str | None = None
+    text: OptionalText = None
     """For amend: the new wording, verbatim from the current input."""
     sure: bool = True
     """False if it may be no standing rule: the user is asked."""
 
 
 class CompressorReply(CompressedCognitiveState):
-    """The CCM's reply: the nine fields of the CCS, and what it proposes about rules."""
+    """The CCM's reply: the nine fields of the CCS, and what it proposes about rules.
 
+    Constraints and goal are carried over by code, so a reply may leave them out.
+    """
+
+    goal_orientation: str = ""
+    constraints: list[str] = Field(default_factory=list)
     rule_changes: list[RuleChange] = Field(default_factory=list)
     """Rules and goal that the user's own words set, lift or change."""
 

@@ -23,7 +23,7 @@ from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.schemas.reflection import Reflection
 from acc_ace.schemas.report import TokenUse
-from acc_ace.text.prompt import Prompt
+from acc_ace.text.prompt import Lines, Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
     lesson_sources,
@@ -177,7 +177,7 @@ async def propose_deltas(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
     )
     inputs = {
-        "playbook": playbook.as_prompt(shown),
+        "playbook": Lines(playbook.as_prompt(shown)),
         "stats": playbook.stats(),
         "reflection": reflection.model_dump(mode="json"),
         "current_input": input_value(outcome.turn_input),

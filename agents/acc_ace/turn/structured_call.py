@@ -171,14 +171,13 @@ def input_value(turn_input: TurnInput) -> dict[str, object]:
 
 
 def artifact_values(artifacts: Sequence[Artifact], limits: Limits) -> list[dict[str, object]]:
-    """Artifacts as quoted data, each cut to its budget."""
+    """Artifacts as quoted data, each cut to its budget, in few words: they are most of a prompt."""
     return [
         {
             "artifact_id": artifact.artifact_id,
-            "source": artifact.source,
-            "authority": artifact.authority,
             "kind": artifact.kind,
-            "created_at": artifact.created_at.isoformat(timespec="seconds"),
+            **({} if artifact.source == artifact.kind else {"source": artifact.source}),
+            "day": f"{artifact.created_at:%Y-%m-%d}",
             "content": clip_tokens(artifact.content, limits.artifact_tokens),
         }
         for artifact in artifacts

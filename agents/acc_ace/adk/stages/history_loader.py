@@ -17,7 +17,7 @@ from acc_ace.schemas.commit import CcsDiff
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.qualification import Qualification
 from acc_ace.strategies.memory_strategy import TokenCounter
-from acc_ace.text.prompt import Prompt
+from acc_ace.text.prompt import Lines, Prompt
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.history import HistorySource, load_history
 from acc_ace.turn.structured_call import state_value
@@ -85,7 +85,9 @@ class HistoryLoader:
         topic = require(record.turn_input, "turn_input", _NAME).text
         limit = self._container.settings.limits.playbook_prompt_tokens
         inputs = {
-            "playbook": playbook.as_prompt(select_bullets(playbook, topic, max_tokens=limit)),
+            "playbook": Lines(
+                playbook.as_prompt(select_bullets(playbook, topic, max_tokens=limit))
+            ),
             "warnings": list(record.warnings),
         }
         return f"{self._prompt.text}\n{self._prompt.render(inputs)}"
@@ -120,7 +122,7 @@ def lasting_text(record: TurnRecord, prompt: Prompt, limits: Limits) -> str:
     It comes first in a request, so that a provider's cache of prefixes covers it.
     """
     playbook = require(record.playbook, "playbook", "memory").playbook
-    inputs = {"playbook": playbook.as_prompt(shown_bullets(record, limits))}
+    inputs = {"playbook": Lines(playbook.as_prompt(shown_bullets(record, limits)))}
     return f"{prompt.text}\n{prompt.render(inputs, beside=(*_CHANGING, 'current_input'))}"
 
 

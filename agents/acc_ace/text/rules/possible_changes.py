@@ -99,8 +99,10 @@ _ALL = any_of(
 )
 _PARTS = lazy_pattern(r"(?<!\d)[,;:] ?|[,;:] |[、。] ?| - ")
 _NUMBERS = lazy_pattern(
-    r"\d+(?:[.,]\d+)?|[一二三四五六七八九十百千万・]+(?=[個件字文人名円時分日月グ回つ])"
+    r"(?<![A-Za-z0-9-])\d+(?:[.,]\d+)?|[一二三四五六七八九十百千万・]+(?=[個件字文人名円時分日月グ回つ])"
 )
+"""Values; a number within a name, as in 'db-02', is none."""
+
 _PLURAL = lazy_pattern(r"[a-z]{4,}s\b")
 _WORD = lazy_pattern(r"\w{3,}")
 _QUOTED_OR_NAMED = lazy_pattern(r"(?<=「)[^」]+|\d+|[a-z\d]+[\u4e00-\u9fff]")
@@ -159,7 +161,7 @@ def _changed_by(
         slightly = any(_MAY_ALTER.search(part) for part in parts)
         for pin in _nearest(sentence, pins):
             shared = _topic(sentence) & _topic(pin.text)
-            if _has_other_value(folded, pin) or (slightly and len(shared) > 1):
+            if len(shared) > 1 and (slightly or _has_other_value(folded, pin)):
                 yield pin, True
 
 
