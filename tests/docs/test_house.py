@@ -28,7 +28,7 @@ MEDIAN_LINES: Final = 100
 IMPORT_CHAIN: Final = 21  # target 14
 MODULES_BEHIND_THE_PLUGIN: Final = 196  # target 150
 SAME_NAME: Final = 2
-TURN_FILES: Final = 152  # target 90
+TURN_FILES: Final = 153  # target 90
 TURN_WRITES: Final = 4
 
 ROOMS: Final = {
