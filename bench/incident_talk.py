@@ -224,7 +224,9 @@ def exchanges(
         if number == 1 and goal:
             exchange = exchange._replace(said=f"{GOAL} {exchange.said}", goal=GOAL)
         if rule := rule_at.get(number, ""):
-            exchange = exchange._replace(said=f"{exchange.said} {rule}", rule=rule)
+            # Words behind a colon may be another's, and a rule beside them is asked about.
+            said = exchange.said.replace(": ", ", ")
+            exchange = exchange._replace(said=f"{said} {rule}", rule=rule)
         if acknowledged and number == ACKNOWLEDGED_TURN:
             exchange = exchange._replace(said=ACKNOWLEDGEMENT, answer="You're welcome.")
         yield exchange

@@ -250,7 +250,7 @@ async def test_predicting_changes_nothing_of_the_playbook() -> None:
 @pytest.mark.parametrize(
     ("judgement", "shown"),
     [
-        (Judgement(thumbs="up"), {"thumbs": "up"}),
+        (Judgement(thumbs="down"), {"thumbs": "down"}),
         (Judgement(reward=-0.5), {"reward": -0.5}),
         (Judgement(ground_truth="db-02"), {"ground_truth": "db-02"}),
         (Judgement(comment="It was db-02."), {"comment": "It was db-02."}),
@@ -326,8 +326,8 @@ async def test_feedback_whose_reflection_failed_is_learnt_when_it_comes_again() 
     talk.llm.on("generator", using("b-00001"))
     talk.llm.on("reflector", QUIET, ModelUnavailable("away"), tagged("helpful"))
     await talk.say("Which server is down?")
-    first = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
-    second = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
+    first = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="down"))
+    second = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="down"))
     assert (first.learned, second.learned) == (False, True)
     assert (await bullet(talk)).helpful == 1
 

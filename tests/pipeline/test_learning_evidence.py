@@ -317,3 +317,15 @@ _THINGS = """
     mirrors needles oceans pencils quilts rivers saddles tables umbrellas violins windows yachts
     zippers
 """
+
+
+async def test_a_thumbs_up_without_words_is_tagged_by_code_and_asks_no_model() -> None:
+    talk = eager()
+    await talk.conversation.turn(KEY, "Which is down?", judgement=Judgement(comment="Name it."))
+    [bullet] = (await talk.conversation.playbook()).playbook.bullets
+    talk.llm.on("generator", {"final_answer": "db-01.", "bullet_ids": [bullet.id]})
+    talk.llm.requests.clear()
+    report = await talk.conversation.turn(KEY, "Which one now?", judgement=Judgement(thumbs="up"))
+    assert not {"reflector", "curator"} & set(report.tokens)
+    [bullet] = (await talk.conversation.playbook()).playbook.bullets
+    assert bullet.helpful == 1

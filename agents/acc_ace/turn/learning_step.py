@@ -27,6 +27,7 @@ from acc_ace.text.prompt import Lines, Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
     lesson_sources,
+    plain_reflection,
     reflect,
     tool_values,
     with_current_bullets,
@@ -172,7 +173,12 @@ async def propose_deltas(
     prompt: Prompt,
     limits: Limits,
 ) -> StructuredResult[DeltaBatch]:
-    """Ask the Curator for deltas, showing it the bullets relevant here within a token budget."""
+    """Ask the Curator for deltas, showing it the bullets relevant here within a token budget.
+
+    Praise without words teaches nothing but its tags, so it asks nothing.
+    """
+    if plain_reflection(outcome) is not None:
+        return StructuredResult(value=DeltaBatch())
     shown = select_bullets(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
     )

@@ -15,7 +15,7 @@ from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import Judgement, Reflection
+from acc_ace.schemas.reflection import BulletTag, Judgement, Reflection
 from acc_ace.text.prompt import Prompt
 from acc_ace.text.rules.corrections import is_correction, without_correction
 from acc_ace.text.rules.own_words import Speakers, by_speaker
@@ -215,6 +215,25 @@ def _previous_value(
     }
 
 
+def plain_reflection(outcome: TurnOutcome) -> Reflection | None:
+    """Tags of the used bullets where all evidence is a thumbs up without words; else None.
+
+    There is nothing to analyse then, so no model is asked. A reward is not as plain: what earned
+    it may be a lesson.
+    """
+    is_praise = all(_is_praise(item) for item in outcome.feedback)
+    if not outcome.used_ids or evidence_of(outcome) != ("feedback",) or not is_praise:
+        return None
+    tags = [BulletTag(id=name, tag="helpful") for name in outcome.used_ids]
+    return Reflection(reasoning="The answer was rated as good.", bullet_tags=tags)
+
+
+def _is_praise(judgement: Judgement) -> bool:
+    """Whether a rating is a thumbs up and says no more."""
+    more = (judgement.ground_truth, judgement.comment, judgement.reward)
+    return judgement.thumbs == "up" and all(each is None for each in more)
+
+
 async def reflect(
     outcome: TurnOutcome,
     playbook: Playbook,
@@ -230,6 +249,8 @@ async def reflect(
     unchanged, or after `max_rounds`. A failed round keeps the last reflection. At most
     `max_rounds * (1 + limits.repairs)` model calls.
     """
+    if (plain := plain_reflection(outcome)) is not None:
+        return StructuredResult(value=plain)
     inputs = reflector_inputs(outcome, playbook, limits)
     asked: StructuredResult[Reflection] = StructuredResult(value=None)
     for _ in range(max_rounds):
