@@ -54,7 +54,7 @@ async def test_request_at_turn_50_holds_state_and_input_but_no_transcript() -> N
         await app.ask(f"Turn {number}: my marker is zebra{number}.")
     await app.ask("Turn 50: what is the status?")
     request = llm.requests[-1]
-    assert [content.role for content in request.contents] == ["user"]
+    assert [content.role for content in request.contents] == ["user", "user"]
     everything = unquoted(whole(request))
     assert everything.startswith("You are the desk.")
     assert BAN in everything
@@ -76,10 +76,10 @@ async def test_the_tool_loop_of_this_turn_is_seen_and_that_of_the_last_is_not() 
     llm = ScriptedLlm().on("generator", call("add", a=40, b=2), "It is 42.", "Yes.")
     app = desk(llm)
     assert await app.ask("What is 40+2?") == "It is 42."
-    assert len(llm.requests[1].contents) == 3
+    assert len(llm.requests[1].contents) == 4
     assert '"sum":42' in whole(llm.requests[1]).replace(" ", "")
     await app.ask("Sure?")
-    assert len(llm.requests[2].contents) == 1
+    assert len(llm.requests[2].contents) == 2
 
 
 async def test_parallel_calls_keep_their_results_together() -> None:
@@ -89,7 +89,7 @@ async def test_parallel_calls_keep_their_results_together() -> None:
     await app.ask("Add.")
     [interaction] = await app.evidence()
     assert [result.result for result in interaction.tool_results] == ['{"sum": 2}', '{"sum": 4}']
-    assert len(llm.requests[-1].contents) == 3
+    assert len(llm.requests[-1].contents) == 4
 
 
 async def test_a_turn_is_kept_as_evidence_and_recalled_by_the_next() -> None:
@@ -201,7 +201,12 @@ async def test_include_contents_makes_no_difference(include: str) -> None:
     await app.ask(f"{BAN} Marker zebra.")
     await app.ask("What is 1+1?")
     everything = whole(llm.requests[-1])
-    assert [content.role for content in llm.requests[-1].contents] == ["user", "model", "user"]
+    assert [content.role for content in llm.requests[-1].contents] == [
+        "user",
+        "user",
+        "model",
+        "user",
+    ]
     assert BAN in everything
     assert "kiwi" not in everything
 
@@ -226,8 +231,8 @@ async def test_attachments_reach_the_agent_and_are_named_in_the_evidence() -> No
     picture = types.Part(inline_data=types.Blob(data=b"\x89PNG", mime_type="image/png"))
     text = types.Part(text="What is this?")
     await app.ask(types.Content(role="user", parts=[text, picture]))
-    parts = llm.requests[-1].contents[0].parts or []
-    assert parts[2].inline_data is not None
+    parts = llm.requests[-1].contents[-1].parts or []
+    assert parts[1].inline_data is not None
     [interaction] = await app.evidence()
     assert interaction.input.text == "What is this?\n[image/png attached]"
 

@@ -52,7 +52,7 @@ async def test_an_input_of_several_parts_is_shown_once_and_attachments_are_quote
     desk = Desk(helper)
     await desk.ask(types.Content(role="user", parts=parts))
     assert shown(llm.requests[-1]) is None
-    _, first, pasted, second, file, third = llm.requests[-1].contents[-1].parts or []
+    first, pasted, second, file, third = llm.requests[-1].contents[-1].parts or []
     assert [first, second, third] == [said, picture, odd]
     assert read_tagged(pasted.text or "")["attachment"] == {"text": RULE, "source": "part 1"}
     assert read_tagged(file.text or "")["attachment"] == {"text": RULE, "source": "mail.txt"}

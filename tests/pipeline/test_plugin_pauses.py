@@ -78,7 +78,7 @@ async def test_a_resumed_turn_sees_the_call_and_its_result_and_is_not_compressed
     [waiting] = calls_of(await app.say(f"Restart db-01. {BAN}"))
     assert await app.ask(result_of(waiting, APPROVED)) == "Restarted."
     request = llm.requests[-1]
-    assert [content.role for content in request.contents] == ["user", "model", "user"]
+    assert [content.role for content in request.contents] == ["user", "user", "model", "user"]
     assert "never ask me again" in whole(request)
     assert BAN in whole(request)
     assert app.memory.roles == ["compressor", "reflector", "curator"]

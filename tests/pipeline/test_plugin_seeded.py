@@ -157,7 +157,12 @@ async def test_what_is_seeded_while_a_turn_waits_stays_out_of_sight_when_it_goes
     assert session is not None
     await app.sessions.append_event(session, said("ops", "A late zebra."))
     assert await app.ask(result_of(waiting, {"approved": True})) == "Restarted."
-    assert [content.role for content in llm.requests[-1].contents] == ["user", "model", "user"]
+    assert [content.role for content in llm.requests[-1].contents] == [
+        "user",
+        "user",
+        "model",
+        "user",
+    ]
     assert all("zebra" not in whole(request) for request in llm.requests)
 
 

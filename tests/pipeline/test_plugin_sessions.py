@@ -148,10 +148,9 @@ async def test_what_goes_over_the_wire_to_gemini_is_bounded(
         await running.close()
         assert isinstance(model, ResilientLlm)
         await model.aclose()
-    memory, said = (part["text"] for part in body["contents"][0]["parts"])
+    memory, said = (content["parts"][0]["text"] for content in body["contents"])
     assert memory.startswith('<input name="state">')
     assert said == "And now?"
-    assert len(body["contents"]) == 1
     sent = json.dumps(body)
     assert BAN in sent
     assert "kiwi" not in sent

@@ -97,7 +97,7 @@ async def test_an_agent_called_as_a_tool_has_the_memory_and_its_own_loop() -> No
     assert "check invoice 7" in asked
     assert "What of invoice 7?" in asked
     assert BAN in asked
-    assert len(expert_llm.requests[-1].contents) == 3
+    assert len(expert_llm.requests[-1].contents) == 4
     [interaction] = await app.evidence()
     assert [result.name for result in interaction.tool_results] == ["look", "expert"]
     assert interaction.decision is not None

@@ -52,7 +52,7 @@ def put_memory(
     turn_input = require(record.turn_input, "turn_input", "memory")
     quote_attachments(request.contents, turn_input)
     unsaid = None if _ends_with(request, turn_input) else input_value(turn_input)
-    put_changing(request.contents, record, prompt, current_input=unsaid)
+    put_changing(request.contents, record, prompt, current_input=unsaid, apart=True)
     text = lasting_text(record, prompt, limits)
     if _takes_instructions(request, ctx):
         request.append_instructions([text])

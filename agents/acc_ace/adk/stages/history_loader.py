@@ -132,10 +132,12 @@ def put_changing(
     prompt: Prompt,
     *,
     current_input: object = None,
+    apart: bool = False,
 ) -> None:
     """Put CCS_t and warnings before everything said; x_t too where a prompt has a place for it.
 
-    They go into the first message of the user: some models take no two in a row.
+    They go into the first message of the user, as some models take no two in a row; with `apart`
+    before it, as a host's own callbacks read the user's message.
     """
     inputs: dict[str, object] = {
         "state": state_value(require(record.entry, "entry", "memory").state),
@@ -146,7 +148,7 @@ def put_changing(
     memory = types.Part(text=prompt.render(inputs, beside=("playbook",)))
     first = contents[0] if contents else types.Content(role="model")
     parts = first.parts or []
-    if first.role == "model" or any(part.function_response for part in parts):
+    if apart or first.role == "model" or any(part.function_response for part in parts):
         contents.insert(0, types.Content(role="user", parts=[memory]))
     else:
         # A copy: the session's events share their contents with the request.
