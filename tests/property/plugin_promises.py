@@ -15,8 +15,8 @@ from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.property.plugin_app import KEY, WAITING_TOOLS, PlannedApp
 from tests.property.plugin_world import Run, Waiting
 
-_BEGUN = re.compile(r"\w+\([^)\n]*\)[^\n]{0,60}in a turn that ended without an answer")
-"""A tool call of a turn that failed, which the next turn is told of."""
+_BEGUN = re.compile(r"\w+\([^)\n]*\)[^\n]{0,60}(?:in a turn that ended without an answer|…)")
+"""A tool call of a turn that failed, which later turns are shown, whole or cut."""
 
 _WORD = re.compile(r"\bw\d+x")
 _MEMORY = re.compile(r'<input name="(state|playbook|warnings)">.*?</input>', re.DOTALL)
