@@ -6,7 +6,7 @@ exchanges, with other hosts and values, so that none is the copy of an earlier o
 changes at each. The user corrects an answer at turns 14, 29 and so on, and the answer of turn 10
 needs a tool. A compressed state is about 200 tokens in the seven fields that a model writes: two
 sentences of trace, one of gist, three entities, a relation, a cue, a doubt and two artifacts it
-rests on.
+rests on. Turns that set a rule have no colon, as a message with one asks instead of pinning.
 """
 
 import re

@@ -264,7 +264,7 @@ class BoundedMemoryPlugin(BasePlugin):
 
     def _search_tool(self) -> BaseTool:
         """The tool that reads memory, imported with what it needs when it is offered."""
-        from acc_ace.adk.tools import SearchEvidence  # noqa: PLC0415
+        from acc_ace.adk.tools import SearchEvidence  # noqa: PLC0415 - when offered
 
         search = SearchEvidence(
             self._container, lambda context: self._turns.require(context).record
@@ -335,6 +335,6 @@ def _refuse_live(ctx: InvocationContext) -> None:
 
 def _process_container() -> Container:
     """The container of the process, whose stores and models are imported when it is built."""
-    from acc_ace.bootstrap import process_container  # noqa: PLC0415
+    from acc_ace.bootstrap import process_container  # noqa: PLC0415 - when built
 
     return process_container()
