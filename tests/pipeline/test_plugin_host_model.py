@@ -1,4 +1,4 @@
-"""Memory under the plugin asks the host agent's own model, and never the embedded engine unasked."""
+"""Memory under the plugin asks the host agent's own model, never the embedded engine unasked."""
 
 import asyncio
 import warnings
@@ -15,6 +15,7 @@ from google.adk.runners import InMemoryRunner, Runner
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.container import Container
@@ -37,7 +38,8 @@ class Silent(BaseAgent):
     """An agent without a language model, which says nothing."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        for event in ():
+        nothing: list[Event] = []
+        for event in nothing:
             yield event
 
 
@@ -125,7 +127,7 @@ async def test_a_model_that_is_named_is_asked_in_its_place() -> None:
 
 
 async def test_a_workflow_needs_no_name_when_every_model_is_named() -> None:
-    named = dict.fromkeys(("qualifier", "compressor", "reflector", "curator"), EMBEDDED)
+    named: dict[str, Any] = dict.fromkeys(MODEL_ROLES, EMBEDDED)
     flow = Workflow(name="flow", edges=[(START, agent(ScriptedLlm()))])
     host = Host(flow, settings=Settings(store="memory", **named))
     assert "ok" in await host.say(RULE)

@@ -305,9 +305,10 @@ def _persist(turn: OpenTurn, event: Event) -> None:
 def _add_notes(turn: OpenTurn, event: Event) -> None:
     """Append the notes on rules to the first final answer, unless that is JSON."""
     text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
-    if not (turn.record.notes and event.is_final_response() and text.strip()):
+    notes = turn.record.notes
+    if turn.has_notes or not (notes and event.is_final_response() and text.strip()):
         return
-    notes, turn.record.notes = turn.record.notes, ()
+    turn.has_notes = True
     if event.content is not None and not text.lstrip().startswith(("{", "[")):
         below = types.Part(text="\n\n" + "\n".join(notes))
         event.content.parts = [*(event.content.parts or []), below]
