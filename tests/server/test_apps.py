@@ -134,7 +134,7 @@ async def test_with_tokens_an_app_opens_nothing_of_other_users() -> None:
     settings = Settings(
         store="memory",
         serve_web_interface=False,
-        auth_tokens={"mallory": "token-of-mallory"},  # type: ignore[dict-item]
+        auth_tokens={"mallory": "token-of-mallory"},
     )
     container = build_container(settings)
     app: FastAPI = create_app(container, models=dict.fromkeys(ROLES, ScriptedLlm()))
