@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from acc_ace.cli.names import APP_NAME, App
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import exit_code, reported, use_utf8
 from acc_ace.errors import AccAceError
 

@@ -11,7 +11,8 @@ import typer
 from rich.progress import Progress, TaskID
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.names import APP_NAME, DEFAULT_USER, App, checked_name, require_app
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
+from acc_ace.cli.options import App
 from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.container import Container

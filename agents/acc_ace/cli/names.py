@@ -1,9 +1,5 @@
 """Names on the command line: apps, users and sessions, and the validation of names."""
 
-from typing import Annotated
-
-import typer
-
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.prompt_history import TERMINAL_APP
@@ -11,12 +7,6 @@ from acc_ace.turn.journal import Journal
 from acc_ace.turn.session_directory import SessionDirectory
 
 APP_NAME = TERMINAL_APP
-
-App = Annotated[
-    str,
-    typer.Option("--app", help="App whose data to use: ours, or one with the memory plugin."),
-]
-"""The option of every command over stored data; it defaults to APP_NAME."""
 
 DEFAULT_USER = "user"
 """The default of ADK's web UI, so that a conversation can continue there."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from acc_ace.cli.names import APP_NAME, App
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import json_line, print_items, stdout_console
 from acc_ace.cli.playbook.playbook_tables import branches_view
 from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook

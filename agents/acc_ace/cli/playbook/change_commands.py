@@ -8,7 +8,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from acc_ace.cli.names import APP_NAME, App
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
 from acc_ace.cli.playbook.playbook_tables import edit_view, steps_view
 from acc_ace.cli.playbook.playbook_target import (

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from acc_ace.cli.names import APP_NAME, App
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import (
     create_private_file,
     json_line,

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from acc_ace.cli.names import APP_NAME, App
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import report
 from acc_ace.cli.playbook.playbook_tables import edit_view, held_view
