@@ -10,7 +10,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import exit_code, reported, use_utf8
+from acc_ace.cli.sessions import commands as sessions
 from acc_ace.errors import AccAceError
 
 
@@ -78,6 +80,7 @@ app.add_typer(
     ),
     name="jobs",
 )
+app.add_typer(sessions.app)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
@@ -151,22 +154,6 @@ def chat(
 
 
 @app.command()
-def cost(
-    session: Annotated[
-        str | None, typer.Argument(help="Session to explain (default: the latest one).")
-    ] = None,
-    *,
-    user: Annotated[str, typer.Option(help="User whose session it is.")] = "user",
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Newest turns to list.")] = 20,
-    as_json: _Json = False,
-) -> None:
-    """Explain what a session cost, by stage and by turn, and what replay would have cost."""
-    from acc_ace.cli.explain_cost import run_cost  # noqa: PLC0415 — keeps --help quick
-
-    run_cost(session, user=user, limit=limit, as_json=as_json)
-
-
-@app.command()
 def serve() -> None:
     """Serve the web UI and the HTTP API, as `python main.py` does."""
     from acc_ace.server.main import main as run  # noqa: PLC0415 — keeps --help quick
@@ -207,6 +194,7 @@ def learn(
         typer.Argument(metavar="DATA", help="JSON Lines with question or context, and target."),
     ],
     *,
+    app_name: App = APP_NAME,
     epochs: Annotated[
         int, typer.Option(min=1, max=100, help="Number of passes over the data.")
     ] = 1,
@@ -233,6 +221,7 @@ def learn(
     raise typer.Exit(
         run_learn(
             data,
+            app=app_name,
             epochs=epochs,
             heldout=heldout,
             seed=seed,
