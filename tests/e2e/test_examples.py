@@ -37,7 +37,7 @@ KEY = SessionKey(APP_NAME, "example", "session")
 
 @pytest.fixture
 async def conversation() -> AsyncIterator[Conversation]:
-    opened = Conversation(build_container(Settings(store="memory")))
+    opened = Conversation(build_container(Settings(store="memory", learn_on="evidence")))
     yield opened
     await opened.close()
 

@@ -2,6 +2,7 @@
 
 import tempfile
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -40,7 +41,8 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
                 if browser:
                     webbrowser.open(f"{url}/ui/#/demo")
 
-            process.serve(app, listener, on_ready=ready)
+            with suppress(KeyboardInterrupt):
+                process.serve(app, listener, on_ready=ready)
         _report(demo.state)
 
 
