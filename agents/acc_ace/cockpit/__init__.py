@@ -1,0 +1,1 @@
+"""The cockpit: a page in the browser over `/v1`, with streams of what is committed."""
