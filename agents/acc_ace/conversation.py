@@ -41,7 +41,7 @@ from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import CONFIRMATION, FeedbackReport, TurnDone, TurnEvent, TurnReport
 from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.rule_service import RuleService
-from acc_ace.turn.session_changes import Rollback
+from acc_ace.turn.session_changes import Rollback, edit_state
 from acc_ace.turn.turn_record import TurnRequest
 
 if TYPE_CHECKING:
@@ -200,6 +200,13 @@ class Conversation:
         A session without a model call is not known.
         """
         return await self._container.spending.session(key, limit=limit, before=before)
+
+    async def edit(
+        self, key: SessionKey, fields: Mapping[str, object], *, expected_version: int
+    ) -> CommittedState:
+        """Rewrite fields of the state as a new version; raises as `edit_state` does."""
+        async with self._hold(key):
+            return await edit_state(self._container, key, fields, expected_version=expected_version)
 
     async def rollback(self, key: SessionKey, version: int) -> CommittedState:
         """Go back to a version's content, as a new version. Raises NotFoundError."""

@@ -259,6 +259,8 @@ class CommitKind(StrEnum):
     KEPT = "kept"
     RULES = "rules"
     """A rule was made, lifted or a question answered outside of a turn."""
+    EDIT = "edit"
+    """The user rewrote fields of the state outside of a turn."""
     ROLLBACK = "rollback"
     RESET = "reset"
 

@@ -125,7 +125,7 @@ def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[
         if state.turn != previous.turn + 1:
             yield f"turn {state.turn} follows turn {previous.turn}"
         yield from _lost_constraints(entry, previous)
-    elif entry.kind is CommitKind.RULES:
+    elif entry.kind in {CommitKind.RULES, CommitKind.EDIT}:
         yield from _lost_constraints(entry, previous)
     elif not any(_same_content(state, other) for other in earlier):
         yield "restores a state that never existed"

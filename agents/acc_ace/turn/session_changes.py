@@ -1,15 +1,27 @@
-"""An owner's operations on a session: rollback, undo, reset and deletion, one transaction each.
+"""An owner's operations on a session: edit, rollback, undo, reset, deletion; one transaction each.
 
 Rollback, undo and reset append a version and rewrite nothing. A deletion leaves the notes that
 the owner consented to keep.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from pydantic import ValidationError
 
 from acc_ace.container import Container
-from acc_ace.errors import ConflictError, CorruptStoreError, NotFoundError
+from acc_ace.errors import (
+    ConflictError,
+    CorruptStoreError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    first_problem,
+)
+from acc_ace.gates.ccs_budget import fit_fields, rule_1_bounded
+from acc_ace.gates.goal import goal_pin
 from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from acc_ace.schemas.commit import (
     CcsDiff,
     CommitKind,
@@ -66,6 +78,58 @@ async def forget_session(container: Container, key: SessionKey) -> None:
     """
     async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
         await delete_session(container, key)
+
+
+async def edit_state(
+    container: Container, key: SessionKey, fields: Mapping[str, object], *, expected_version: int
+) -> CommittedState:
+    """Rewrite fields of a session's state, as a new version; the caller holds the session.
+
+    Rules have their own operations. Raises NotFoundError, ConflictError when the state is not at
+    the expected version, ForbiddenError for a goal of system authority, InputError for a field or
+    text that the state does not take or has no room for.
+    """
+    head = await container.journal.head(key)
+    if head is None:
+        raise NotFoundError(f"no session '{key.session}' of this user; its first turn creates it")
+    current, limits = head.state, container.settings.limits
+    if current.version != expected_version:
+        raise ConflictError(f"the state is at version {current.version}, not {expected_version}")
+    if wrong := sorted(fields.keys() - {*CCS_FIELDS} | {"constraints"} & fields.keys()):
+        raise InputError(f"no field to edit: {', '.join(wrong)[:200]}; rules have /rules")
+    ccs = _edited(current.ccs, fields)
+    goal = current.goal_pin
+    if ccs.goal_orientation != current.ccs.goal_orientation:
+        if goal is not None and goal.authority is Authority.SYSTEM:
+            raise ForbiddenError("this goal was set by the operator; it cannot be edited")
+        text = ccs.goal_orientation
+        goal = goal_pin(text, Authority.USER, current.turn, limits) if text else None
+        ccs = ccs.model_copy(update={"goal_orientation": goal.text if goal else ""})
+    repairs = [*fit_fields(ccs, limits=limits).repairs]
+    repairs += rule_1_bounded(ccs, current.pins, shrinks=True, limits=limits).repairs
+    if repairs:
+        over = "; ".join(f"{repair.field}: {repair.detail}" for repair in repairs)
+        raise InputError(f"the edited state is over its budget ({over}); shorten it")
+    version = current.version + 1
+    state = current.model_copy(update={"ccs": ccs, "goal_pin": goal, "version": version})
+    entry = JournalEntry(
+        kind=CommitKind.EDIT,
+        state=state,
+        diff=CcsDiff.between(current, state),
+        invocation_id="",
+        created_at=container.clock.now(),
+    )
+    await container.journal.append(key, entry, expected_version=current.version)
+    return state
+
+
+def _edited(
+    ccs: CompressedCognitiveState, fields: Mapping[str, object]
+) -> CompressedCognitiveState:
+    try:
+        return CompressedCognitiveState.model_validate({**ccs.model_dump(), **fields})
+    except ValidationError as error:
+        raise InputError(f"the state cannot be edited so: {first_problem(error)}") from error
 
 
 async def _record(container: Container, key: SessionKey) -> SessionRecord | None:
@@ -191,9 +255,9 @@ class Rollback:
         return head.state.turn < turn <= left.state.turn
 
     async def _before_rules(self, key: SessionKey, head: JournalEntry) -> CommittedState | None:
-        """The state before the newest rule change outside of a turn; None if a turn followed."""
+        """The state before the newest change outside of a turn; None if a turn followed."""
         async for entry in ancestry(self._journal, key, head.state.version):
-            if entry.kind is CommitKind.RULES:
+            if entry.kind in {CommitKind.RULES, CommitKind.EDIT}:
                 before = await self._journal.get(key, entry.state.version - 1)
                 return before.state if before else CommittedState()
             if entry.kind is not CommitKind.ROLLBACK:

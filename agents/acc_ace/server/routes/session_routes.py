@@ -1,7 +1,7 @@
 """Routes that read a session's state and take it back."""
 
 from datetime import datetime
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -203,6 +203,27 @@ async def read_cost(
     Turns come newest first. Prices are list prices of a date; an unknown one is null, never 0.
     """
     return await context.conversation.cost(key, limit=limit, before=before)
+
+
+class EditRequest(BaseModel):
+    """New values of fields of the state."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int = Field(ge=1, le=MOST_VERSIONS, description="The version that was edited.")
+    fields: dict[str, Any] = Field(
+        description="Any of the nine fields but `constraints`, each as a whole."
+    )
+
+
+@router.patch("/{session}/ccs", summary="Edit the state", responses=documented(401, 403, 404, 409))
+async def edit(context: Context, key: Key, body: EditRequest) -> State:
+    """Rewrite fields of the state, as a new version by the user; the history is kept.
+
+    Text over a field's budget is refused with `422`, not cut.
+    """
+    state = await context.conversation.edit(key, body.fields, expected_version=body.version)
+    return State.of(key.session, state)
 
 
 @router.post(
