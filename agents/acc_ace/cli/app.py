@@ -243,3 +243,18 @@ def learn(
             as_json=as_json,
         )
     )
+
+
+@app.command()
+def analyze(
+    run: Annotated[Path, typer.Argument(metavar="RUN.jsonl", help="A run that survive saved.")],
+    *,
+    html: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write a page with plots, too.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Analyze a survivor's run: survival, fear, exploration, and what it learned."""
+    from acc_ace.cli.survivor.analyze import run_analyze  # noqa: PLC0415 — keeps --help quick
+
+    run_analyze(run, as_json=as_json, html=html)
