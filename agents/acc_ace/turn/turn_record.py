@@ -126,6 +126,8 @@ class TurnRecord(Turn):
     """Stages that asked no model, each with the reason."""
     lost_calls: list[Artifact] = field(default_factory=list)
     """The same as artifacts, shown to the model."""
+    artifacts: list[Artifact] = field(default_factory=list)
+    """What the decision leaves in external memory; committed with the turn."""
     model_calls: int = 0
     """The Generator's model calls so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)
