@@ -6,10 +6,36 @@ costs), but of natures nothing beyond the beliefs that it is given.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from acc_ace.schemas.survival import MOST_STEPS, Body, Cell
+from acc_ace.survival.world import FED, MOVES, THICKET_COST
 from acc_ace.survival.world_rules import Nature
+
+COSTS = {"plain": 1, "safe": 1, "thicket": 1 + THICKET_COST}
+"""Points of food and water for a step onto a terrain; onto others nobody goes."""
+
+TRUST, BOLD = 0.5, 0.5
+"""Weight from which a belief counts; boldness from which unknown creatures are suffered."""
+
+NEAR, HANDY, REACH = 3, 4, 15
+"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for."""
+
+MARGIN, LAST_CALL = 8, 2
+"""Points that are kept in reserve on the way to a source; that are left for a last trial."""
+
+SHORT, SEARCH, TOP_UP = 0.5, 0.7, 0.75
+"""Shares of food or water: short; short with no source known; not worth a step."""
+
+WHOLE, WEAK = 0.75, 0.6
+"""Shares of life: enough to risk some; too little."""
+
+DETOUR = 1.25
+"""Points for a step of distance over ground that is out of sight."""
+
+TRIAL_RISK = 0.6
+"""Chance of damage that is put on trying an unknown thing."""
 
 
 @dataclass(frozen=True)
@@ -61,4 +87,257 @@ def plan_steps(
 
     `boldness` 0 to 1: how early an unknown thing is tried and an unknown creature suffered.
     """
-    raise NotImplementedError
+    moment = _Moment(outlook, beliefs, boldness)
+    goal = next((goal for wish in _WISHES if (goal := wish(moment))), moment.refuge())
+    steps = moment.steps(goal)
+    if moment.is_threatened and steps[0] == "wait":
+        goal = moment.refuge()
+        steps = moment.steps(goal)
+    watch = f"a creature within {NEAR} steps" if outlook.creatures else "what comes into sight"
+    return PlannedSteps(steps[:most], goal.objective, moment.risk(goal), watch)
+
+
+class _Goal(NamedTuple):
+    """Where to go and for what; the thing to use there, and whether that is a trial."""
+
+    objective: str
+    cell: Cell
+    kind: str = ""
+    is_trial: bool = False
+
+
+class _Way(NamedTuple):
+    """The cheapest safe way to a cell: points and steps that it takes, and its last step."""
+
+    cost: int
+    time: int
+    before: Cell
+    direction: str
+
+
+class _Source(NamedTuple):
+    cost: float
+    cell: Cell
+    kind: str
+
+
+class _Moment:
+    """An outlook with what follows from it: threats, ways, and sources by nature."""
+
+    def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
+        self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
+        self._natures = {
+            name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
+        }
+        suspects = {
+            "hunter",
+            None if boldness < BOLD or outlook.danger >= outlook.threshold else "",
+        }
+        self.threats = [
+            cell for cell, kind in outlook.creatures.items() if self._natures.get(kind) in suspects
+        ]
+        self.ways = self._ways()
+        self._sources: dict[Nature | str | None, list[_Source]] = {}
+        for cell, kind in outlook.things.items():
+            if cell in self.ways:
+                self._add(self.ways[cell].cost, cell, kind)
+        for kind, cells in outlook.places.items():
+            for cell in cells:
+                self._add(self.far(cell), cell, kind)
+
+    def _add(self, cost: float, cell: Cell, kind: str) -> None:
+        self._sources.setdefault(self._natures.get(kind), []).append(_Source(cost, cell, kind))
+
+    def source(self, nature: Nature | None) -> _Source | None:
+        """The nearest known thing of a nature; None asks for the unknown."""
+        return min(self._sources.get(nature, ()), default=None)
+
+    def far(self, cell: Cell) -> float:
+        """Points that it takes to a cell, estimated where no way is in sight."""
+        return self.ways[cell].cost if cell in self.ways else DETOUR * _apart(cell, (0, 0))
+
+    @property
+    def levels(self) -> dict[Nature, float]:
+        """Shares of water and food."""
+        body = self.body
+        return {
+            Nature.WATER: body.water / body.most_water,
+            Nature.FOOD: body.food / body.most_food,
+        }
+
+    @property
+    def is_threatened(self) -> bool:
+        """Whether something that may bite is near."""
+        return not self.outlook.is_safe and self._peril((0, 0)) <= NEAR
+
+    @property
+    def safe(self) -> Cell | None:
+        """The nearest safe cell that is known."""
+        if self.outlook.is_safe:
+            return (0, 0)
+        cells = [cell for cell, code in self.outlook.terrain.items() if code == "safe"]
+        near = [cell for cell in cells if cell in self.ways]
+        return min(near, key=lambda cell: (self.far(cell), cell), default=self.outlook.safe)
+
+    def _peril(self, cell: Cell) -> int:
+        """Steps of the nearest threat to a cell."""
+        return min((_apart(cell, threat) for threat in self.threats), default=99)
+
+    def _ways(self) -> dict[Cell, _Way]:
+        """The cheapest way to each cell in sight on which no threat can catch the body."""
+        terrain, taken = self.outlook.terrain, self.outlook.creatures
+        found: dict[Cell, _Way] = {}
+        queue = [(0, 0, (0, 0), (0, 0), "")]
+        while queue:
+            cost, time, cell, before, direction = heappop(queue)
+            if cell in found:
+                continue
+            found[cell] = _Way(cost, time, before, direction)
+            time += 1
+            for name, (south, east) in MOVES.items():
+                beside = (cell[0] + south, cell[1] + east)
+                price = COSTS.get(terrain.get(beside, ""))
+                if price is None or beside in found or beside in taken:
+                    continue
+                if self.threats and terrain[beside] != "safe":
+                    # A hunter rests one step of three at least.
+                    if self._peril(beside) <= time - time // 3:
+                        continue
+                heappush(queue, (cost + price, time, beside, cell, name))
+        return found
+
+    def refuge(self) -> _Goal:
+        """Where to be when nothing is to be done: away from threats, else in a safe area."""
+        if not self.is_threatened:
+            return _Goal("stay safe", self.safe or (0, 0))
+        ends = [cell for cell, way in self.ways.items() if way.time <= MOST_STEPS]
+        terrain = self.outlook.terrain
+        best = max(
+            ends,
+            key=lambda cell: (
+                terrain.get(cell) == "safe",
+                self._peril(cell) - self.ways[cell].time,
+                -self.ways[cell].cost,
+                cell,
+            ),
+        )
+        return _Goal("get away", best)
+
+    def steps(self, goal: _Goal) -> tuple[str, ...]:
+        """The steps to a goal, or as far as can be seen; at least one."""
+        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)
+        done = cell == goal.cell
+        moves: list[str] = []
+        while cell != (0, 0):
+            moves.append(f"move {self.ways[cell].direction}")
+            cell = self.ways[cell].before
+        moves.reverse()
+        if not done and moves:
+            return tuple(moves)
+        return (
+            (*moves, f"use {goal.kind}") if goal.kind and done else (*moves, *["wait"] * MOST_STEPS)
+        )
+
+    def _towards(self, target: Cell) -> Cell:
+        """The cell at the rim of what is seen from which the target seems nearest."""
+        terrain = self.outlook.terrain
+        rim = [
+            cell
+            for cell in self.ways
+            if any((cell[0] + s, cell[1] + e) not in terrain for s, e in MOVES.values())
+        ]
+        return min(
+            rim or self.ways,
+            key=lambda cell: (self.ways[cell].cost + DETOUR * _apart(cell, target), cell),
+        )
+
+    def risk(self, goal: _Goal) -> float:
+        """A rough chance of damage."""
+        near = 1 / max(self._peril((0, 0)), 1) if self.threats else 0.0
+        return round(max(near, TRIAL_RISK * goal.is_trial), 2)
+
+
+def _need(moment: _Moment) -> _Goal | None:
+    """Go for water or food when it is short, the more urgent first; search where none is known."""
+    body = moment.body
+    points = {Nature.WATER: body.water, Nature.FOOD: body.food}
+    urgent = []
+    for nature, level in moment.levels.items():
+        source = moment.source(nature)
+        slack = points[nature] - (source.cost if source else MARGIN)
+        is_handy = source is not None and source.cost <= HANDY and level <= TOP_UP
+        if slack <= MARGIN or level <= (SHORT if source else SEARCH) or is_handy:
+            urgent.append((slack, nature, source))
+    for _, nature, source in sorted(urgent):
+        if source:
+            return _Goal(f"get {nature}", source.cell, source.kind)
+        if goal := _gamble(moment, points[nature], moment.levels[nature], nature) or _search(
+            moment, nature
+        ):
+            return goal
+    return None
+
+
+def _gamble(moment: _Moment, points: int, level: float, nature: Nature) -> _Goal | None:
+    """Try the unknown out of need: early when bold and whole, at the last moment in any case."""
+    unknown = moment.source(None)
+    if unknown is None:
+        return None
+    life = moment.body.life
+    is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
+    is_bold = level <= moment.boldness and life >= WHOLE * moment.body.most_life
+    if not (is_dying or is_bold):
+        return None
+    return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)
+
+
+def _search(moment: _Moment, nature: Nature) -> _Goal | None:
+    frontier = moment.outlook.frontier
+    return _Goal(f"search for {nature}", frontier) if frontier else None
+
+
+def _heal(moment: _Moment) -> _Goal | None:
+    """Take a remedy, or rest where that heals."""
+    body, safe = moment.body, moment.safe
+    remedy = moment.source(Nature.REMEDY)
+    if remedy and remedy.cost <= REACH and body.life <= WEAK * body.most_life:
+        return _Goal("heal", remedy.cell, remedy.kind)
+    is_fed = min(moment.levels.values()) >= FED
+    is_weak = body.life <= (WHOLE if safe != (0, 0) else 0.99) * body.most_life
+    return _Goal("rest", safe) if safe is not None and is_fed and is_weak else None
+
+
+def _learn(moment: _Moment) -> _Goal | None:
+    """Try what is unknown for its own sake, whole, fed, by day and with nobody around."""
+    outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
+    is_well = moment.body.life == moment.body.most_life and min(moment.levels.values()) >= SHORT
+    if not (unknown and safe and is_well) or outlook.is_night or outlook.creatures:
+        return None
+    if unknown.cost > REACH * outlook.exploration:
+        return None
+    return _Goal(f"find out about {unknown.kind}", unknown.cell, unknown.kind, is_trial=True)
+
+
+def _shelter(moment: _Moment) -> _Goal | None:
+    """Spend the night in a safe area that is near."""
+    safe = moment.safe
+    if not moment.outlook.is_night or safe is None or moment.far(safe) > REACH:
+        return None
+    return _Goal("shelter for the night", safe)
+
+
+def _explore(moment: _Moment) -> _Goal | None:
+    """See new ground, the hungrier the less."""
+    outlook = moment.outlook
+    fed = min(moment.levels.values())
+    if not outlook.frontier or not outlook.exploration or fed < 1 - outlook.exploration:
+        return None
+    return _Goal("explore", outlook.frontier)
+
+
+_WISHES = (_need, _heal, _learn, _shelter, _explore)
+"""What to do, the most pressing first."""
+
+
+def _apart(cell: Cell, other: Cell) -> int:
+    return abs(cell[0] - other[0]) + abs(cell[1] - other[1])

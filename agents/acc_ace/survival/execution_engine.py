@@ -1,0 +1,259 @@
+"""Execution Engine (component 4): validate a plan, make its steps one by one, stop at a risk.
+
+Nothing that a model writes is executed: an action selects a member of the whitelist, and what it
+aims at is read from the world. All work is bounded by the steps of a tick.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final, Literal, NamedTuple, Protocol
+
+from acc_ace.schemas.survival import (
+    DIRECTIONS,
+    MOST_STEPS,
+    Action,
+    ActionType,
+    Alert,
+    Plan,
+    StepRecord,
+)
+from acc_ace.survival.planner import Outlook
+from acc_ace.survival.safety_sentinel import SafetySentinel, Step
+from acc_ace.survival.world import ACTIONS
+from acc_ace.text.normalize import one_line
+
+REACH: Final = 3
+"""Steps within which an approaching creature is in reach."""
+
+_SHOWN_CHARS = 60
+_NO_STEP = "the rules leave no step"
+
+Flag = Literal["", "damage", "creature", "danger", "blocked", "failed", "over"]
+"""Why a plan ended early; '' when it did not."""
+
+RISKS: Final[frozenset[Flag]] = frozenset({"damage", "creature"})
+"""The flags after which the tick is planned once more."""
+
+
+class Felt(NamedTuple):
+    """What a step did: reward, points of the body, what changed it, and whether life is over."""
+
+    reward: float = 0.0
+    life: int = 0
+    food: int = 0
+    water: int = 0
+    cause: str = ""
+    is_over: bool = False
+
+
+class Surroundings(Protocol):
+    """The world as the engine reaches it."""
+
+    @property
+    def outlook(self) -> Outlook:
+        """What is known now; its `danger` is the fear model's estimate."""
+        ...
+
+    def step(self, action: int) -> Felt:
+        """Make one step, a number of ACTIONS, and observe it. May raise anything."""
+        ...
+
+
+Replan = Callable[[str], Awaitable[Plan]]
+"""Plans the rest of a tick; it is given what stopped the first plan."""
+
+
+class Acted(NamedTuple):
+    """How a tick was acted; `plan` is the last one, within bounds and with its risk corrected."""
+
+    plan: Plan
+    steps: tuple[StepRecord, ...]
+    alerts: tuple[Alert, ...]
+    flag: Flag
+    plans: int = 1
+
+
+class ExecutionEngine:
+    """Acts one tick: at most `most` steps over its plans, each seen by the sentinel first."""
+
+    def __init__(
+        self, around: Surroundings, sentinel: SafetySentinel, *, most: int = MOST_STEPS
+    ) -> None:
+        self._around, self._sentinel, self._left = around, sentinel, most
+        self._records: list[StepRecord] = []
+        self._alerts: list[Alert] = []
+        self._why = ""
+
+    @property
+    def _made(self) -> int:
+        return sum(bool(record.done) for record in self._records)
+
+    async def act(self, plan: Plan, replan: Replan) -> Acted:
+        """Follow a plan; after damage or an approach plan once more; make at least one step.
+
+        An exception of the world ends the tick with the flag 'failed'. Raises what `replan` does.
+        """
+        shown, flag, plans = self._corrected(plan), self._follow(plan), 1
+        if flag in RISKS and self._left > 0:
+            plan, plans = await replan(self._why), 2
+            shown, flag = self._corrected(plan), self._follow(plan)
+        if not self._made and flag != "failed":
+            flag = self._rescue() or flag
+        return Acted(shown, tuple(self._records), tuple(self._alerts), flag, plans)
+
+    def _corrected(self, plan: Plan) -> Plan:
+        return self._sentinel.corrected(plan, self._around.outlook.danger)
+
+    def _follow(self, plan: Plan) -> Flag:
+        """Make a plan's steps until it ends, is stopped, or the tick has no step left."""
+        for action in plan.actions[:MOST_STEPS]:
+            refusal = _refusal(action)
+            if refusal:
+                return self._block(_shown(action), refusal)
+            for _ in range(action.times):
+                if self._left <= 0:
+                    self._record(_shown(action), "skipped", f"a tick has {MOST_STEPS} steps")
+                    return ""
+                if flag := self._make(_step(action, self._around.outlook)):
+                    return flag
+        beyond = len(plan.actions) - MOST_STEPS
+        if beyond > 0:
+            why = f"a plan has at most {MOST_STEPS} actions"
+            self._record(f"{beyond:,} more actions", "skipped", why)
+        return ""
+
+    def _make(self, step: Step) -> Flag:
+        """One step of a plan, or the one against a danger in its place."""
+        outlook = self._around.outlook
+        if outlook.danger > outlook.threshold and self._sentinel.evasion(outlook) != step:
+            return self._evade(str(step))
+        here = outlook.things.get((0, 0), "")
+        if step.act is ActionType.USE and (not here or step.target != here):
+            return self._block(str(step), f"here is {here or 'nothing to use'}")
+        broken = self._sentinel.conflict(step, outlook)
+        if broken:
+            text = f"'{step}' would break '{broken.rule}'"
+            self._alerts.append(Alert(kind="rule_violation", text=text))
+            return self._block(str(step), f"{broken.why}: {broken.rule}", broken.rule_id)
+        return self._step(step, str(step))
+
+    def _step(self, step: Step, wanted: str, *, evaded: str = "") -> Flag:
+        """Make a step that may be made, and say which risk it left."""
+        before = self._around.outlook
+        name = step.target if step.act is ActionType.MOVE else str(step.act)
+        try:
+            felt = self._around.step(ACTIONS.index(name))
+        except Exception as error:  # noqa: BLE001 - a world may raise anything; the run is saved
+            why = one_line(f"{type(error).__name__}: {error}"[:400])
+            self._record(wanted, "failed", why)
+            return "failed"
+        self._left -= 1
+        self._records.append(
+            StepRecord(
+                wanted=wanted,
+                done=str(step),
+                status="evaded" if evaded else "done",
+                why=evaded,
+                danger=before.danger,
+                **{name: getattr(felt, name) for name in _KEPT},
+            )
+        )
+        return self._risk(felt, before)
+
+    def _risk(self, felt: Felt, before: Outlook) -> Flag:
+        if felt.is_over:
+            return "over"
+        if felt.life < 0 and felt.cause:
+            self._why = f"{felt.cause} took {-felt.life} of life"
+            return "damage"
+        if came := sorted(set(self._in_reach(self._around.outlook)) - set(self._in_reach(before))):
+            self._why = f"{', '.join(came)} came within {REACH} steps"
+            return "creature"
+        return ""
+
+    def _in_reach(self, outlook: Outlook) -> Iterator[str]:
+        """The kinds of creatures that approach within reach, but for those held to be harmless."""
+        for cell in outlook.approaching:
+            kind = outlook.creatures.get(cell, "")
+            belief = self._sentinel.beliefs.get(kind)
+            if sum(map(abs, cell)) <= REACH and not (belief and belief.nature == "harmless"):
+                yield kind
+
+    def _evade(self, wanted: str) -> Flag:
+        """Steps of the planner, until the danger is below the threshold or the tick is over."""
+        outlook = self._around.outlook
+        while self._left > 0 and outlook.danger > outlook.threshold:
+            step = self._sentinel.evasion(outlook)
+            if step is None:
+                return self._block(wanted, _NO_STEP)
+            self._alert(self._sentinel.danger_alerts(outlook, step))
+            why = f"danger {outlook.danger:.2f} above {outlook.threshold:.2f}"
+            flag = self._step(step, wanted or str(step), evaded=why)
+            if flag in {"over", "failed"}:
+                return flag
+            outlook, wanted = self._around.outlook, ""
+        return "danger"
+
+    def _rescue(self) -> Flag:
+        """The planner's step, when no step of the plans could be made."""
+        step = self._sentinel.evasion(self._around.outlook)
+        if step is None:
+            return self._block("wait", _NO_STEP)
+        return self._step(step, str(step), evaded="no step of the plan could be made")
+
+    def _alert(self, alerts: Iterator[Alert]) -> None:
+        """Add alerts of kinds that this tick has not raised."""
+        raised = {alert.kind for alert in self._alerts}
+        self._alerts.extend(alert for alert in alerts if alert.kind not in raised)
+
+    def _block(self, wanted: str, why: str, rule_id: str = "") -> Flag:
+        self._record(one_line(wanted), "blocked", why, rule_id)
+        return "blocked"
+
+    def _record(
+        self,
+        wanted: str,
+        status: Literal["blocked", "skipped", "failed"],
+        why: str,
+        rule_id: str = "",
+    ) -> None:
+        danger = self._around.outlook.danger
+        self._records.append(
+            StepRecord(wanted=wanted, status=status, why=why, rule_id=rule_id, danger=danger)
+        )
+
+
+_KEPT = ("reward", "life", "food", "water", "cause")
+
+
+def _step(action: Action, outlook: Outlook) -> Step:
+    """The step of a valid action: only what the whitelist and the world name reaches it."""
+    act = ActionType(_word(action.type))
+    if act is ActionType.WAIT:
+        return Step(act)
+    target = _word(action.target)
+    if act is ActionType.USE and not target:
+        target = outlook.things.get((0, 0), "")
+    return Step(act, target)
+
+
+def _refusal(action: Action) -> str:
+    """Why an action is none of the whitelist; '' when it is one."""
+    kind, target = _word(action.type), _word(action.target)
+    if kind not in list(ActionType):
+        return f"an action is one of {', '.join(ActionType)}"
+    if kind == ActionType.MOVE and target not in DIRECTIONS:
+        return f"a direction is one of {', '.join(DIRECTIONS)}"
+    if not 1 <= action.times <= MOST_STEPS:
+        return f"an action is repeated 1 to {MOST_STEPS} times"
+    return ""
+
+
+def _word(text: str) -> str:
+    return text[:_SHOWN_CHARS].strip().casefold()
+
+
+def _shown(action: Action) -> str:
+    """An action as it was proposed, on one short line."""
+    times = "" if action.times == 1 else f" x{action.times}"
+    words = f"{action.type[:_SHOWN_CHARS]} {action.target[:_SHOWN_CHARS]}"
+    return f"{one_line(words)}{times[:_SHOWN_CHARS]}"

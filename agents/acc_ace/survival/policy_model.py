@@ -1,0 +1,170 @@
+"""`embedded/policy`: the survivor's thinker without an LLM, behind ADK's model interface.
+
+A pure function of the request's text: it reads slots, logs, playbook and rules from the prompt,
+and plans with the planner. Any other request it answers as `embedded/rules` does.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Final, Literal, NamedTuple
+
+from google.adk.models.llm_request import LlmRequest
+
+from acc_ace.config import POLICY_MODEL
+from acc_ace.models.response_shape import json_schema_of
+from acc_ace.rules_model.model import EmbeddedLlm
+from acc_ace.rules_model.prompt_context import Call
+from acc_ace.rules_model.prompt_parts import read_prompt
+from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
+from acc_ace.schemas.bullet import EPOCH
+from acc_ace.schemas.survival import AlertUpdate, Plan
+from acc_ace.survival.planner import Belief, Outlook, plan_steps
+from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
+from acc_ace.survival.state_formatter import read
+from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
+from acc_ace.text.polarity import negated
+
+NOTE: Final = "a planner, not an LLM"
+
+
+class PolicyLlm(EmbeddedLlm):
+    """Plans for the survivor; the same request gives the same plan in every process."""
+
+    model: str = POLICY_MODEL
+    note: ClassVar[str] = NOTE
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Model name patterns for ADK's registry."""
+        return [re.escape(POLICY_MODEL)]
+
+    def reply(self, llm_request: LlmRequest) -> Call | object:
+        """A Plan where one is asked for."""
+        properties = (json_schema_of(llm_request) or {}).get("properties") or {}
+        if "objective" not in properties:
+            return super().reply(llm_request)
+        return decide(read_prompt(llm_request).inputs).model_dump(mode="json")
+
+
+class Learnt(NamedTuple):
+    """A belief, and the bullet that it comes from; '' where this life taught it."""
+
+    belief: Belief
+    bullet_id: str = ""
+
+
+def decide(inputs: Mapping[str, object]) -> Plan:
+    """The plan for a prompt's inputs; a text without readable slots gets a plan to wait."""
+    outlook = read(text_of(inputs.get("slots")))
+    report = turn_input_of(inputs.get("current_input")).text
+    learnt = learnt_from(
+        bullets_of(inputs.get("playbook")), f"{text_of(inputs.get('logs'))}\n{report}"
+    )
+    beliefs = {name: item.belief for name, item in learnt.items()}
+    pins = state_of(inputs.get("state")).pins
+    # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
+    allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
+    named = _named(outlook)
+    return plan_of(
+        plan_steps(allowed, beliefs),
+        reflection=_reflection(report),
+        alert_updates=tuple(_alerts(report, outlook)),
+        exploration_priorities=tuple(name for name in named if name not in learnt),
+        bullet_ids=tuple(
+            dict.fromkeys(learnt[n].bullet_id for n in named if n in learnt and learnt[n].bullet_id)
+        ),
+    )
+
+
+def learnt_from(bullets: Iterable[BulletView], experience: str) -> dict[str, Learnt]:
+    """What is held of each kind: by the best proven bullet, the newest on a tie, and by what this
+    life taught, which overrides it. A bullet that did more harm than good says nothing.
+    """
+    learnt: dict[str, Learnt] = {}
+    for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
+        if bullet.harmful > bullet.helpful:
+            continue
+        weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
+        for name, held in stances(bullet.content):
+            learnt[name] = Learnt(Belief(held, weight), bullet.id)
+    for line in experience.splitlines():
+        held_now = stances(line) if line.startswith("alert:") else felt(line)
+        learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
+    return learnt
+
+
+_DAMAGE = -2
+"""Hunger takes a point of life in a step, so that one point proves nothing."""
+
+Held = Nature | Literal["hunter", "harmless"]
+
+_NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
+_SENTENCE = re.compile(r"[.;!?\n]")
+_CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
+_WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
+    ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
+    (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
+    (Nature.FOOD, re.compile(r"\b(?:eat|food|energy)\b")),
+    (Nature.WATER, re.compile(r"\b(?:drink|water)\b")),
+    (Nature.REMEDY, re.compile(r"\b(?:heals?|remedy|cures?)\b")),
+)
+
+
+def felt(text: str) -> Iterator[tuple[str, Held]]:
+    """What changes of the body, such as 'used cone: food +24', show of the kinds they name."""
+    for name, sentence in _subjects(text):
+        changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
+        gained = max(changes, key=lambda part: changes[part], default="")
+        if gained and changes[gained] > 0:
+            yield name, _GAINS[gained]
+        elif changes.get("life", 0) <= _DAMAGE:
+            yield _of(name, Nature.DANGER)
+
+
+def stances(text: str) -> Iterator[tuple[str, Held]]:
+    """What a lesson says of kinds, in numbers or in words; each sentence is about the first."""
+    yield from felt(text)
+    for name, sentence in _subjects(text):
+        said = [held for held, words in _WORDS if words.search(sentence)]
+        if said and not _CHANGE.search(sentence):
+            yield _of(name, Nature.DANGER if _denied(said[0], sentence) else said[0])
+
+
+_GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMEDY}
+
+
+def _subjects(text: str) -> Iterator[tuple[str, str]]:
+    for sentence in _SENTENCE.split(text.casefold()):
+        if name := _NAME.search(sentence):
+            yield name[1], sentence
+
+
+def _denied(held: Held, sentence: str) -> bool:
+    """Whether a gain is denied: 'never eat a cone'."""
+    return held in _GAINS.values() and negated(sentence)
+
+
+def _of(name: str, held: Held) -> tuple[str, Held]:
+    """A creature that harms is a hunter."""
+    return name, "hunter" if held is Nature.DANGER and name in CREATURES else held
+
+
+def _named(outlook: Outlook) -> tuple[str, ...]:
+    """The kinds that a plan may rest on: those in sight and at remembered places."""
+    seen = (*outlook.creatures.values(), *outlook.things.values(), *outlook.places)
+    return tuple(dict.fromkeys(seen))
+
+
+def _reflection(report: str) -> str:
+    return " ".join(f"{name}: {held}." for name, held in dict(felt(report)).items())
+
+
+def _alerts(report: str, outlook: Outlook) -> Iterator[AlertUpdate]:
+    """An entry for each kind that the report says did damage."""
+    for name, held in dict(felt(report)).items():
+        if held in {Nature.DANGER, "hunter"}:
+            yield AlertUpdate(
+                cause=name,
+                condition="by night" if outlook.is_night else "by day",
+                avoidance="keep away, go to the safe area" if held == "hunter" else "do not use it",
+            )
