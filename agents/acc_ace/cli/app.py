@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from acc_ace.cli.output import exit_code, reported, use_utf8
-from acc_ace.errors import AccAceError
+from acc_ace.errors import AccAceError, ConfigError
 
 
 def lazy_group(*modules: str) -> type[TyperGroup]:
@@ -243,6 +243,57 @@ def learn(
             as_json=as_json,
         )
     )
+
+
+@app.command()
+def survive(
+    *,
+    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
+    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")] = 0,
+    model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Rule that binds it; repeatable.")
+    ] = None,
+    save_run: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Where to save each tick.")
+    ] = None,
+    save_report: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Where to save the measures.")
+    ] = None,
+    tick_delay: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Pause after a tick (20 for live models)."),
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Let the survivor live in its world, and learn fear and curiosity."""
+    try:
+        from acc_ace.cli.survivor.survive import Survive, run_survive  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name not in {"gymnasium", "numpy"}:
+            raise
+        raise ConfigError(
+            f"the survivor needs {error.name}; run: pip install 'acc-ace[survivor]'"
+        ) from error
+    asked = Survive(
+        episodes=episodes,
+        ticks=ticks,
+        seed=seed,
+        model=model,
+        rules=tuple(rule or ()),
+        save_run=save_run,
+        save_report=save_report,
+        tick_delay=tick_delay,
+        max_cost=max_cost,
+        as_json=as_json,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_survive(asked))
 
 
 @app.command()
