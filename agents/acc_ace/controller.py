@@ -121,7 +121,8 @@ class AccController:
 
         A function of the turn's record makes each turn's decision: it may read what was qualified
         and the playbook, count its model calls (`record.stage("generator")`), and leave
-        `record.artifacts`, which are committed with the turn.
+        `record.artifacts`, which are committed with the turn. The function itself runs before the
+        recall, and may set `record.needed`.
         Raises what `update_state` and `decision` raise; earlier turns are kept, and of the failed
         one only evidence. A decision of None leaves its turn open for `record`.
         """
