@@ -11,13 +11,14 @@ from typing import ClassVar, Final, Literal, NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import POLICY_MODEL
+from acc_ace.errors import InputError
 from acc_ace.models.response_shape import json_schema_of
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.schemas.bullet import EPOCH
-from acc_ace.schemas.survival import AlertUpdate, Plan
+from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
 from acc_ace.survival.planner import Belief, Outlook, plan_steps
 from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.survival.state_formatter import read
@@ -54,8 +55,11 @@ class Learnt(NamedTuple):
 
 
 def decide(inputs: Mapping[str, object]) -> Plan:
-    """The plan for a prompt's inputs; a text without readable slots gets a plan to wait."""
-    outlook = read(text_of(inputs.get("slots")))
+    """The plan for a prompt's inputs; where the slots cannot be read it is to wait."""
+    try:
+        outlook = read(text_of(inputs.get("slots")))
+    except InputError as error:
+        return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
     learnt = learnt_from(
         bullets_of(inputs.get("playbook")), f"{text_of(inputs.get('logs'))}\n{report}"
