@@ -190,12 +190,16 @@ class AccController:
 
     async def close(self) -> None:
         """Close the stores and the models' connections."""
+        await self.close_models()
+        await self._container.close()
+
+    async def close_models(self) -> None:
+        """Close the models' connections, where others use the container too."""
         for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
         if self._feedback is not None:
             await self._feedback.close()
-        await self._container.close()
 
     def close_sync(self) -> None:
         """`close` for callers without an event loop; raises RuntimeError inside one."""

@@ -18,8 +18,9 @@ from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.schemas.bullet import EPOCH
+from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
-from acc_ace.survival.planner import Belief, Outlook, plan_steps
+from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
 from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.survival.state_formatter import read
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
@@ -95,6 +96,12 @@ def learnt_from(bullets: Iterable[BulletView], experience: str) -> dict[str, Lea
         held_now = stances(line) if line.startswith("alert:") else felt(line)
         learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
     return learnt
+
+
+def beliefs_of(playbook: Playbook, experience: str) -> Beliefs:
+    """What the same reading of a playbook and of a life's experience lets believe."""
+    views = (BulletView.model_validate(bullet.model_dump()) for bullet in playbook.bullets)
+    return {name: item.belief for name, item in learnt_from(views, experience).items()}
 
 
 _DAMAGE = -2

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from acc_ace.container import Container
-from acc_ace.errors import ConflictError, StoreError
+from acc_ace.errors import ConflictError
 from acc_ace.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.bullet import Bullet
@@ -26,10 +26,10 @@ from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
 _RIGHT: Final[dict[Held, str]] = {
-    Nature.FOOD: "Eat {}s.",
-    Nature.WATER: "Drink {}s.",
-    Nature.REMEDY: "Heal with {}s.",
-    Nature.DANGER: "Avoid {}s.",
+    Nature.FOOD: "Eat {}.",
+    Nature.WATER: "Drink {}.",
+    Nature.REMEDY: "Heal with {}.",
+    Nature.DANGER: "Avoid {}.",
     "hunter": "Keep away from the {}.",
 }
 _OF_LACKS: Final = {
@@ -51,7 +51,8 @@ class Surprise(NamedTuple):
     def right(self) -> str | None:
         """What would have been right, in words; None where hindsight does not know."""
         if self.held is not None:
-            return _RIGHT[self.held].format(self.about)
+            plural = f"{self.about}es" if self.about.endswith("s") else f"{self.about}s"
+            return _RIGHT[self.held].format(self.about if self.about in CREATURES else plural)
         return _OF_LACKS.get(self.about)
 
 
@@ -65,17 +66,25 @@ class Lessons(NamedTuple):
 
 @dataclass
 class SurpriseLearning:
-    """Teaches the playbook of one episode's app; a model that fails costs its lesson only."""
+    """Teaches the playbook of one episode; a model that fails costs its lesson only."""
 
     container: Container
     key: SessionKey
     roles: Roles
-    refiner: PlaybookRefiner
     failures: int = 0
     _met: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def replay(self, steps: Sequence[StepRecord]) -> None:
-        """Count what was learnt of before a crash."""
+    def __post_init__(self) -> None:
+        settings, container = self.container.settings, self.container
+        self._scope = container.playbook_scope(self.key.app, self.key.user)
+        self._refiner = PlaybookRefiner(
+            container.playbooks,
+            interval=settings.refine_interval,
+            stale_days=settings.stale_days,
+        )
+
+    def count(self, steps: Sequence[StepRecord]) -> None:
+        """Take in a tick that was lived before a crash, without learning from it again."""
         self._met.update((each.kind, each.about) for each in surprises(steps))
 
     async def after_tick(
@@ -103,6 +112,10 @@ class SurpriseLearning:
             total = _plus(total, await self._learn(snapshot, state, end, used))
         return total
 
+    async def version(self) -> int:
+        """The playbook's version now. Raises StoreError."""
+        return (await self.container.playbooks.load(self._scope)).version
+
     async def _learn(
         self,
         snapshot: LoopSnapshot,
@@ -129,26 +142,25 @@ class SurpriseLearning:
             ),
             feedback=(judgement,),
         )
-        scope = container.playbook_scope(self.key.app, self.key.user)
         context = curation_context(
             outcome,
             settings.limits,
             at=container.clock.now(),
             user="",
             session=self.key.session,
-            shared=scope.user is None,
+            shared=self._scope.user is None,
             stale_after=stale_time(settings.stale_days),
         )
         try:
             lesson = await learn(
                 outcome,
                 store=container.playbooks,
-                scope=scope,
+                scope=self._scope,
                 roles=self.roles,
                 context=context,
                 max_rounds=settings.reflector_max_rounds,
             )
-            refined = await self.refiner.after_turn(scope, context)
+            refined = await self._refiner.after_turn(self._scope, context)
         except ConflictError as error:
             return Lessons(warnings=(f"lesson about {surprise.about} was lost: {error}",))
         await container.spending.note(self.key, state.turn, lesson.used)
@@ -166,7 +178,7 @@ def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
     for record in steps:
         if record.status in ("blocked", "evaded", "failed"):
             about = record.rule_id or record.status
-            yield Surprise("abort", about, f"'{record.wanted}' was {record.status}: {record.why}")
+            yield Surprise("abort", about, f"a step was {record.status}: {record.why}")
         if not record.done:
             continue
         if record.life < 0 and not record.done.startswith("use "):
@@ -194,18 +206,19 @@ def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
 
     Texts of the world are left out: words of signs are nobody's lesson.
     """
-    body, board = snapshot.body, snapshot.scoreboard
+    body, board, plan = snapshot.body, snapshot.scoreboard, snapshot.plan
     history = ", ".join(f"{name} {value:+.2f}" for name, value in board.averages.items() if value)
-    steps = "; ".join(f"{each.done or each.wanted} ({each.status})" for each in snapshot.steps)
+    steps = "; ".join(f"{each.done} ({each.status})" for each in snapshot.steps if each.done)
+    light = "night" if snapshot.is_night else "day"
     return (
         "A body lives in a grid world whose things have natures that only experience shows.\n"
-        f"Tick {snapshot.tick} of episode {snapshot.episode}, {'night' if snapshot.is_night else 'day'}: "
+        f"Tick {snapshot.tick} of episode {snapshot.episode}, {light}: "
         f"life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
         f"water {body.water}/{body.most_water}, fear {snapshot.fear:.2f}, "
         f"threshold {snapshot.threshold:.2f}.\n"
         f"Moving averages of rewards: {history or 'none'}.\n"
-        f"Plan: risk {snapshot.plan.risk:.2f}, expected reward {snapshot.plan.expected_reward:+.2f}, "
-        f"reward {board.total:+.2f}. Steps: {steps}.\n"
+        f"Plan: risk {plan.risk:.2f}, expected reward {plan.expected_reward:+.2f}; "
+        f"it brought {board.total:+.2f}. Steps: {steps or 'none'}.\n"
         f"{surprise.kind.capitalize()}: {surprise.felt}.\n"
         f"1. {surprise.about or 'this life'}"
     )
