@@ -121,7 +121,8 @@ class AccController:
 
         A function of the turn's record makes each turn's decision: it may read what was qualified
         and the playbook, count its model calls (`record.stage("generator")`), and leave
-        `record.artifacts`, which are committed with the turn.
+        `record.artifacts`, which are committed with the turn. The function itself runs before the
+        recall, and may set `record.needed`.
         Raises what `update_state` and `decision` raise; earlier turns are kept, and of the failed
         one only evidence. A decision of None leaves its turn open for `record`.
         """
@@ -189,12 +190,16 @@ class AccController:
 
     async def close(self) -> None:
         """Close the stores and the models' connections."""
+        await self.close_models()
+        await self._container.close()
+
+    async def close_models(self) -> None:
+        """Close the models' connections, where others use the container too."""
         for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
         if self._feedback is not None:
             await self._feedback.close()
-        await self._container.close()
 
     def close_sync(self) -> None:
         """`close` for callers without an event loop; raises RuntimeError inside one."""

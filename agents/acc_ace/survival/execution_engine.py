@@ -17,7 +17,7 @@ from acc_ace.schemas.survival import (
     StepRecord,
 )
 from acc_ace.survival.planner import Outlook
-from acc_ace.survival.safety_sentinel import SafetySentinel, Step
+from acc_ace.survival.safety_sentinel import SafetySentinel, Step, danger_alerts
 from acc_ace.survival.world import ACTIONS
 from acc_ace.text.normalize import one_line
 
@@ -50,7 +50,12 @@ class Surroundings(Protocol):
 
     @property
     def outlook(self) -> Outlook:
-        """What is known now; its `danger` is the fear model's estimate."""
+        """What is known now."""
+        ...
+
+    @property
+    def fear(self) -> float:
+        """The fear model's estimate: P(damage within three steps)."""
         ...
 
     def step(self, action: int) -> Felt:
@@ -101,7 +106,7 @@ class ExecutionEngine:
         return Acted(shown, tuple(self._records), tuple(self._alerts), flag, plans)
 
     def _corrected(self, plan: Plan) -> Plan:
-        return self._sentinel.corrected(plan, self._around.outlook.danger)
+        return self._sentinel.corrected(plan, self._around.fear)
 
     def _follow(self, plan: Plan) -> Flag:
         """Make a plan's steps until it ends, is stopped, or the tick has no step left."""
@@ -124,7 +129,7 @@ class ExecutionEngine:
     def _make(self, step: Step) -> Flag:
         """One step of a plan, or the one against a danger in its place."""
         outlook = self._around.outlook
-        if outlook.danger > outlook.threshold and self._sentinel.evasion(outlook) != step:
+        if self._above and self._sentinel.evasion(outlook) != step:
             return self._evade(str(step))
         here = outlook.things.get((0, 0), "")
         if step.act is ActionType.USE and (not here or step.target != here):
@@ -138,7 +143,7 @@ class ExecutionEngine:
 
     def _step(self, step: Step, wanted: str, *, evaded: str = "") -> Flag:
         """Make a step that may be made, and say which risk it left."""
-        before = self._around.outlook
+        before, danger = self._around.outlook, self._around.fear
         name = step.target if step.act is ActionType.MOVE else str(step.act)
         try:
             felt = self._around.step(ACTIONS.index(name))
@@ -153,7 +158,7 @@ class ExecutionEngine:
                 done=str(step),
                 status="evaded" if evaded else "done",
                 why=evaded,
-                danger=before.danger,
+                danger=danger,
                 **{name: getattr(felt, name) for name in _KEPT},
             )
         )
@@ -180,18 +185,25 @@ class ExecutionEngine:
 
     def _evade(self, wanted: str) -> Flag:
         """Steps of the planner, until the danger is below the threshold or the tick is over."""
-        outlook = self._around.outlook
-        while self._left > 0 and outlook.danger > outlook.threshold:
+        while self._left > 0 and (above := self._above):
+            outlook = self._around.outlook
             step = self._sentinel.evasion(outlook)
             if step is None:
                 return self._block(wanted, _NO_STEP)
-            self._alert(self._sentinel.danger_alerts(outlook, step))
-            why = f"danger {outlook.danger:.2f} above {outlook.threshold:.2f}"
-            flag = self._step(step, wanted or str(step), evaded=why)
+            raised = {alert.kind for alert in self._alerts}
+            new = danger_alerts(above, outlook, step)
+            self._alerts.extend(alert for alert in new if alert.kind not in raised)
+            flag = self._step(step, wanted or str(step), evaded=above)
             if flag in {"over", "failed"}:
                 return flag
-            outlook, wanted = self._around.outlook, ""
+            wanted = ""
         return "danger"
+
+    @property
+    def _above(self) -> str:
+        """By how much the danger is above the threshold; '' when it is not."""
+        fear, threshold = self._around.fear, self._around.outlook.threshold
+        return f"danger {fear:.2f} above {threshold:.2f}" if fear > threshold else ""
 
     def _rescue(self) -> Flag:
         """The planner's step, when no step of the plans could be made."""
@@ -199,11 +211,6 @@ class ExecutionEngine:
         if step is None:
             return self._block("wait", _NO_STEP)
         return self._step(step, str(step), evaded="no step of the plan could be made")
-
-    def _alert(self, alerts: Iterator[Alert]) -> None:
-        """Add alerts of kinds that this tick has not raised."""
-        raised = {alert.kind for alert in self._alerts}
-        self._alerts.extend(alert for alert in alerts if alert.kind not in raised)
 
     def _block(self, wanted: str, why: str, rule_id: str = "") -> Flag:
         self._record(one_line(wanted), "blocked", why, rule_id)
@@ -216,9 +223,10 @@ class ExecutionEngine:
         why: str,
         rule_id: str = "",
     ) -> None:
-        danger = self._around.outlook.danger
         self._records.append(
-            StepRecord(wanted=wanted, status=status, why=why, rule_id=rule_id, danger=danger)
+            StepRecord(
+                wanted=wanted, status=status, why=why, rule_id=rule_id, danger=self._around.fear
+            )
         )
 
 

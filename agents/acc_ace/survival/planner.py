@@ -4,9 +4,10 @@ Pure and deterministic. It knows the laws of the world (distances, reach of a hu
 costs), but of natures nothing beyond the beliefs that it is given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import permutations, product
 from typing import Literal, NamedTuple
 
 from acc_ace.schemas.survival import MOST_STEPS, Body, Cell
@@ -18,6 +19,9 @@ COSTS = {"plain": 1, "safe": 1, "thicket": 1 + THICKET_COST}
 
 TRUST, BOLD = 0.5, 0.5
 """Weight from which a belief counts; boldness from which unknown creatures are suffered."""
+
+CHOICE = 4
+"""Sources of a nature among which a round chooses."""
 
 NEAR, HANDY, REACH = 3, 4, 15
 """Steps: to a threat that is near; to what is taken in passing; to what is worth going for."""
@@ -126,6 +130,12 @@ class _Moment:
 
     def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
         self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
+        body = outlook.body
+        self.points = {Nature.WATER: body.water, Nature.FOOD: body.food}
+        self.levels = {
+            Nature.WATER: body.water / body.most_water,
+            Nature.FOOD: body.food / body.most_food,
+        }
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
@@ -148,22 +158,21 @@ class _Moment:
     def _add(self, cost: float, cell: Cell, kind: str) -> None:
         self._sources.setdefault(self._natures.get(kind), []).append(_Source(cost, cell, kind))
 
+    def nature(self, kind: str) -> Nature | str | None:
+        """What a kind is believed to be."""
+        return self._natures.get(kind)
+
+    def sources(self, nature: Nature | None) -> list[_Source]:
+        """Known things of a nature, the nearest first; None asks for the unknown."""
+        return sorted(self._sources.get(nature, ()))
+
     def source(self, nature: Nature | None) -> _Source | None:
-        """The nearest known thing of a nature; None asks for the unknown."""
+        """The nearest known thing of a nature."""
         return min(self._sources.get(nature, ()), default=None)
 
     def far(self, cell: Cell) -> float:
         """Points that it takes to a cell, estimated where no way is in sight."""
         return self.ways[cell].cost if cell in self.ways else DETOUR * _apart(cell, (0, 0))
-
-    @property
-    def levels(self) -> dict[Nature, float]:
-        """Shares of water and food."""
-        body = self.body
-        return {
-            Nature.WATER: body.water / body.most_water,
-            Nature.FOOD: body.food / body.most_food,
-        }
 
     @property
     def is_threatened(self) -> bool:
@@ -199,10 +208,10 @@ class _Moment:
                 price = COSTS.get(terrain.get(beside, ""))
                 if price is None or beside in found or beside in taken:
                     continue
-                if self.threats and terrain[beside] != "safe":
-                    # A hunter rests one step of three at least.
-                    if self._peril(beside) <= time - time // 3:
-                        continue
+                # A hunter rests one step of three at least.
+                caught = self.threats and self._peril(beside) <= time - time // 3
+                if caught and terrain[beside] != "safe":
+                    continue
                 heappush(queue, (cost + price, time, beside, cell, name))
         return found
 
@@ -258,34 +267,58 @@ class _Moment:
 
 
 def _need(moment: _Moment) -> _Goal | None:
-    """Go for water or food when it is short, the more urgent first; search where none is known."""
-    body = moment.body
-    points = {Nature.WATER: body.water, Nature.FOOD: body.food}
-    urgent = []
-    for nature, level in moment.levels.items():
-        source = moment.source(nature)
-        slack = points[nature] - (source.cost if source else MARGIN)
-        is_handy = source is not None and source.cost <= HANDY and level <= TOP_UP
-        if slack <= MARGIN or level <= (SHORT if source else SEARCH) or is_handy:
-            urgent.append((slack, nature, source))
-    for _, nature, source in sorted(urgent):
-        if source:
-            return _Goal(f"get {nature}", source.cell, source.kind)
-        if goal := _gamble(moment, points[nature], moment.levels[nature], nature) or _search(
-            moment, nature
-        ):
-            return goal
-    return None
+    """Go for the water or food that is short; search or gamble where no source is known."""
+    short = [nature for nature in moment.levels if _is_short(moment, nature)]
+    known = [nature for nature in short if moment.source(nature)]
+    pressing = [nature for nature in known if _slack(moment, nature) <= MARGIN]
+    for nature in short:
+        if nature not in known and not pressing:
+            return _gamble(moment, nature) or _search(moment, nature)
+    if not known:
+        return None
+    source = _first(moment, known)
+    return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
 
 
-def _gamble(moment: _Moment, points: int, level: float, nature: Nature) -> _Goal | None:
+def _slack(moment: _Moment, nature: Nature) -> float:
+    """Points that would be left at the nearest source."""
+    source = moment.source(nature)
+    return moment.points[nature] - (source.cost if source else 0)
+
+
+def _is_short(moment: _Moment, nature: Nature) -> bool:
+    source, level = moment.source(nature), moment.levels[nature]
+    if source is None:
+        return level <= SEARCH
+    is_handy = source.cost <= HANDY and level <= TOP_UP
+    return is_handy or level <= SHORT or _slack(moment, nature) <= MARGIN
+
+
+def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
+    """The source to go to first: of the shortest round that comes in time to all.
+
+    A step on such a round makes it shorter than any other, so the choice is kept without memory.
+    """
+    rounds = []
+    for order in permutations(natures):
+        for stops in product(*(moment.sources(nature)[:CHOICE] for nature in order)):
+            cost, late, at = stops[0].cost, 0.0, stops[0].cell
+            for nature, stop in zip(order, stops, strict=True):
+                cost += DETOUR * _apart(at, stop.cell)
+                late += max(cost - moment.points[nature], 0)
+                at = stop.cell
+            rounds.append((late, cost, stops[0]))
+    return min(rounds)[2]
+
+
+def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
     """Try the unknown out of need: early when bold and whole, at the last moment in any case."""
     unknown = moment.source(None)
     if unknown is None:
         return None
-    life = moment.body.life
+    life, points, level = moment.body.life, moment.points[nature], moment.levels[nature]
     is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
-    is_bold = level <= moment.boldness and life >= WHOLE * moment.body.most_life
+    is_bold = level < moment.boldness and life >= WHOLE * moment.body.most_life
     if not (is_dying or is_bold):
         return None
     return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)

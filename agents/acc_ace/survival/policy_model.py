@@ -11,14 +11,16 @@ from typing import ClassVar, Final, Literal, NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import POLICY_MODEL
+from acc_ace.errors import InputError
 from acc_ace.models.response_shape import json_schema_of
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.schemas.bullet import EPOCH
-from acc_ace.schemas.survival import AlertUpdate, Plan
-from acc_ace.survival.planner import Belief, Outlook, plan_steps
+from acc_ace.schemas.playbook import Playbook
+from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
+from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
 from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.survival.state_formatter import read
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
@@ -54,8 +56,11 @@ class Learnt(NamedTuple):
 
 
 def decide(inputs: Mapping[str, object]) -> Plan:
-    """The plan for a prompt's inputs; a text without readable slots gets a plan to wait."""
-    outlook = read(text_of(inputs.get("slots")))
+    """The plan for a prompt's inputs; where the slots cannot be read it is to wait."""
+    try:
+        outlook = read(text_of(inputs.get("slots")))
+    except InputError as error:
+        return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
     learnt = learnt_from(
         bullets_of(inputs.get("playbook")), f"{text_of(inputs.get('logs'))}\n{report}"
@@ -91,6 +96,12 @@ def learnt_from(bullets: Iterable[BulletView], experience: str) -> dict[str, Lea
         held_now = stances(line) if line.startswith("alert:") else felt(line)
         learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
     return learnt
+
+
+def beliefs_of(playbook: Playbook, experience: str) -> Beliefs:
+    """What the same reading of a playbook and of a life's experience lets believe."""
+    views = (BulletView.model_validate(bullet.model_dump()) for bullet in playbook.bullets)
+    return {name: item.belief for name, item in learnt_from(views, experience).items()}
 
 
 _DAMAGE = -2

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from acc_ace.gates.guard import ActCall, Conflict, conflicts
 from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.survival import (
-    DIRECTIONS,
     THRESHOLD_BOUNDS,
     Action,
     ActionType,
@@ -23,6 +22,7 @@ from acc_ace.schemas.survival import (
     Plan,
 )
 from acc_ace.survival.planner import Beliefs, Outlook, PlannedSteps, plan_steps
+from acc_ace.survival.world import MOVES
 from acc_ace.text.normalize import one_line
 
 MOST_CHANGE: Final = 0.1
@@ -32,7 +32,6 @@ LETHAL: Final = 0.7
 """Share of a full life at or below which one danger may be the last."""
 
 _CHARS, _ITEMS = 400, 16
-_OFFSETS: Final = dict(zip(DIRECTIONS, ((-1, 0), (1, 0), (0, -1), (0, 1)), strict=True))
 _BLOCKED_GROUND: Final = "rock"
 
 
@@ -54,7 +53,7 @@ class Step(NamedTuple):
     @property
     def cell(self) -> Cell:
         """The cell that it leads to."""
-        return _OFFSETS.get(self.target, (0, 0)) if self.act is ActionType.MOVE else (0, 0)
+        return MOVES.get(self.target, (0, 0)) if self.act is ActionType.MOVE else (0, 0)
 
 
 WAIT: Final = Step(ActionType.WAIT)
@@ -143,15 +142,15 @@ class SafetySentinel:
         bounded = Plan.model_validate(_bounded(plan.model_dump()))
         return bounded.model_copy(update={"risk": max(danger, min(bounded.risk, 1.0))})
 
-    def danger_alerts(self, outlook: Outlook, step: Step) -> Iterator[Alert]:
-        """What a person should know of a danger above the threshold, and of the step against it."""
-        above = f"danger {outlook.danger:.2f} is above {outlook.threshold:.2f}"
-        yield Alert(kind="threshold", text=above)
-        life = outlook.body.life
-        if life <= LETHAL * outlook.body.most_life:
-            yield Alert(kind="lethal_risk", text=f"{above} with {life} points of life")
-        if step == WAIT:
-            yield Alert(kind="emergency_stop", text=f"{above}; the plan waits")
+
+def danger_alerts(above: str, outlook: Outlook, step: Step) -> Iterator[Alert]:
+    """What a person should know of a danger `above` the threshold, and of the step against it."""
+    yield Alert(kind="threshold", text=above)
+    if outlook.body.life <= LETHAL * outlook.body.most_life:
+        life = f"{outlook.body.life} of {outlook.body.most_life} points of life"
+        yield Alert(kind="lethal_risk", text=f"{above} with {life}")
+    if step == WAIT:
+        yield Alert(kind="emergency_stop", text=f"{above}: the plan stops and waits")
 
 
 def _possible(outlook: Outlook) -> Iterator[Step]:
@@ -159,7 +158,7 @@ def _possible(outlook: Outlook) -> Iterator[Step]:
     yield WAIT
     if (0, 0) in outlook.things:
         yield Step(ActionType.USE, outlook.things[(0, 0)])
-    for direction, cell in _OFFSETS.items():
+    for direction, cell in MOVES.items():
         if outlook.terrain.get(cell, _BLOCKED_GROUND) != _BLOCKED_GROUND:
             yield Step(ActionType.MOVE, direction)
 
