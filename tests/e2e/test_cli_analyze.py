@@ -111,7 +111,7 @@ def test_torn_lines_are_reported_and_left_out(
     assert shown.turns[0]["ticks"] == 2
     assert f"! {run}, line 1 is torn; it is left out" in shown.err
     assert "! 21 lines left out in all" in shown.err
-    assert shown.err.count("\n") == 11
+    assert shown.err.count("\n") == 13
 
 
 @pytest.mark.parametrize(

@@ -232,10 +232,12 @@ class _Alerts:
         for entry in snapshot.logs:
             if entry.log == "alert":
                 _count(self._causes, entry.about.casefold())
-        for step in snapshot.steps:
-            if cause := step.cause.casefold():
-                _count(self._met, cause)
-                _count(self._harms, cause, step.life < 0)
+        # Thirst and hunger are no cause of a step, but what an episode died of.
+        met = [(step.cause, step.life < 0) for step in snapshot.steps]
+        for cause, does_harm in (*met, (snapshot.died_of, True)):
+            if cause:
+                _count(self._met, cause.casefold())
+                _count(self._harms, cause.casefold(), does_harm)
 
     def result(self) -> dict[str, object]:
         """The fields of the analysis."""

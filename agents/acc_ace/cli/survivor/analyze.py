@@ -21,7 +21,7 @@ from acc_ace.schemas.survival import LoopSnapshot, RunAnalysis
 from acc_ace.survival.analysis import analyse
 from acc_ace.survival.snapshots import read_snapshots
 
-_SHOWN: Final = 10
+_SHOWN: Final = 12
 """Bad lines, causes and sections shown one by one."""
 
 
@@ -83,7 +83,7 @@ def measures(run: RunAnalysis) -> Iterator[tuple[str, str]]:
         ),
     )
     yield "fear AUC", f"{_number(run.fear_auc, 3)} over {run.fear_windows:,} windows"
-    yield "exploration", f"{_number(run.cells_per_step, 3)} new cells a step"
+    yield "exploration", f"{_number(run.cells_per_step, 3)} cells seen a step"
     yield "information", f"{run.bits:.1f} bits, {_number(run.bits_per_step, 3)} a step"
     yield "alert log", f"accuracy {_percent(run.alert_accuracy)}: {_counts(run.alerts)}"
     yield "playbook", f"{_number(run.playbook_per_100_ticks)} changes in 100 ticks"

@@ -183,8 +183,8 @@ def with_model(settings: Settings, name: str | None) -> Settings:
     if name is None:
         return settings
     kind_of(name)
-    roles = ("generator",) if name == POLICY_MODEL else ROLES
-    changed = {role: settings.agent(role).model_copy(update={"model": name}) for role in roles}
+    roles: tuple[Role, ...] = ("generator",) if name == POLICY_MODEL else ROLES
+    changed = {str(role): settings.agent(role).model_copy(update={"model": name}) for role in roles}
     return settings.model_copy(update=changed)
 
 
