@@ -273,14 +273,14 @@ def survive(
 ) -> None:
     """Let the survivor live in its world, and learn fear and curiosity."""
     try:
-        from acc_ace.cli.survivor.survive import Survive, run_survive  # noqa: PLC0415
+        from acc_ace.cli.survivor.survive import run_survive  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in {"gymnasium", "numpy"}:
             raise
         raise ConfigError(
             f"the survivor needs {error.name}; run: pip install 'acc-ace[survivor]'"
         ) from error
-    asked = Survive(
+    code = run_survive(
         episodes=episodes,
         ticks=ticks,
         seed=seed,
@@ -293,7 +293,7 @@ def survive(
         as_json=as_json,
         quiet=quiet,
     )
-    raise typer.Exit(run_survive(asked))
+    raise typer.Exit(code)
 
 
 @app.command()

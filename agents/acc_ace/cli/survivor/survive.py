@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -24,6 +23,7 @@ from acc_ace.config import POLICY_MODEL, ROLES, Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.models.factory import kind_of
+from acc_ace.models.prices import load_prices
 from acc_ace.schemas.base import Tenant
 from acc_ace.schemas.cost import PriceTable
 from acc_ace.schemas.report import Money, TokenUse
@@ -41,61 +41,56 @@ MOST_RUNS: Final = 20
 """Runs kept in the data directory; the ones written longest ago go first."""
 
 _A_TICK: Final[Mapping[Role, TokenUse]] = {
-    "compressor": TokenUse(input=1_500, output=300),
-    "generator": TokenUse(input=1_900, output=400),
-    "reflector": TokenUse(input=400, output=80),
-    "curator": TokenUse(input=400, output=80),
+    "compressor": TokenUse(input=2_200, output=450),
+    "generator": TokenUse(input=2_500, output=500),
+    "reflector": TokenUse(input=700, output=150),
+    "curator": TokenUse(input=550, output=100),
 }
-"""Tokens a tick, about; learning is asked in one tick of six (docs/survivor.md)."""
+"""Tokens of a tick, as young lives took; older ones learn less. Thoughts are not in it."""
 
 
-@dataclass(frozen=True)
-class Survive:
-    """The options of the command as given; None is for what follows from the model."""
-
-    episodes: int
-    ticks: int
-    seed: int
-    model: str | None = None
-    rules: tuple[str, ...] = ()
-    save_run: Path | None = None
-    save_report: Path | None = None
-    tick_delay: float | None = None
-    max_cost: float | None = None
-    as_json: bool = False
-    quiet: bool = False
-
-
-def run_survive(asked: Survive) -> ExitCode:
+def run_survive(
+    *,
+    episodes: int,
+    ticks: int,
+    seed: int,
+    model: str | None,
+    rules: tuple[str, ...],
+    save_run: Path | None,
+    save_report: Path | None,
+    tick_delay: float | None,
+    max_cost: float | None,
+    as_json: bool,
+    quiet: bool,
+) -> ExitCode:
     """Live the episodes; Ctrl-C and errors save what there is.
 
     Raises ConfigError or InputError before the first tick; then what ends the run.
     """
-    settings = thinker_settings(with_model(load_settings(), asked.model))
+    settings = thinker_settings(with_model(load_settings(), model))
     names = {role: settings.model_name(role) for role in ROLES}
-    is_live = any(kind_of(name) != "embedded" for name in names.values())
-    options = RunOptions(
-        seed=asked.seed,
-        episodes=asked.episodes,
-        ticks=asked.ticks,
-        rules=(*RULES, *asked.rules),
-        tick_delay=(LIVE_DELAY if is_live else 0.0)
-        if asked.tick_delay is None
-        else asked.tick_delay,
+    if tick_delay is None:
+        is_live = any(kind_of(name) != "embedded" for name in names.values())
+        tick_delay = LIVE_DELAY if is_live else 0.0
+    run = RunOptions(
+        seed=seed,
+        episodes=episodes,
+        ticks=ticks,
+        rules=(*RULES, *rules),
+        tick_delay=tick_delay,
     )
     people, measures = stderr_console(), RunMeasures()
-    container = build_container(settings)
-    _say_price(people, container.spending.prices, names, asked)
+    _say_price(people, load_prices(settings.prices), names, run, max_cost)
     with ExitStack() as left:
         report = None
-        if asked.save_report:
-            report = left.enter_context(create_private_file(asked.save_report, "--save-report"))
-        writer = _Saved(_run_file(settings, options, asked.save_run), people)
-        left.callback(_finish, measures, writer, report, as_json=asked.as_json)
+        if save_report:
+            report = left.enter_context(create_private_file(save_report, "--save-report"))
+        saved = _Saved(_run_file(settings, run, save_run), people)
+        left.callback(_finish, measures, saved, report, as_json=as_json)
         screen = left.enter_context(closing(TurnScreen(people)))
-        takers = [measures.add, writer.take, *([] if asked.quiet else [screen.show])]
+        takers = [measures.add, saved.take, *([] if quiet else [screen.show])]
         try:
-            asyncio.run(_live(container, options, asked.max_cost, takers, people))
+            asyncio.run(_live(settings, run, max_cost, takers, people))
         except KeyboardInterrupt:
             people.print("interrupted; the tick that was running is undone", style="yellow")
             return ExitCode.INTERRUPTED
@@ -103,12 +98,13 @@ def run_survive(asked: Survive) -> ExitCode:
 
 
 async def _live(
-    container: Container,
+    settings: Settings,
     options: RunOptions,
     max_cost: float | None,
     takers: list[Callable[[LoopSnapshot], None]],
     people: Console,
 ) -> None:
+    container = build_container(settings)
     meter = _Meter(container, Tenant(APP_NAME, options.run))
     try:
         await meter.read()
@@ -205,24 +201,28 @@ def _run_file(settings: Settings, options: RunOptions, chosen: Path | None) -> P
 
 
 def _say_price(
-    people: Console, prices: PriceTable, names: Mapping[Role, str], asked: Survive
+    people: Console,
+    prices: PriceTable,
+    names: Mapping[Role, str],
+    run: RunOptions,
+    max_cost: float | None,
 ) -> None:
-    """Say what the run may cost at most, unless every model is free.
+    """Say what the run may cost, unless every model is free.
 
     Raises ConfigError where a ceiling is set that cannot be kept.
     """
     unknown = sorted({name for name in names.values() if prices.price(name) is None})
-    if unknown and asked.max_cost is not None:
+    if unknown and max_cost is not None:
         raise ConfigError(
             f"--max-cost cannot be kept: the price of {', '.join(unknown)} is unknown; add it to a "
             "price file and name that in ACC_ACE_PRICES"
         )
-    nano = asked.episodes * asked.ticks * sum(_nano_of_tick(prices, names))
+    nano = run.episodes * run.ticks * sum(_nano_of_tick(prices, names))
     if nano or unknown:
         cost = Money.of(nano, len(unknown))
         people.print(
-            f"{asked.episodes} × {asked.ticks} ticks cost about {cost} at most, by the prices of "
-            f"{prices.as_of}; --max-cost stops a run earlier",
+            f"{run.episodes} × {run.ticks} ticks cost about {cost} where no life ends early, by "
+            f"the prices of {prices.as_of}; --max-cost sets a ceiling",
             soft_wrap=True,
         )
 

@@ -27,7 +27,7 @@ class TurnScreen:
             self._live.start()
             self._live.update(turn_view(tick), refresh=True)
         elif tick.over or tick.tick % _EVERY == 1:
-            self._console.print(printable(turn_line(tick)), soft_wrap=True)
+            self._console.print(printable(turn_line(tick)), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Stop; safe to call twice."""
