@@ -8,6 +8,7 @@ is needed to rebuild the life: rewards and fear learn from what was lived, not f
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,13 +25,13 @@ from acc_ace.survival.result_formatter import report
 from acc_ace.survival.reward_synthesizer import RewardSynthesizer
 from acc_ace.survival.state_formatter import SYMBOLS, bearing, render, view_rows
 from acc_ace.survival.world import ACTIONS, Observation, Touch, World
-from acc_ace.survival.world_rules import CREATURES, KINDS
+from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
 from acc_ace.text.normalize import one_line
 
 _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
 _STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d)$")
 _STEP: Final = re.compile(r"(!?)([nswe.u-])(\d\.\d\d)")
-_MOST_RISKS: Final = 4
+_MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 320
 BODY: Final = "@"
 _KINDS: Final = {kind: str(number) for number, kind in enumerate(KINDS)}
 _CREATURES: Final = {kind: kind[0] for kind in CREATURES}
@@ -115,7 +116,9 @@ class Episode:
         life, food, water = (now.life - body.life, now.food - body.food, now.water - body.water)
         touch: Touch | None = info["touch"]
         hits = sorted(info["hits"], key=lambda hit: hit.life)
-        cause = hits[0].by if hits else touch.kind if touch and any(touch[1:]) else ""
+        # What is lost beside a gain is hunger's.
+        touched = touch is not None and (touch.life < 0 or (any(touch[1:]) and life >= 0))
+        cause = hits[0].by if hits else touch.kind if touch and touched else ""
         self.steps += 1
         self.is_over = died or cut
         self._lived.append(_Lived(before, self.outlook, self.ground.place, new_cells, died))
@@ -137,7 +140,7 @@ class Episode:
                 record, was.after, bits=gained, in_reach=in_reach, died=was.died
             )
             self._fears.observe(was.before, record)
-            self.memory.step(record, was.before, was.place)
+            self.memory.step(record, was.before)
             if was.died:
                 self.died_of = cause_of(record, was.before)
             taken.append(record.model_copy(update={"reward": reward}))
@@ -178,13 +181,20 @@ class Episode:
         )
 
     def slots(self) -> str:
-        """The State Formatter's text of now."""
+        """The State Formatter's text of now; of harmful kinds no remembered places are told."""
+        natures = {kind: belief.nature for kind, belief in self.beliefs.items()}
+        places = {
+            kind: cells[: _PLACES if natures.get(kind) else 1]
+            for kind, cells in self.outlook.places.items()
+            if natures.get(kind) is not Nature.DANGER
+        }
         return render(
-            self.outlook,
+            replace(self.outlook, places=places),
             fear=self.fear,
             beliefs=self.beliefs,
             risks=tuple(self._risks()),
             place=self.ground.place,
+            max_tokens=_SLOT_TOKENS,
         )
 
     def shown(self) -> dict[str, Any]:

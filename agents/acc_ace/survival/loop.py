@@ -40,8 +40,17 @@ from acc_ace.turn.turn_record import TurnRecord
 APP: Final = "survivor"
 GOAL: Final = "Survive first, then collect, then explore."
 RULES: Final = ("Never move onto lava.",)
-RECALLED: Final = 20
-"""Artifacts that a tick recalls: a life's logs are short, and at most 36."""
+RECALLED: Final = 12
+"""Artifacts that a tick recalls; a life's logs are short."""
+
+BOUNDS: Final = {
+    "retrieved_artifacts_tokens": 16,
+    "episodic_trace_tokens": 48,
+    "semantic_gist_tokens": 48,
+    "artifact_tokens": 120,
+    "recall_tokens": 500,
+}
+"""Tighter limits: what the state would repeat stands in the report, the logs and the slots."""
 
 _PAGE: Final = 500
 _BRIEF: Final = 5
@@ -117,7 +126,11 @@ class Survivor:
         world_of: WorldOf = world_of,
     ) -> None:
         settings = thinker_settings(container.settings)
-        limits = settings.limits.model_copy(update={"recall_k": RECALLED})
+        own = settings.limits
+        limits = own.model_copy(
+            update={name: min(getattr(own, name), most) for name, most in BOUNDS.items()}
+            | {"recall_k": RECALLED}
+        )
         settings = settings.model_copy(update={"limits": limits})
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
@@ -329,8 +342,8 @@ def _summary(episode: Episode, changes: Sequence[PlaybookChange]) -> str:
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
     return (
-        f"{end} after {episode.steps} steps; {moved}; playbook: {learnt or 'unchanged'}; "
-        f"harmed again and again, so say more of: {repeated or 'nothing'}"
+        f"{end} after {episode.steps} steps; {moved}; harmed often, so say more of: "
+        f"{repeated or 'nothing'}; learnt: {learnt or 'nothing'}"
     )
 
 

@@ -1,10 +1,10 @@
 """The Memory Manager (component 5): what a life has taught, as artifacts of the shared store.
 
-The alert log has dangers (cause, condition, avoidance), the exploration log what was found, taken
-and is unexplored, the meta notes how an episode changed the policy. A cause that is met again
-replaces its artifact, with a higher count: a session has at most 15 alerts of what was felt (ten
-kinds, two creatures, lava, hunger, thirst), MOST_SAID of what the thinker warned of, and 13
-exploration entries; a run has MOST_META notes. Alerts and exploration entries end with the episode.
+The alert log has dangers (cause, condition, avoidance), the exploration log what things gave and
+what is unexplored, the meta notes how an episode changed the policy. A cause that is met again
+replaces its artifact, with a higher count. So a session has at most 25 artifacts: 15 alerts of what
+was felt (ten kinds, two creatures, lava, hunger, thirst), MOST_SAID of what the thinker warned of,
+and two of exploration; a run has MOST_META notes. Alerts and exploration end with the episode.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from typing import Final, Literal
 from acc_ace.container import Container
 from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.survival import Cell, LogEntry, Plan, StepRecord
+from acc_ace.schemas.survival import LogEntry, Plan, StepRecord
 from acc_ace.survival.core_thinker import LOG
 from acc_ace.survival.exploration import ExplorationMap
 from acc_ace.survival.planner import Outlook
@@ -25,11 +25,11 @@ from acc_ace.text.tokens import clip_tokens
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
-MOST_META: Final = 20
+MOST_META: Final = 1
 """Meta notes of a run; more replace the oldest."""
 
 _BEWARE: Final = "keep away from it"
-_ABOUT_CHARS, _SAID_TOKENS, _NOTE_TOKENS = 40, 40, 160
+_ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
 _AVOIDANCE: Final = {
     **dict.fromkeys(KINDS, "avoid using it"),
     **dict.fromkeys(CREATURES, "it bites, keep away from it"),
@@ -54,40 +54,41 @@ class MemoryManager:
         self._entries: dict[str, LogEntry] = {}
         self._changed: dict[str, None] = {}
         self._lost: Counter[str] = Counter()
-        self._warned = 0
+        self._warned, self._wanted = 0, ""
 
-    def step(self, record: StepRecord, before: Outlook, place: Cell) -> None:
-        """Take in a step that was made, the moment before it, and the cell where it ended."""
+    def step(self, record: StepRecord, before: Outlook) -> None:
+        """Take in a step that was made, and the moment before it."""
         light = "by night" if before.is_night else "by day"
-        last = f"last {light} at row {place[0]}, column {place[1]}"
         if cause := cause_of(record, before):
             self._lost[cause] -= record.life
             count = self.count(cause) + 1
             took = f"took {self._lost[cause]} life in {count} {'time' if count == 1 else 'times'}"
-            self._put("alert", cause, f"{_AVOIDANCE.get(cause, _BEWARE)}, {took}, {last}", count)
-        elif record.done.startswith("use "):
-            self._used(record, last)
-
-    def _used(self, record: StepRecord, last: str) -> None:
+            self._put(
+                "alert", cause, f"{_AVOIDANCE.get(cause, _BEWARE)}, {took}, last {light}", count
+            )
         kind = record.done.removeprefix("use ")
+        if kind not in (record.done, cause):
+            self._used(kind, record)
+
+    def _used(self, kind: str, record: StepRecord) -> None:
         known = self._entries.get(f"exploration:{kind}")
         gains = {"food": record.food, "water": record.water, "life": record.life}
         effect = ", ".join(f"{name} {by:+d}" for name, by in gains.items() if by > 0)
         if known is not None:
-            effect = effect or known.text.partition(" when used")[0]
+            effect = effect or known.text.partition(", used")[0]
         count = known.count + 1 if known else 1
-        text = f"{effect or 'nothing changed'} when used, {count} in all, {last}"
-        self._put("exploration", kind, text, count)
+        self._put("exploration", kind, f"{effect or 'nothing changed'}, used {count}", count)
 
     def explored(self, ground: ExplorationMap) -> None:
-        """Note the ground that is unexplored, and the kinds that were found and never used."""
+        """Note what is unexplored: ground, kinds never used, and what the thinker wants next."""
         frontier = ground.frontier()
         where = f", the nearest at row {frontier[0]}, column {frontier[1]}" if frontier else ""
         unseen = ground.sizes.side**2 - ground.cells_seen
-        self._put("exploration", "unexplored", f"{unseen} cells{where}")
         met = {entry.about for entry in self._entries.values()}
-        untried = " ".join(sorted(ground.kinds_seen - met))
-        self._put("exploration", "found and not used", untried or "nothing")
+        untried = " ".join(sorted(ground.kinds_seen - met)) or "none"
+        wanted = f"; next {self._wanted}" if self._wanted else ""
+        text = f"{unseen} cells{where}; found and not used {untried}{wanted}"
+        self._put("exploration", "unexplored", text)
 
     def advised(self, plan: Plan) -> None:
         """Take what the thinker warns of and wants to explore; what was felt stays as it is."""
@@ -96,9 +97,7 @@ class MemoryManager:
             said = ", ".join(filter(None, (update.avoidance, update.condition)))
             if cause and f"alert:{cause}" not in self._entries:
                 self._warn(cause, clip_tokens(one_line(said), _SAID_TOKENS) or "beware")
-        if plan.exploration_priorities:
-            wanted = clip_tokens(one_line(", ".join(plan.exploration_priorities)), _SAID_TOKENS)
-            self._put("exploration", "to explore next", wanted)
+        self._wanted = clip_tokens(one_line(" ".join(plan.exploration_priorities)), _WANTED_TOKENS)
 
     def _warn(self, cause: str, text: str) -> None:
         said = {
@@ -125,18 +124,24 @@ class MemoryManager:
     def take(self, at: datetime) -> list[Artifact]:
         """The artifacts of the entries that changed since the last time."""
         changed, self._changed = self._changed, {}
+        contents = {_artifact_of(name): self._content(_artifact_of(name)) for name in changed}
         return [
             Artifact(
                 artifact_id=self._id(name),
-                content=f"{self._entries[name].about}: {self._entries[name].text}",
-                source=f"{LOG}{self._entries[name].log}",
+                content=content,
+                source=f"{LOG}{name.partition(':')[0]}",
                 created_at=at,
                 tenant=self._key.tenant,
                 kind=ArtifactKind.TOOL_RESULT,
                 authority=Authority.TOOL,
             )
-            for name in changed
+            for name, content in contents.items()
         ]
+
+    def _content(self, artifact: str) -> str:
+        """What the entries of an artifact say."""
+        own = (each for name, each in self._entries.items() if _artifact_of(name) == artifact)
+        return "; ".join(f"{each.about}: {each.text}" for each in own)
 
     def count(self, cause: str) -> int:
         """How often a cause has taken life in this episode."""
@@ -146,7 +151,7 @@ class MemoryManager:
     @property
     def ids(self) -> frozenset[str]:
         """The ids of all entries."""
-        return frozenset(map(self._id, self._entries))
+        return frozenset(self._id(_artifact_of(name)) for name in self._entries)
 
     def entries(self) -> tuple[LogEntry, ...]:
         """All entries, alerts first, the most frequent first."""
@@ -168,7 +173,13 @@ class MemoryManager:
             self._changed[name] = None
 
     def _id(self, name: str) -> str:
-        return f"{LOG}{name}:{self._key.session}"
+        return f"{name}@{self._key.session}"
+
+
+def _artifact_of(name: str) -> str:
+    """What things gave is one artifact, since a plan may rest on a kind that is out of sight."""
+    log, _, about = name.partition(":")
+    return "exploration:things" if log == "exploration" and about in KINDS else name
 
 
 def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) -> Artifact:
@@ -195,4 +206,4 @@ async def meta_notes(container: Container, key: SessionKey, run: str) -> dict[in
 
 
 def _meta_id(run: str, episode: int) -> str:
-    return f"{LOG}meta:{run}:{episode % MOST_META}"
+    return f"meta:{episode % MOST_META}@{run}"

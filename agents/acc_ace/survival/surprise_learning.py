@@ -1,8 +1,8 @@
 """ACE Reflector and Curator for the survivor (components 8 and 9): adapters to the shared ones.
 
 They are asked on surprise only: damage and aborted plans (the first, second, fourth, eighth … time
-of a cause in a life), an effect that the playbook did not foretell, and the end of an episode. An
-effect that it foretold is a thumbs up for the bullets relied on, which asks no model.
+of a cause in a life), the first effect of a kind, and the end of an episode. What the bullets that
+the plan relied on foretold is a thumbs up for them, which asks no model.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import TokenUse
 from acc_ace.schemas.survival import LoopSnapshot, PlaybookChange, StepRecord
 from acc_ace.survival.policy_model import Held, stances
-from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
+from acc_ace.survival.world_rules import CREATURES, Nature
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
 _RIGHT: Final[dict[Held, str]] = {
@@ -33,8 +33,8 @@ _RIGHT: Final[dict[Held, str]] = {
     "hunter": "Keep away from the {}.",
 }
 _OF_LACKS: Final = {
-    "hunger": "Look for food before it runs out.",
-    "thirst": "Look for water before it runs out.",
+    "hunger": "Eat before hunger takes life.",
+    "thirst": "Drink before thirst takes life.",
     "lava": "Keep off lava.",
 }
 
@@ -98,19 +98,21 @@ class SurpriseLearning:
         total = Lessons()
         for surprise in surprises(snapshot.steps):
             self._met[surprise.kind, surprise.about] += 1
-            count = self._met[surprise.kind, surprise.about]
             own = [bullet for bullet in used if surprise.about in bullet.content.casefold()]
-            foretold = surprise.held is not None and any(
-                dict(stances(bullet.content)).get(surprise.about) == surprise.held for bullet in own
-            )
-            if foretold and count == 1:
-                total = _plus(total, await self._learn(snapshot, state, surprise, own, good=True))
-            elif count & (count - 1) == 0 and (count == 1 or surprise.kind != "effect"):
+            if self._is_asked(surprise) and not (
+                snapshot.over and surprise.about == snapshot.died_of
+            ):
                 total = _plus(total, await self._learn(snapshot, state, surprise, own))
         if snapshot.over:
-            end = Surprise("end", snapshot.died_of, _end(snapshot))
-            total = _plus(total, await self._learn(snapshot, state, end, used))
+            end = _end(snapshot)
+            own = [bullet for bullet in used if not end.about or end.about in bullet.content]
+            total = _plus(total, await self._learn(snapshot, state, end, own))
         return total
+
+    def _is_asked(self, surprise: Surprise) -> bool:
+        """Whether a cause is met for the first, second, fourth … time; what is no harm, the first."""
+        count = self._met[surprise.kind, surprise.about]
+        return count == 1 or (surprise.kind in ("damage", "abort") and count & (count - 1) == 0)
 
     async def version(self) -> int:
         """The playbook's version now. Raises StoreError."""
@@ -122,15 +124,11 @@ class SurpriseLearning:
         state: CommittedState,
         surprise: Surprise,
         used: Sequence[Bullet],
-        *,
-        good: bool = False,
     ) -> Lessons:
         settings, container = self.container.settings, self.container
-        judgement = (
-            Judgement(thumbs="up")
-            if good
-            else Judgement(ground_truth=surprise.right, comment=surprise.felt)
-        )
+        judgement = Judgement(ground_truth=surprise.right, comment=surprise.felt)
+        if _foretold(surprise, used):
+            judgement = Judgement(thumbs="up")
         # What the session's own logs say is experience, not the words of somebody else.
         ccs = state.ccs.model_copy(update={"retrieved_artifacts": []})
         outcome = TurnOutcome(
@@ -181,23 +179,30 @@ def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
             yield Surprise("abort", about, f"a step was {record.status}: {record.why}")
         if not record.done:
             continue
-        if record.life < 0 and not record.done.startswith("use "):
+        kind, felt = record.done.removeprefix("use "), f"{record.done}: life {record.life:+d}"
+        if kind != record.done and (effect := _effect(record, kind)):
+            yield Surprise(*effect)
+        if record.life < 0 and record.cause != kind:
             held: Held | None = "hunter" if record.cause in CREATURES else None
-            yield Surprise(
-                "damage", record.cause or "hunger", f"{record.done}: life {record.life}", held
-            )
-        elif record.cause in KINDS and (effect := _effect(record)):
-            yield Surprise("damage" if record.life < 0 else "effect", record.cause, *effect)
+            yield Surprise("damage", record.cause or "hunger", felt, held)
 
 
-def _effect(record: StepRecord) -> tuple[str, Held] | None:
-    """What a used thing did, in words and as a nature; None when nothing changed."""
-    gains = ((record.food, "food"), (record.water, "water"), (record.life, "life"))
-    if record.life < 0:
-        return f"{record.done}: life {record.life}", Nature.DANGER
-    natures = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMEDY}
+def _effect(record: StepRecord, kind: str) -> Surprise | None:
+    """What a used thing did; None when nothing changed."""
+    if record.cause == kind and record.life < 0:
+        return Surprise("damage", kind, f"{record.done}: life {record.life}", Nature.DANGER)
+    gains = (
+        (record.food, "food", Nature.FOOD),
+        (record.water, "water", Nature.WATER),
+        (record.life, "life", Nature.REMEDY),
+    )
     return next(
-        ((f"{record.done}: {name} {by:+d}", natures[name]) for by, name in gains if by > 0), None
+        (
+            Surprise("effect", kind, f"{record.done}: {name} {by:+d}", nature)
+            for by, name, nature in gains
+            if by > 0
+        ),
+        None,
     )
 
 
@@ -224,9 +229,18 @@ def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
     )
 
 
-def _end(snapshot: LoopSnapshot) -> str:
+def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
+    """Whether a bullet that the plan relied on says what hindsight says."""
+    held = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
+    return surprise.held is not None and surprise.held in held
+
+
+def _end(snapshot: LoopSnapshot) -> Surprise:
     died = f"died of {snapshot.died_of}" if snapshot.died_of else "lived to the end"
-    return f"{died} after {snapshot.step} steps, score {snapshot.scoreboard.score:+.1f}"
+    felt = f"{died} after {snapshot.step} steps, score {snapshot.scoreboard.score:+.1f}"
+    felt_last = [each for each in surprises(snapshot.steps) if each.about == snapshot.died_of]
+    held = felt_last[-1].held if felt_last else None
+    return Surprise("end", snapshot.died_of, felt, held)
 
 
 def _change(record: DeltaRecord) -> PlaybookChange:
