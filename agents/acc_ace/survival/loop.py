@@ -23,7 +23,7 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.survival import LoopSettings, LoopSnapshot, Plan, PlaybookChange
+from acc_ace.schemas.survival import LogEntry, LoopSettings, LoopSnapshot, Plan, PlaybookChange
 from acc_ace.survival.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.survival.episode import Episode
 from acc_ace.survival.execution_engine import Acted, ExecutionEngine
@@ -264,8 +264,13 @@ class _Life:
         self, snapshot: LoopSnapshot, lessons: Lessons, version: int, seconds: float
     ) -> LoopSnapshot:
         self._changes += [change for change in lessons.changes if change.outcome == "applied"]
+        logs = snapshot.logs
+        if snapshot.over:
+            text = _summary(self.episode, self._changes)
+            logs += (LogEntry(log="meta", about=f"episode {self._number}", text=text),)
         return snapshot.model_copy(
             update={
+                "logs": logs,
                 "playbook": lessons.changes,
                 "playbook_version": version,
                 "calls": snapshot.calls + lessons.use.calls,
