@@ -189,3 +189,36 @@ def test_the_scripts_are_the_same_commands(script: str, tmp_path: Path) -> None:
         check=True,
     )
     assert {"run_sim.py": "--tick-delay", "analyze_snapshots.py": "--html"}[script] in ended.stdout
+
+
+def test_a_world_of_another_seed_knows_nothing_of_the_first(acc_ace: CommandLine) -> None:
+    for seed in ("1", "2"):
+        ended = acc_ace("survive", "--seed", seed, "--ticks", "20", "--quiet")
+        assert ended.code == 0
+    lived = {
+        seed: [
+            json.loads(line)
+            for line in (runs_folder(acc_ace.data) / f"run-{seed}.jsonl").read_text().splitlines()
+        ]
+        for seed in (1, 2)
+    }
+    assert lived[1][-1]["playbook_version"] > 0
+    assert lived[2][0]["plan"]["bullet_ids"] == []
+
+
+@pytest.mark.soak
+def test_adk_runs_the_survivor_who_tells_about_its_newest_run(
+    acc_ace: CommandLine,
+) -> None:
+    assert acc_ace("survive", "--ticks", "1", "--quiet").code == 0
+    ended = subprocess.run(  # noqa: S603 - ADK's own command
+        [str(BIN / "adk"), "run", "--session_service_uri=accace://", "agents/survivor"],
+        cwd=ROOT,
+        env=environment(acc_ace.data),
+        input="What did you do in tick 1?\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert "- In tick 1 of episode 1 I chose to " in ended.stdout, ended.stderr
