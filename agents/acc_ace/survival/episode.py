@@ -2,8 +2,9 @@
 
 The committed text of a tick ends in a line such as `steps: n0.12 e0.12 !s0.71 u0.05 -0.40;
 threshold 0.60; exploration 0.50`: what was made (n s w e, wait '.', use 'u'; '!' before an
-evasion, '-' for what was not made), the danger before it, and the settings in force. Nothing else
-is needed to rebuild the life: rewards and fear learn from what was lived, not from beliefs.
+evasion) or not ('x' blocked, '-' skipped, '~' failed), the danger before it, and the settings in
+force. Nothing else is needed to rebuild the life: rewards and fear learn from what was lived, not
+from beliefs.
 """
 
 import re
@@ -15,7 +16,15 @@ import numpy as np
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.survival import Body, Cell, LoopSettings, Scoreboard, StepRecord
+from acc_ace.schemas.survival import (
+    Body,
+    Cell,
+    LoopSettings,
+    Plan,
+    Scoreboard,
+    StepRecord,
+    StepStatus,
+)
 from acc_ace.survival.execution_engine import Felt
 from acc_ace.survival.exploration import ExplorationMap, outlook
 from acc_ace.survival.fear import Curiosity, Fear
@@ -30,7 +39,8 @@ from acc_ace.text.normalize import one_line
 
 _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
 _STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d)$")
-_STEP: Final = re.compile(r"(!?)([nswe.u-])(\d\.\d\d)")
+_STEP: Final = re.compile(r"(!?)([nswe.ux~-])(\d\.\d\d)")
+_NOT_MADE: Final[dict[str, StepStatus]] = {"x": "blocked", "-": "skipped", "~": "failed"}
 _MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 320
 BODY: Final = "@"
 _KINDS: Final = {kind: str(number) for number, kind in enumerate(KINDS)}
@@ -66,8 +76,9 @@ class Episode:
         self._fears, self.curiosity = Fear(), Curiosity()
         self.rewards, self.memory = RewardSynthesizer(), MemoryManager(key)
         self.beliefs: Beliefs = {}
-        self.settings = LoopSettings()
-        self.threshold, self.exploration = self.settings.danger_threshold, 0.0
+        self.wanted: float | None = None
+        """The danger threshold that was set last."""
+        self.threshold, self.exploration = 0.0, 0.0
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
         self._outlook: Outlook | None = None
@@ -97,9 +108,10 @@ class Episode:
 
     def open_tick(self, beliefs: Beliefs, settings: LoopSettings) -> None:
         """Begin a tick by what is believed and set now; a setting that was changed takes over."""
-        if settings.danger_threshold != self.settings.danger_threshold or not self.ticks:
+        is_changed = self.wanted is not None and settings.danger_threshold != self.wanted
+        if is_changed or not self.ticks:
             self.threshold = settings.danger_threshold
-        self.settings = settings
+        self.wanted = settings.danger_threshold
         wanted = self.rewards.exploration(settings.exploration, self.body)
         self._set(beliefs, self.threshold, round(wanted, 2))
 
@@ -230,11 +242,12 @@ class Episode:
             "died_of": self.died_of,
         }
 
-    def committed(self, said: str) -> str:
-        """What the tick's evidence says: the thinker's words, and the line that rebuilds it."""
+    def committed(self, plan: Plan) -> str:
+        """What the tick's evidence says: objective, reflection, and the line that rebuilds it."""
         made = " ".join(map(_mark, self.last.records))
         settings = f"threshold {self.threshold:.2f}; exploration {self.exploration:.2f}"
-        return f"{one_line(said)}\nsteps: {made}; {settings}"
+        said = f"{one_line(plan.objective)}\n{one_line(plan.reflection)}"
+        return f"{said}\nsteps: {made}; {settings}"
 
     def replay(self, committed: Iterable[str]) -> Iterator[Tick]:
         """Live committed ticks again, from their texts, oldest first.
@@ -253,8 +266,8 @@ class Episode:
             yield self.close_tick([self._again(*mark) for mark in _STEP.findall(found[1])])
 
     def _again(self, evaded: str, mark: str, danger: str) -> StepRecord:
-        if mark == "-":
-            return StepRecord(wanted="", status="blocked", danger=float(danger))
+        if mark in _NOT_MADE:
+            return StepRecord(wanted="", status=_NOT_MADE[mark], danger=float(danger))
         action = "nswe.u".index(mark)
         name = ACTIONS[action]
         thing = self.outlook.things.get((0, 0), "")
@@ -291,5 +304,6 @@ class Episode:
 
 def _mark(record: StepRecord) -> str:
     name = record.done.removeprefix("move ").partition(" ")[0]
+    not_made = next((mark for mark, status in _NOT_MADE.items() if status == record.status), "-")
     evaded = "!" if record.status == "evaded" else ""
-    return f"{evaded}{_MARKS.get(name, '-')}{record.danger:.2f}"
+    return f"{evaded}{_MARKS.get(name, not_made)}{record.danger:.2f}"

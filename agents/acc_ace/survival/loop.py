@@ -19,6 +19,8 @@ from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.errors import InputError
 from acc_ace.playbook.offline_learning import Students
+from acc_ace.playbook.refine.refinement import PlaybookRefiner
+from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
@@ -27,7 +29,7 @@ from acc_ace.schemas.survival import LogEntry, LoopSettings, LoopSnapshot, Plan,
 from acc_ace.survival.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.survival.episode import Episode
 from acc_ace.survival.execution_engine import Acted, ExecutionEngine
-from acc_ace.survival.memory_manager import meta_note, meta_notes
+from acc_ace.survival.memory_manager import meta_entry, meta_note, meta_notes
 from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.safety_sentinel import SafetySentinel, moved_threshold
 from acc_ace.survival.snapshots import Listener, SettingsPort
@@ -137,6 +139,11 @@ class Survivor:
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
         self._port, self._listeners = port or SettingsPort(), tuple(listeners)
+        self.refiner = PlaybookRefiner(
+            container.playbooks,
+            interval=settings.refine_interval,
+            stale_days=settings.stale_days,
+        )
 
     async def run(self) -> AsyncGenerator[LoopSnapshot, None]:
         """Live the episodes, the unfinished one of an earlier run first; yields every tick.
@@ -169,8 +176,7 @@ class Survivor:
         if number > 1:
             await _retire(container, options.key(number - 1))
         await RuleService(container).found(key, goal=GOAL, rules=options.rules)
-        recalled = frozenset(note.artifact_id for note in notes.values())
-        life = _Life(self, number, students, recalled=recalled)
+        life = _Life(self, number, students, list(notes.values()))
         await life.rebuild()
         return life
 
@@ -181,13 +187,12 @@ class _Life:
     episode: Episode
 
     def __init__(
-        self, survivor: "Survivor", number: int, students: Students, *, recalled: frozenset[str]
+        self, survivor: Survivor, number: int, students: Students, notes: Sequence[Artifact]
     ) -> None:
-        """`recalled` are the meta notes of earlier episodes."""
+        """`notes` are the meta notes of earlier episodes."""
         container, self._options = survivor.container, survivor.options
-        self._container, self._number = container, number
+        self._container, self._number, self._notes = container, number, notes
         self._key, self._world_of = self._options.key(number), survivor.world_of
-        self._recalled = recalled
         self.controller = AccController(
             container,
             session=self._key.session,
@@ -202,7 +207,7 @@ class _Life:
             bullets=settings.playbook_context_limit,
             bullet_chars=settings.playbook_context_chars,
         )
-        self._learning = SurpriseLearning(container, self._key, students.roles)
+        self._learning = SurpriseLearning(container, self._key, students.roles, survivor.refiner)
         self._reflection, self._changes = "", list[PlaybookChange]()
 
     @property
@@ -211,25 +216,25 @@ class _Life:
         return self.episode.is_over or self.episode.ticks >= self._options.ticks
 
     async def rebuild(self) -> None:
-        """Live the committed ticks again in a fresh world. Raises InputError or StoreError."""
+        """Live the committed ticks again in a fresh world.
+
+        Raises InputError where they do not fit it, StoreError, and what the world raises.
+        """
         seed, number = self._options.seed, self._number
         self.episode = Episode(self._key, self._world_of(seed), layout=100_003 * seed + number)
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
-        for tick in self.episode.replay(texts):
-            self._learning.count(tick.records)
+        self._learning.restart(tick.records for tick in self.episode.replay(texts))
         if texts:
-            self._reflection = texts[-1].partition("\n")[0]
+            self._reflection = texts[-1].splitlines()[1]
             await self.episode.memory.restore(self._container)
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
         """Live one tick, and learn from it; a world that failed in it is rebuilt."""
         begun, settings = time.process_time(), port.take()
         tick = _Tick(self._container, self.episode, self._thinker, settings, self._reflection)
-        tick.needed = self._recalled | (
-            self.episode.memory.ids if self._options.keeps_logs else set()
-        )
         tick.keeps_logs = self._options.keeps_logs
+        tick.needed = frozenset(note.artifact_id for note in self._notes)
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], tick.of)
         record, acted = tick.record, tick.acted
@@ -245,7 +250,7 @@ class _Life:
     def _snapshot(self, record: TurnRecord, acted: Acted, settings: LoopSettings) -> LoopSnapshot:
         uses = record.stages.values()
         generator = record.stages.get("generator")
-        logs = self.episode.memory.entries()
+        logs = (*map(meta_entry, self._notes), *self.episode.memory.entries())
         return LoopSnapshot(
             run=self._options.run,
             seed=self._options.seed,
@@ -306,7 +311,7 @@ class _Tick:
     def of(self, record: TurnRecord) -> Self:
         """The same, for a turn that begins."""
         self.record = record
-        record.leaves_turn, record.needed = False, self.needed
+        record.leaves_turn, record.needed = False, self.needed | self.episode.memory.ids
         return self
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
@@ -320,14 +325,13 @@ class _Tick:
         episode.set_threshold(moved_threshold(episode.threshold, plan))
         engine = ExecutionEngine(episode, sentinel)
         self.acted = await engine.act(plan, lambda why: self._plan(sentinel, why))
-        episode.close_tick(self.acted.steps)
         plan = self.acted.plan
         episode.memory.advised(plan)
+        episode.close_tick(self.acted.steps)
         if self.keeps_logs:
             record.artifacts += episode.memory.take(self.container.clock.now())
-        said = f"{plan.reflection} {plan.objective}".strip()
         return GeneratorOutput(
-            final_answer=episode.committed(said), bullet_ids=list(plan.bullet_ids)
+            final_answer=episode.committed(plan), bullet_ids=list(plan.bullet_ids)
         )
 
     async def _plan(self, sentinel: SafetySentinel, why: str = "") -> Plan:
@@ -344,7 +348,7 @@ class _Tick:
 def _summary(episode: Episode, changes: Sequence[PlaybookChange]) -> str:
     """A meta note: the end, changes of policy and playbook, and what prompts should say more of."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
-    moved = f"danger threshold {episode.settings.danger_threshold:.2f} to {episode.threshold:.2f}"
+    moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
     learnt = "; ".join(change.content for change in changes if change.type != "TAG")
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])

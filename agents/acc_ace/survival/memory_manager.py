@@ -28,6 +28,7 @@ MOST_SAID: Final = 8
 MOST_META: Final = 1
 """Meta notes of a run; more replace the oldest."""
 
+_UNEXPLORED, _NEXT = "exploration:unexplored", "; next "
 _BEWARE: Final = "keep away from it"
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
 _AVOIDANCE: Final = {
@@ -86,7 +87,7 @@ class MemoryManager:
         unseen = ground.sizes.side**2 - ground.cells_seen
         met = {entry.about for entry in self._entries.values()}
         untried = " ".join(sorted(ground.kinds_seen - met)) or "none"
-        wanted = f"; next {self._wanted}" if self._wanted else ""
+        wanted = f"{_NEXT}{self._wanted}" if self._wanted else ""
         text = f"{unseen} cells{where}; found and not used {untried}{wanted}"
         self._put("exploration", "unexplored", text)
 
@@ -111,15 +112,23 @@ class MemoryManager:
         self._put("alert", cause, text, count, name=name)
 
     async def restore(self, container: Container) -> None:
-        """Read the thinker's warnings back after a crash; steps are replayed. Raises StoreError."""
+        """Read back what only the thinker knew, once the steps are replayed. Raises StoreError."""
         for slot in range(MOST_SAID):
             name = f"alert:said-{slot}"
-            found = await container.artifacts.get(self._key.tenant, self._id(name))
-            if found is not None:
-                cause, _, text = found.content.partition(": ")
-                self._put("alert", cause, text, name=name)
+            if text := await self._stored(container, name):
+                cause, _, said = text.partition(": ")
+                self._put("alert", cause, said, name=name)
                 self._warned = slot + 1
+        ground = await self._stored(container, _UNEXPLORED)
+        if wanted := ground.partition(_NEXT)[2]:
+            self._wanted = wanted
+            own = self._entries[_UNEXPLORED]
+            self._put("exploration", own.about, f"{own.text}{_NEXT}{wanted}")
         self._changed.clear()
+
+    async def _stored(self, container: Container, name: str) -> str:
+        found = await container.artifacts.get(self._key.tenant, self._id(name))
+        return found.content if found else ""
 
     def take(self, at: datetime) -> list[Artifact]:
         """The artifacts of the entries that changed since the last time."""
@@ -194,6 +203,12 @@ def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) 
         authority=Authority.AGENT,
         session=key.session,
     )
+
+
+def meta_entry(note: Artifact) -> LogEntry:
+    """A meta note as an entry of the log."""
+    about, _, text = note.content.partition(": ")
+    return LogEntry(log="meta", about=about, text=text)
 
 
 async def meta_notes(container: Container, key: SessionKey, run: str) -> dict[int, Artifact]:

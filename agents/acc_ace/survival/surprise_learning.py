@@ -6,8 +6,8 @@ the plan relied on foretold is a thumbs up for them, which asks no model.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from acc_ace.container import Container
@@ -71,21 +71,17 @@ class SurpriseLearning:
     container: Container
     key: SessionKey
     roles: Roles
+    refiner: PlaybookRefiner
     failures: int = 0
-    _met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Lessons that a model failed in."""
 
     def __post_init__(self) -> None:
-        settings, container = self.container.settings, self.container
-        self._scope = container.playbook_scope(self.key.app, self.key.user)
-        self._refiner = PlaybookRefiner(
-            container.playbooks,
-            interval=settings.refine_interval,
-            stale_days=settings.stale_days,
-        )
+        self._scope = self.container.playbook_scope(self.key.app, self.key.user)
+        self._met = Counter[tuple[str, str]]()
 
-    def count(self, steps: Sequence[StepRecord]) -> None:
-        """Take in a tick that was lived before a crash, without learning from it again."""
-        self._met.update((each.kind, each.about) for each in surprises(steps))
+    def restart(self, lived: Iterable[Sequence[StepRecord]]) -> None:
+        """Begin after ticks that were lived before, without learning from them again."""
+        self._met = Counter((each.kind, each.about) for steps in lived for each in surprises(steps))
 
     async def after_tick(
         self, snapshot: LoopSnapshot, state: CommittedState, playbook: Playbook
@@ -94,6 +90,8 @@ class SurpriseLearning:
 
         Raises StoreError.
         """
+        if self.container.settings.learning == "off":
+            return Lessons()
         used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
         total = Lessons()
         for surprise in surprises(snapshot.steps):
@@ -110,7 +108,7 @@ class SurpriseLearning:
         return total
 
     def _is_asked(self, surprise: Surprise) -> bool:
-        """Whether a cause is met for the first, second, fourth … time; what is no harm, the first."""
+        """Whether a harm is met for the first, second, fourth … time; a gain only for the first."""
         count = self._met[surprise.kind, surprise.about]
         return count == 1 or (surprise.kind in ("damage", "abort") and count & (count - 1) == 0)
 
@@ -158,7 +156,7 @@ class SurpriseLearning:
                 context=context,
                 max_rounds=settings.reflector_max_rounds,
             )
-            refined = await self._refiner.after_turn(self._scope, context)
+            refined = await self.refiner.after_turn(self._scope, context)
         except ConflictError as error:
             return Lessons(warnings=(f"lesson about {surprise.about} was lost: {error}",))
         await container.spending.note(self.key, state.turn, lesson.used)
