@@ -133,7 +133,9 @@ class Survivor:
             update={name: min(getattr(own, name), most) for name, most in BOUNDS.items()}
             | {"recall_k": RECALLED}
         )
-        settings = settings.model_copy(update={"limits": limits})
+        # What is learnt of a kind holds in the world of its seed alone: the run's own playbook.
+        update = {"limits": limits, "playbook_scope": "user"}
+        settings = settings.model_copy(update=update)
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
         self._port, self._listeners = port or SettingsPort(), tuple(listeners)
@@ -236,6 +238,8 @@ class _Life:
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], tick.of)
         record, acted = tick.record, tick.acted
+        if acted.flag == "failed":
+            record.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.playbook.playbook if record.playbook else Playbook()
