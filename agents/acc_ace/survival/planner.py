@@ -35,8 +35,8 @@ SHORT, SEARCH, TOP_UP = 0.5, 0.7, 0.75
 WHOLE, WEAK = 0.75, 0.6
 """Shares of life: enough to risk some; too little."""
 
-KEEP_OFF = 2
-"""Steps that are kept from a threat that is not approaching."""
+KEEP_OFF, CHASED, PENALTY = 1, 2, 2
+"""Steps that a threat is expected to make, also if it approaches; points for each step nearer."""
 
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
@@ -206,8 +206,8 @@ class _Moment:
         return min((_apart(cell, threat) for threat in self.threats), default=99)
 
     def _ways(self) -> dict[Cell, _Way]:
-        """The cheapest way to each cell in sight on which no threat can catch the body."""
-        terrain, taken = self.outlook.terrain, self.outlook.creatures
+        """The cheapest way to each cell in sight; where a threat may catch the body costs more."""
+        terrain = self.outlook.terrain
         found: dict[Cell, _Way] = {}
         queue = [(0, 0, (0, 0), (0, 0), "")]
         while queue:
@@ -219,20 +219,17 @@ class _Moment:
             reach = self._reach(time)
             for name, beside in zip(MOVES, _around(cell), strict=True):
                 price = COSTS.get(terrain.get(beside, ""))
-                if price is None or beside in found or beside in taken:
+                if price is None or beside in found:
                     continue
-                if self.threats and terrain[beside] != "safe" and self._peril(beside) <= reach:
-                    continue
+                if self.threats and terrain[beside] != "safe":
+                    price += PENALTY * max(reach - self._peril(beside), 0)
                 heappush(queue, (cost + price, time, beside, cell, name))
         return found
 
     def _reach(self, time: int) -> int:
-        """Steps that a threat may have made by then; one that chases makes more."""
-        least = min(self.levels.values())
-        if not least:
-            return 1
+        """From how many steps a threat reaches the body by then; one that chases is quicker."""
         chased = (time + 1) // 2 if not self.outlook.is_night else time - time // 3
-        return chased if self.outlook.approaching else min(chased, KEEP_OFF)
+        return 1 + min(chased, CHASED if self.outlook.approaching else KEEP_OFF)
 
     def refuge(self) -> _Goal:
         """Where to be when nothing is to be done: away from threats, else in a safe area."""
