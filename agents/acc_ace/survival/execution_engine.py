@@ -4,7 +4,7 @@ Nothing that a model writes is executed: an action selects a member of the white
 aims at is read from the world. All work is bounded by the steps of a tick.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from acc_ace.schemas.survival import (
@@ -88,29 +88,33 @@ class ExecutionEngine:
         self._alerts: list[Alert] = []
         self._why = ""
 
-    @property
-    def _made(self) -> int:
-        return sum(bool(record.done) for record in self._records)
-
     async def act(self, plan: Plan, replan: Replan) -> Acted:
         """Follow a plan; after damage or an approach plan once more; make at least one step.
 
         An exception of the world ends the tick with the flag 'failed'. Raises what `replan` does.
         """
-        shown, flag, plans = self._corrected(plan), self._follow(plan), 1
+        shown, flag = self._follow(plan)
+        plans = 1
         if flag in RISKS and self._left > 0:
-            plan, plans = await replan(self._why), 2
-            shown, flag = self._corrected(plan), self._follow(plan)
-        if not self._made and flag != "failed":
+            shown, flag = self._follow(await replan(self._why))
+            plans = 2
+        if not any(record.done for record in self._records) and flag != "failed":
             flag = self._rescue() or flag
         return Acted(shown, tuple(self._records), tuple(self._alerts), flag, plans)
 
-    def _corrected(self, plan: Plan) -> Plan:
-        return self._sentinel.corrected(plan, self._around.fear)
+    def _follow(self, plan: Plan) -> tuple[Plan, Flag]:
+        """The plan as it is shown, and how its steps ended."""
+        shown = self._sentinel.corrected(plan, self._around.fear)
+        flag = self._act(shown.actions[:MOST_STEPS])
+        beyond = len(plan.actions) - MOST_STEPS
+        if beyond > 0:
+            why = f"a plan has at most {MOST_STEPS} actions"
+            self._record(f"{beyond:,} more actions", "skipped", why)
+        return shown, flag
 
-    def _follow(self, plan: Plan) -> Flag:
-        """Make a plan's steps until it ends, is stopped, or the tick has no step left."""
-        for action in plan.actions[:MOST_STEPS]:
+    def _act(self, actions: Sequence[Action]) -> Flag:
+        """Make the steps of actions until they end, are stopped, or the tick has no step left."""
+        for action in actions:
             refusal = _refusal(action)
             if refusal:
                 return self._block(_shown(action), refusal)
@@ -120,10 +124,6 @@ class ExecutionEngine:
                     return ""
                 if flag := self._make(_step(action, self._around.outlook)):
                     return flag
-        beyond = len(plan.actions) - MOST_STEPS
-        if beyond > 0:
-            why = f"a plan has at most {MOST_STEPS} actions"
-            self._record(f"{beyond:,} more actions", "skipped", why)
         return ""
 
     def _make(self, step: Step) -> Flag:
@@ -262,6 +262,5 @@ def _word(text: str) -> str:
 
 def _shown(action: Action) -> str:
     """An action as it was proposed, on one short line."""
-    times = "" if action.times == 1 else f" x{action.times}"
-    words = f"{action.type[:_SHOWN_CHARS]} {action.target[:_SHOWN_CHARS]}"
-    return f"{one_line(words)}{times[:_SHOWN_CHARS]}"
+    words = one_line(f"{action.type[:_SHOWN_CHARS]} {action.target[:_SHOWN_CHARS]}")
+    return words if action.times == 1 else f"{words} x{action.times}"

@@ -31,7 +31,7 @@ MOST_CHANGE: Final = 0.1
 LETHAL: Final = 0.7
 """Share of a full life at or below which one danger may be the last."""
 
-_CHARS, _ITEMS = 400, 16
+_CHARS, _ITEMS, _NUMBER = 400, 16, 10**9
 _BLOCKED_GROUND: Final = "rock"
 
 
@@ -164,11 +164,13 @@ def _possible(outlook: Outlook) -> Iterator[Step]:
 
 
 def _bounded(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """JSON with short texts and lists, and finite numbers."""
+    """JSON with short texts and lists, and small or finite numbers."""
     if isinstance(value, str):
         return one_line(value[: 4 * _CHARS])[:_CHARS]
     if isinstance(value, dict):
         return {name: _bounded(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_bounded(item) for item in value[:_ITEMS]]
+    if isinstance(value, int):
+        return max(-_NUMBER, min(value, _NUMBER))
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
