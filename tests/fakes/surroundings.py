@@ -96,7 +96,7 @@ def record(
         "turn-1",
         turn_input=TurnInput(text=report, authority=Authority.TOOL),
         entry=JournalEntry(
-            kind=CommitKind.TURN,
+            kind=CommitKind.COMMIT,
             state=state,
             diff=CcsDiff(),
             invocation_id="turn-1",

@@ -5,7 +5,7 @@ aims at is read from the world. All work is bounded by the steps of a tick.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from acc_ace.schemas.survival import (
     DIRECTIONS,
@@ -15,6 +15,7 @@ from acc_ace.schemas.survival import (
     Alert,
     Plan,
     StepRecord,
+    StepStatus,
 )
 from acc_ace.survival.planner import Outlook
 from acc_ace.survival.safety_sentinel import SafetySentinel, Step, danger_alerts
@@ -152,16 +153,9 @@ class ExecutionEngine:
             self._record(wanted, "failed", why)
             return "failed"
         self._left -= 1
-        self._records.append(
-            StepRecord(
-                wanted=wanted,
-                done=str(step),
-                status="evaded" if evaded else "done",
-                why=evaded,
-                danger=danger,
-                **{name: getattr(felt, name) for name in _KEPT},
-            )
-        )
+        changes = {name: value for name, value in felt._asdict().items() if name != "is_over"}
+        status: StepStatus = "evaded" if evaded else "done"
+        self._record(wanted, status, evaded, done=str(step), danger=danger, **changes)
         return self._risk(felt, before)
 
     def _risk(self, felt: Felt, before: Outlook) -> Flag:
@@ -213,24 +207,12 @@ class ExecutionEngine:
         return self._step(step, str(step), evaded="no step of the plan could be made")
 
     def _block(self, wanted: str, why: str, rule_id: str = "") -> Flag:
-        self._record(one_line(wanted), "blocked", why, rule_id)
+        self._record(one_line(wanted), "blocked", why, rule_id=rule_id)
         return "blocked"
 
-    def _record(
-        self,
-        wanted: str,
-        status: Literal["blocked", "skipped", "failed"],
-        why: str,
-        rule_id: str = "",
-    ) -> None:
-        self._records.append(
-            StepRecord(
-                wanted=wanted, status=status, why=why, rule_id=rule_id, danger=self._around.fear
-            )
-        )
-
-
-_KEPT = ("reward", "life", "food", "water", "cause")
+    def _record(self, wanted: str, status: StepStatus, why: str, **more: Any) -> None:  # noqa: ANN401
+        more.setdefault("danger", self._around.fear)
+        self._records.append(StepRecord(wanted=wanted, status=status, why=why, **more))
 
 
 def _step(action: Action, outlook: Outlook) -> Step:

@@ -5,7 +5,7 @@ risk is corrected by the fear model. Fallback plans come from the planner.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -91,22 +91,23 @@ class SafetySentinel:
     pins: Sequence[ConstraintPin]
     at: datetime
     beliefs: Beliefs = field(default_factory=dict)
+    _verdicts: dict[tuple[str, ...], Conflict | None] = field(default_factory=dict, repr=False)
 
     def conflict(self, step: Step, outlook: Outlook) -> Conflict | None:
         """The first rule that a step would break, by what it would use or move onto."""
-        args: dict[str, str] = {}
         if step.act is ActionType.MOVE:
-            args = {"direction": step.target, "onto": outlook.terrain.get(step.cell, "unseen")}
-        elif step.act is ActionType.USE:
-            args = {"thing": step.target}
-        return self._broken(step.act, args)
+            onto = outlook.terrain.get(step.cell, "unseen")
+            return self._broken("move", direction=step.target, onto=onto)
+        if step.act is ActionType.USE:
+            return self._broken("use", thing=step.target)
+        return self._broken("wait")
 
     def allowed(self, outlook: Outlook) -> Outlook:
         """The outlook for a planner: no thing that a rule forbids, and forbidden ground as rock."""
         kinds = {*outlook.things.values(), *outlook.places}
-        banned = {kind for kind in kinds if self._broken("use", {"thing": kind})}
+        banned = {kind for kind in kinds if self._broken("use", thing=kind)}
         ground = set(outlook.terrain.values())
-        closed = {name for name in ground if self._broken("move", {"onto": name})}
+        closed = {name for name in ground if self._broken("move", onto=name)}
         if not banned and not closed:
             return outlook
         return replace(
@@ -119,8 +120,12 @@ class SafetySentinel:
             },
         )
 
-    def _broken(self, name: str, args: Mapping[str, str]) -> Conflict | None:
-        return next(iter(conflicts(ActCall(name, args=args), self.pins, self.at)), None)
+    def _broken(self, name: str, **args: str) -> Conflict | None:
+        key = (name, *args.values())
+        if key not in self._verdicts:
+            found = conflicts(ActCall(name, args=args), self.pins, self.at)
+            self._verdicts[key] = found[0] if found else None
+        return self._verdicts[key]
 
     def candidates(self, outlook: Outlook) -> tuple[Step, ...]:
         """The steps that the world and the rules allow now."""
