@@ -33,6 +33,8 @@ LETHAL: Final = 0.7
 
 _CHARS, _ITEMS, _NUMBER = 400, 16, 10**9
 _BLOCKED_GROUND: Final = "rock"
+_SYNONYMS: Final = {"move": "step go walk enter tread", "use": "touch take eat drink pick try"}
+"""Words by which a rule may mean an action."""
 
 
 class Step(NamedTuple):
@@ -123,7 +125,8 @@ class SafetySentinel:
     def _broken(self, name: str, **args: str) -> Conflict | None:
         key = (name, *args.values())
         if key not in self._verdicts:
-            found = conflicts(ActCall(name, args=args), self.pins, self.at)
+            call = ActCall(name, _SYNONYMS.get(name, ""), args)
+            found = conflicts(call, self.pins, self.at)
             self._verdicts[key] = found[0] if found else None
         return self._verdicts[key]
 
