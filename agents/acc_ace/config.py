@@ -24,7 +24,6 @@ __all__ = [
     "AUTO",
     "EMBEDDED_MODEL",
     "GEMINI_MODEL",
-    "POLICY_MODEL",
     "ROLES",
     "AgentSettings",
     "EmbedderSettings",
@@ -42,7 +41,6 @@ __all__ = [
 ]
 
 EMBEDDED_MODEL = "embedded/rules"
-POLICY_MODEL = "embedded/policy"
 GEMINI_MODEL = "gemini-3.5-flash"
 """ADK's own current default; a test compares it with the installed ADK."""
 

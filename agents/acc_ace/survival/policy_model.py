@@ -10,8 +10,8 @@ from typing import ClassVar, Final, Literal, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.config import POLICY_MODEL
 from acc_ace.errors import InputError
+from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.response_shape import json_schema_of
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.rules_model.prompt_context import Call
