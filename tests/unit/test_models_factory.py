@@ -101,7 +101,9 @@ def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
         build_model("generator", settings("embedded/rules", name))
 
 
-@pytest.mark.parametrize("name", ["embedded/rules", "embedded/policy", "gemini-3.5-flash", "openai/x"])
+@pytest.mark.parametrize(
+    "name", ["embedded/rules", "embedded/policy", "gemini-3.5-flash", "openai/x"]
+)
 def test_known_name_passes(name: str) -> None:
     kind_of(name)
 

@@ -32,7 +32,7 @@ LETHAL: Final = 0.7
 """Share of a full life at or below which one danger may be the last."""
 
 _CHARS, _ITEMS, _NUMBER = 400, 16, 10**9
-_BLOCKED_GROUND: Final = "rock"
+_ROCK: Final = "rock"
 _SYNONYMS: Final = {"move": "step go walk enter tread", "use": "touch take eat drink pick try"}
 """Words by which a rule may mean an action."""
 
@@ -65,13 +65,7 @@ def plan_of(planned: PlannedSteps, **more: Any) -> Plan:  # noqa: ANN401 - field
     """The plan of planned steps, with more fields of it."""
     steps = ((Step.read(text), len(list(run))) for text, run in groupby(planned.steps))
     actions = tuple(Action(type=step.act, target=step.target, times=n) for step, n in steps)
-    return Plan(
-        objective=planned.objective,
-        actions=actions,
-        risk=planned.risk,
-        watch=planned.watch,
-        **more,
-    )
+    return Plan.model_validate({**planned._asdict(), "actions": actions, **more})
 
 
 def moved_threshold(threshold: float, plan: Plan) -> float:
@@ -108,31 +102,31 @@ class SafetySentinel:
         """The outlook for a planner: no thing that a rule forbids, and forbidden ground as rock."""
         kinds = {*outlook.things.values(), *outlook.places}
         banned = {kind for kind in kinds if self._broken("use", thing=kind)}
-        ground = set(outlook.terrain.values())
-        closed = {name for name in ground if self._broken("move", onto=name)}
-        if not banned and not closed:
-            return outlook
+        ground = {
+            name: _ROCK if self._broken("move", onto=name) else name
+            for name in set(outlook.terrain.values())
+        }
         return replace(
             outlook,
             things={at: kind for at, kind in outlook.things.items() if kind not in banned},
             places={kind: at for kind, at in outlook.places.items() if kind not in banned},
-            terrain={
-                at: _BLOCKED_GROUND if name in closed else name
-                for at, name in outlook.terrain.items()
-            },
+            terrain={at: ground[name] for at, name in outlook.terrain.items()},
         )
 
     def _broken(self, name: str, **args: str) -> Conflict | None:
         key = (name, *args.values())
         if key not in self._verdicts:
             call = ActCall(name, _SYNONYMS.get(name, ""), args)
-            found = conflicts(call, self.pins, self.at)
-            self._verdicts[key] = found[0] if found else None
+            self._verdicts[key] = next(iter(conflicts(call, self.pins, self.at)), None)
         return self._verdicts[key]
 
     def candidates(self, outlook: Outlook) -> tuple[Step, ...]:
-        """The steps that the world and the rules allow now."""
-        return tuple(step for step in _possible(outlook) if not self.conflict(step, outlook))
+        """The steps that the world and the rules allow now, `wait` first."""
+        open_to = [name for name, at in MOVES.items() if outlook.terrain.get(at, _ROCK) != _ROCK]
+        steps = [WAIT, *(Step(ActionType.MOVE, direction) for direction in open_to)]
+        if here := outlook.things.get((0, 0)):
+            steps.append(Step(ActionType.USE, here))
+        return tuple(step for step in steps if not self.conflict(step, outlook))
 
     def evasion(self, outlook: Outlook) -> Step | None:
         """The planner's step for a body in danger; None when the rules leave no step at all."""
@@ -159,16 +153,6 @@ def danger_alerts(above: str, outlook: Outlook, step: Step) -> Iterator[Alert]:
         yield Alert(kind="lethal_risk", text=f"{above} with {life}")
     if step == WAIT:
         yield Alert(kind="emergency_stop", text=f"{above}: the plan stops and waits")
-
-
-def _possible(outlook: Outlook) -> Iterator[Step]:
-    """The steps that change something or pass the time, `wait` first."""
-    yield WAIT
-    if (0, 0) in outlook.things:
-        yield Step(ActionType.USE, outlook.things[(0, 0)])
-    for direction, cell in MOVES.items():
-        if outlook.terrain.get(cell, _BLOCKED_GROUND) != _BLOCKED_GROUND:
-            yield Step(ActionType.MOVE, direction)
 
 
 def _bounded(value: Any) -> Any:  # noqa: ANN401 - JSON

@@ -93,4 +93,4 @@ def test_candidates_are_what_world_and_rules_allow() -> None:
         terrain={(-1, 0): "rock", (1, 0): "lava"}, things={(0, 0): "torus", (0, 1): "cone"}
     )
     steps = SafetySentinel(rules("Never move onto lava."), AT).candidates(outlook)
-    assert list(map(str, steps)) == ["wait", "use torus", "move west", "move east"]
+    assert list(map(str, steps)) == ["wait", "move west", "move east", "use torus"]
