@@ -33,7 +33,7 @@ from acc_ace.turn.turn_record import TurnRecord
 LOG: Final = "log:"
 """Sources of log artifacts start with it, as 'log:alert'."""
 
-_LOG_TOKENS, _REFLECTION_TOKENS = 60, 120
+_LOG_TOKENS, _REFLECTION_TOKENS = 120, 120
 
 
 @lru_cache(maxsize=1)

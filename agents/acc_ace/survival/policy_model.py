@@ -18,8 +18,9 @@ from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.schemas.bullet import EPOCH, Bullet
+from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
-from acc_ace.survival.planner import Belief, Outlook, plan_steps
+from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
 from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.survival.state_formatter import read
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
@@ -100,6 +101,12 @@ def learnt_from(bullets: Iterable[BulletView | Bullet], experience: str) -> dict
     return learnt
 
 
+def beliefs_of(playbook: Playbook, experience: str) -> Beliefs:
+    """What the same reading of a playbook and of a life's experience lets believe."""
+    learnt = learnt_from(playbook.bullets, experience)
+    return {name: item.belief for name, item in learnt.items()}
+
+
 _DAMAGE = -2
 """Hunger takes a point of life in a step, so that one point proves nothing."""
 
@@ -108,6 +115,7 @@ Held = Nature | Literal["hunter", "harmless"]
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
+_LOST = re.compile(r"^(?:damage:)? ?(\d+) by ")
 _WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
     (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
@@ -118,9 +126,11 @@ _WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
 
 
 def felt(text: str) -> Iterator[tuple[str, Held]]:
-    """What changes of the body, such as 'used cone: food +24', show of the kinds they name."""
+    """What 'used cone: food +24' or 'damage: 8 by torus' shows of the kinds that are named."""
     for name, sentence in _subjects(text):
         changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
+        if lost := _LOST.search(sentence):
+            changes["life"] = -int(lost[1])
         gained = max(changes, key=lambda part: changes[part], default="")
         if gained and changes[gained] > 0:
             yield name, _GAINS[gained]
