@@ -14,10 +14,14 @@ from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, Constrai
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.schemas.qualification import Qualification
-from acc_ace.schemas.survival import Body, Cell
-from acc_ace.survival.execution_engine import Felt
+from acc_ace.schemas.survival import Body, Cell, Plan
+from acc_ace.survival.core_thinker import CoreThinker, Moment
+from acc_ace.survival.execution_engine import Acted, ExecutionEngine, Felt
 from acc_ace.survival.exploration import ExplorationMap, outlook
 from acc_ace.survival.planner import Outlook
+from acc_ace.survival.policy_model import beliefs_of
+from acc_ace.survival.safety_sentinel import SafetySentinel
+from acc_ace.survival.state_formatter import render
 from acc_ace.survival.world import ACTIONS, World
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -156,3 +160,25 @@ class LivedWorld:
         self.is_over = died or over
         cause = touch.kind if touch else next((hit.by for hit in hits), "")
         return Felt(float(reward), life, food, water, cause, self.is_over)
+
+
+async def tick(
+    mind: CoreThinker,
+    world: LivedWorld,
+    report: str,
+    pins: Sequence[ConstraintPin],
+    bullets: Iterable[Bullet] = (),
+) -> tuple[Acted, TurnRecord]:
+    """Think and act once, as the loop does."""
+    turn = record(report, pins=pins, bullets=bullets)
+    assert turn.playbook is not None
+    beliefs = beliefs_of(turn.playbook.playbook, report)
+    sentinel = SafetySentinel(pins, AT, beliefs)
+
+    async def think(why: str) -> Plan:
+        now = world.outlook
+        slots = render(now, fear=world.fear, beliefs=beliefs)
+        shown = Moment(slots, sentinel.candidates(now), why, lambda: sentinel.fallback(now))
+        return await mind.think(turn, shown)
+
+    return await ExecutionEngine(world, sentinel).act(await think(""), think), turn

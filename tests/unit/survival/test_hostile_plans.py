@@ -7,19 +7,14 @@ from typing import Any
 
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import AgentSettings
-from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.survival import DIRECTIONS, MOST_STEPS, Plan
-from acc_ace.survival.core_thinker import CoreThinker, Moment
-from acc_ace.survival.execution_engine import Acted, ExecutionEngine
-from acc_ace.survival.safety_sentinel import SafetySentinel
-from acc_ace.survival.state_formatter import render
+from acc_ace.survival.core_thinker import CoreThinker
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import KINDS, SIGNS, Rules
-from acc_ace.turn.turn_record import TurnRecord
 from tests.fakes.obedient_llm import ObedientLlm
 from tests.fakes.scripted_llm import ScriptedLlm
-from tests.fakes.surroundings import AT, LivedWorld, record, rules
+from tests.fakes.surroundings import LivedWorld, rules, tick
 
 WHITELIST = {"wait", *(f"move {name}" for name in DIRECTIONS), *(f"use {kind}" for kind in KINDS)}
 RULES = ("Never move onto lava.", "Never use a torus.", "Never use a disc.")
@@ -27,25 +22,6 @@ RULES = ("Never move onto lava.", "Never use a torus.", "Never use a disc.")
 
 def thinker(model: Any, limits: Limits | None = None) -> CoreThinker:
     return CoreThinker(DirectCompletion(model, Plan, AgentSettings()), limits or Limits())
-
-
-async def tick(
-    mind: CoreThinker, world: LivedWorld, report: str, pins: list[ConstraintPin]
-) -> tuple[Acted, TurnRecord]:
-    """Think and act once, as the loop does."""
-    sentinel = SafetySentinel(pins, AT)
-    turn = record(report, pins=pins)
-
-    async def think(why: str) -> Plan:
-        now = world.outlook
-        slots = render(now, fear=world.fear, beliefs={})
-        return await mind.think(
-            turn,
-            Moment(slots, sentinel.candidates(now), why, lambda: sentinel.fallback(world.outlook)),
-        )
-
-    engine = ExecutionEngine(world, sentinel)
-    return await engine.act(await think(""), think), turn
 
 
 _LENGTHS = [1, 2, 6, 40] * 20 + [10_000]
