@@ -19,6 +19,7 @@ from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.schemas.qualification import QualificationReason
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import TokenUse
 from acc_ace.turn.algorithm import require
@@ -315,3 +316,24 @@ async def test_what_a_decision_leaves_goes_with_a_failed_commit_and_with_an_undo
 async def recalled(container: Container, key: SessionKey) -> set[str]:
     found = await container.artifacts.recall(RecallQuery(key=key, text="the pump hums at night"))
     return {each.artifact.artifact_id for each in found.candidates}
+
+
+class KeepsLogs(Reads):
+    """A decision whose logs take the place of the turns; the first one is always needed."""
+
+    def __init__(self, record: TurnRecord) -> None:
+        super().__init__(record)
+        record.leaves_turn, record.needed = False, frozenset({"log:1"})
+
+
+async def test_logs_take_the_place_of_turns_and_need_no_judgement(container: Container) -> None:
+    llm = ScriptedLlm()
+    acc = controller(container, llm)
+    inputs = ["The pump hums.", "Zinc.", "A turn about lead.", "Does the turn about lead hum?"]
+    turns = await acc.run_turns(inputs, KeepsLogs)
+    recalled = {each.artifact.artifact_id for each in turns[-1].recalled.candidates}
+    assert recalled <= {"log:1", "log:2", "log:3"}
+    verdicts = {each.artifact_id: each.reason for each in turns[-1].qualification.verdicts}
+    assert verdicts["log:1"] is QualificationReason.PREVIOUS_TURN
+    key = SessionKey("acc_ace", "user", "s1")
+    assert len(await container.evidence.list(key)) == 4

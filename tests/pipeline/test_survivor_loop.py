@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from acc_ace.survival.snapshots import SettingsPort
 from acc_ace.survival.state_formatter import read
 from acc_ace.survival.world import Observation, World
 from acc_ace.survival.world_rules import Rules, Sizes
-from acc_ace.text.normalize import one_line
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -38,8 +38,23 @@ def settings(folder: Path, **more: Any) -> Settings:
     return Settings(data_dir=folder, **more)
 
 
-async def lived(container: Container, options: RunOptions, **more: Any) -> list[LoopSnapshot]:
-    return [snapshot async for snapshot in Survivor(container, options, **more).run()]
+def gentle(seed: int) -> World:
+    """A world in which beginners live long enough to be watched."""
+    return World(Rules.drawn(seed), Sizes(life=200, harm=9, bite=6, burn=9))
+
+
+async def lived(
+    container: Container,
+    options: RunOptions,
+    *,
+    into: list[LoopSnapshot] | None = None,
+    **more: Any,
+) -> list[LoopSnapshot]:
+    """The ticks of a run; those before an error are in `into`."""
+    snapshots = [] if into is None else into
+    async for snapshot in Survivor(container, options, **more).run():
+        snapshots.append(snapshot)
+    return snapshots
 
 
 def plain(snapshots: Sequence[LoopSnapshot]) -> list[dict[str, Any]]:
@@ -88,22 +103,22 @@ async def test_each_tick_is_one_commit_and_at_most_one_transaction(tmp_path: Pat
 
     container.database.write = counted  # type: ignore[method-assign]
     options, counts = RunOptions(seed=3, ticks=30), []
-    async for snapshot in Survivor(container, options).run():
+    async for snapshot in Survivor(container, options, world_of=gentle).run():
         head = await container.journal.head(options.key(1))
         assert head is not None
         assert (head.state.turn, head.state.version) == (snapshot.tick, snapshot.tick + 1)
         counts.append(writes)
     # The first tick also opens the session, and the goal and the rules are set before it.
-    assert {after - before for before, after in zip(counts, counts[1:], strict=False)} == {1}
+    assert {after - before for before, after in pairwise(counts)} == {1}
     await container.close()
 
 
-@pytest.mark.parametrize("killed", [2, 9, 14])
+@pytest.mark.parametrize("killed", [2, 11])
 async def test_a_life_that_was_cut_off_between_act_and_commit_goes_on_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int
 ) -> None:
-    options = RunOptions(seed=5, ticks=18)
-    whole = await lived(build_container(settings(tmp_path / "whole")), options)
+    options = RunOptions(seed=5, ticks=14)
+    whole = await lived(build_container(settings(tmp_path / "whole")), options, world_of=gentle)
     container = build_container(settings(tmp_path / "cut"))
     record_write = container.evidence.record_write
 
@@ -114,11 +129,10 @@ async def test_a_life_that_was_cut_off_between_act_and_commit_goes_on_as_if_it_h
 
     with monkeypatch.context() as broken:
         broken.setattr(container.evidence, "record_write", refuses)
-        before = []
+        before = list[LoopSnapshot]()
         with pytest.raises(StoreError, match="no space left"):
-            async for snapshot in Survivor(container, options).run():
-                before.append(snapshot)
-    after = await lived(container, options)
+            await lived(container, options, world_of=gentle, into=before)
+    after = await lived(container, options, world_of=gentle)
     assert [each.tick for each in before] == list(range(1, killed))
     assert [_world(each) for each in (*before, *after)] == [_world(each) for each in whole]
     await container.close()
@@ -135,6 +149,7 @@ import asyncio, os, sys
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.survival.loop import RunOptions, Survivor
+from tests.pipeline.test_survivor_loop import gentle
 
 async def main():
     container = build_container(Settings(data_dir=sys.argv[1]))
@@ -144,13 +159,15 @@ async def main():
             os.kill(os.getpid(), 9)
         return record_write(key, interaction)
     container.evidence.record_write = dies
-    async for snapshot in Survivor(container, RunOptions(seed=5, ticks=18)).run():
+    survivor = Survivor(container, RunOptions(seed=5, ticks=14), world_of=gentle)
+    async for snapshot in survivor.run():
         print(snapshot.tick, flush=True)
 
 asyncio.run(main())
 """
 
 
+@pytest.mark.soak
 async def test_a_killed_process_leaves_the_state_before_its_tick(tmp_path: Path) -> None:
     child = await asyncio.to_thread(
         subprocess.run,
@@ -161,10 +178,10 @@ async def test_a_killed_process_leaves_the_state_before_its_tick(tmp_path: Path)
         check=False,
     )
     assert (child.returncode, child.stdout.split()) == (-9, list("123456")), child.stderr
-    options = RunOptions(seed=5, ticks=18)
+    options = RunOptions(seed=5, ticks=14)
     container = build_container(settings(tmp_path / "cut"))
-    after = await lived(container, options)
-    whole = await lived(build_container(settings(tmp_path / "whole")), options)
+    after = await lived(container, options, world_of=gentle)
+    whole = await lived(build_container(settings(tmp_path / "whole")), options, world_of=gentle)
     assert list(map(_world, after)) == list(map(_world, whole[6:]))
     await container.close()
 
@@ -174,19 +191,22 @@ async def test_logs_end_with_their_episode_and_its_note_is_recalled_in_the_next(
 ) -> None:
     container, model = build_container(settings(tmp_path)), Recording()
     options = RunOptions(seed=1, episodes=2, ticks=12)
-    snapshots = await lived(container, options, models={"generator": model})
-    last = max(each.tick for each in snapshots if each.episode == 1)
-    logs = [str(asked["logs"]) for asked in model.prompts if asked.get("slots")]
-    firsts = [at for at, asked in enumerate(model.prompts) if "a life begins" in str(asked)]
-    assert "alert: " in logs[firsts[1] - 1]
-    assert "meta: episode 1: " in logs[firsts[1]]
-    assert "alert: " not in logs[firsts[1]]
+    await lived(container, options, models={"generator": model}, world_of=gentle)
+    logs = [str(asked["logs"]) for asked in model.prompts]
+    begun = [at for at, asked in enumerate(model.prompts) if _begins(asked)]
+    assert "alert: " in logs[begun[-1] - 1]
+    assert "meta: episode 1: " in logs[begun[-1]]
+    assert "alert: " not in logs[begun[-1]]
     assert "meta: episode 1: " in logs[-1]
-    assert last <= 12
-    query = RecallQuery(key=options.key(3), text="life food water took used cells", limit=100)
+    text = "episode: life food water took used cells, lived to the end, danger threshold"
+    query = RecallQuery(key=options.key(3), text=text, limit=100)
     found = {each.artifact.source for each in (await container.artifacts.recall(query)).candidates}
     assert found == {"log:meta"}
     await container.close()
+
+
+def _begins(asked: dict[str, Any]) -> bool:
+    return str(asked["current_input"]["text"]).startswith("result of tick 0")
 
 
 HOSTILE = (
@@ -203,19 +223,16 @@ class Obedient(PolicyLlm):
     """Does what the signs order: it seeks the torus and lava, and nothing else."""
 
     def reply(self, llm_request: LlmRequest) -> Call | object:
-        """A plan towards what the rules forbid."""
-        inputs = read_tagged(prompt_text(llm_request))
-        outlook = read(str(inputs["slots"]))
-        moves = {(-1, 0): "north", (1, 0): "south", (0, -1): "west", (0, 1): "east"}
+        """A plan towards what the rules forbid; without it in sight, east."""
+        outlook = read(str(read_tagged(prompt_text(llm_request))["slots"]))
         wanted = [cell for cell, kind in outlook.things.items() if kind == "torus"]
         wanted += [cell for cell, ground in outlook.terrain.items() if ground == "lava"]
-        target = min(wanted, key=lambda cell: abs(cell[0]) + abs(cell[1]), default=(-1, 0))
-        action = {"type": "use", "target": "torus"}
-        if target != (0, 0):
-            south, east = target
-            step = ((south > 0) - (south < 0), 0) if south else (0, (east > 0) - (east < 0))
-            action = {"type": "move", "target": moves[step]}
-        return {"objective": "obey the sign", "actions": [action] * 3}
+        south, east = min(wanted, key=lambda cell: abs(cell[0]) + abs(cell[1]), default=(0, 6))
+        steps = [("south" if south > 0 else "north", abs(south))]
+        steps += [("east" if east > 0 else "west", abs(east))]
+        moves = [{"type": "move", "target": way, "times": n} for way, n in steps if n]
+        actions = [*moves, {"type": "use", "target": "torus"}]
+        return {"objective": "obey the sign", "actions": actions}
 
 
 async def test_goal_and_rules_hold_against_hostile_signs_and_a_thinker_that_obeys(
@@ -228,7 +245,7 @@ async def test_goal_and_rules_hold_against_hostile_signs_and_a_thinker_that_obey
         container,
         options,
         models={"generator": Obedient()},
-        world_of=lambda seed: World(Rules.drawn(seed), signs=HOSTILE),
+        world_of=lambda seed: World(Rules.drawn(seed), gentle(seed).sizes, signs=HOSTILE),
     )
     async for snapshot in survivor.run():
         head = await container.journal.head(options.key(snapshot.episode))
@@ -261,12 +278,14 @@ class Broken(World):
 async def test_an_exception_in_the_world_costs_the_rest_of_its_tick(tmp_path: Path) -> None:
     container, options = build_container(settings(tmp_path)), RunOptions(seed=4, ticks=10)
     Broken.failures = 0
-    snapshots = await lived(container, options, world_of=lambda s: Broken(Rules.drawn(s)))
+    snapshots = await lived(
+        container, options, world_of=lambda s: Broken(Rules.drawn(s), gentle(s).sizes)
+    )
     failed = [each for each in snapshots if any(s.status == "failed" for s in each.steps)]
     assert len(failed) == 1
     assert "the lights went out" in failed[0].steps[-1].why
     assert any("the lights went out" in warning for warning in failed[0].warnings)
-    assert snapshots[-1].over
+    assert [each.tick for each in snapshots] == list(range(1, 11))
     steps = sum(bool(step.done) for each in snapshots for step in each.steps)
     assert snapshots[-1].step == steps
     await container.close()
@@ -275,9 +294,7 @@ async def test_an_exception_in_the_world_costs_the_rest_of_its_tick(tmp_path: Pa
 async def test_a_silent_thinker_is_replaced_by_the_fallback_plan(tmp_path: Path) -> None:
     container, model = build_container(settings(tmp_path)), ScriptedLlm()
     model.on("generator", ModelUnavailable("generator: 503"))
-    snapshots = await lived(
-        container, RunOptions(seed=4, ticks=5), models={"generator": model}
-    )
+    snapshots = await lived(container, RunOptions(seed=4, ticks=5), models={"generator": model})
     assert all(any("503" in text for text in each.warnings) for each in snapshots)
     assert all(any(step.done for step in each.steps) for each in snapshots)
     await container.close()
@@ -290,7 +307,7 @@ async def test_models_that_cannot_teach_cost_their_lessons_only(tmp_path: Path) 
     snapshots = await lived(container, options, models={"reflector": model})
     assert snapshots[-1].over
     assert any("503" in text for each in snapshots for text in each.warnings)
-    assert (await container.playbooks.load(PlaybookScope("survivor"))).version == 0
+    assert (await container.playbooks.load(PlaybookScope("survivor", options.run))).version == 0
     await container.close()
 
 
@@ -299,7 +316,8 @@ async def test_settings_are_taken_up_by_the_next_tick_and_a_plan_moves_the_thres
 ) -> None:
     container, port = build_container(settings(tmp_path)), SettingsPort()
     seen = []
-    async for snapshot in Survivor(container, RunOptions(seed=4, ticks=4), port=port).run():
+    options = RunOptions(seed=4, ticks=4)
+    async for snapshot in Survivor(container, options, port=port, world_of=gentle).run():
         seen.append((snapshot.threshold, len(snapshot.logs) <= 5))
         port.change(danger_threshold=0.4, exploration=0.0, log_detail="brief")
     assert [threshold for threshold, _ in seen] == [0.6, 0.4, 0.4, 0.4]
@@ -316,18 +334,18 @@ async def test_a_listener_that_fails_ends_the_run_with_its_tick_committed(tmp_pa
             raise StoreError("run.jsonl cannot be written: No space left on device")
 
     with pytest.raises(StoreError, match="No space left"):
-        await lived(container, options, listeners=[full])
+        await lived(container, options, world_of=gentle, listeners=[full])
     head = await container.journal.head(options.key(1))
     assert head is not None
     assert head.state.turn == 3
-    assert [each.tick for each in await lived(container, options)] == [4, 5, 6]
+    assert [each.tick for each in await lived(container, options, world_of=gentle)] == [4, 5, 6]
     await container.close()
 
 
 async def test_a_changed_world_is_refused_instead_of_lived_wrongly(tmp_path: Path) -> None:
     container, options = build_container(settings(tmp_path)), RunOptions(seed=4, ticks=20)
-    async for snapshot in Survivor(container, options).run():
-        if snapshot.tick == 8:
+    async for snapshot in Survivor(container, options, world_of=gentle).run():
+        if snapshot.tick == 4:
             break
     with pytest.raises(InputError, match="cannot be lived again"):
         await lived(container, options, world_of=lambda s: World(Rules.drawn(s), Sizes(steps=5)))

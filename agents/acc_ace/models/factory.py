@@ -17,7 +17,6 @@ from acc_ace.config import (
     AUTO,
     EMBEDDED_MODEL,
     GEMINI_MODEL,
-    POLICY_MODEL,
     AgentSettings,
     Role,
     Settings,
@@ -26,6 +25,7 @@ from acc_ace.config import (
     google_endpoint,
 )
 from acc_ace.errors import ConfigError
+from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.text.redaction import redact

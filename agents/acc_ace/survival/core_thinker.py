@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from acc_ace.config import EMBEDDED_MODEL, POLICY_MODEL, Settings
+from acc_ace.config import EMBEDDED_MODEL, Settings
+from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.playbook.selection import select_bullets
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.bullet import Bullet, clean_id

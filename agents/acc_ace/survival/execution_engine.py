@@ -4,8 +4,8 @@ Nothing that a model writes is executed: an action selects a member of the white
 aims at is read from the world. All work is bounded by the steps of a tick.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final, Literal, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from acc_ace.schemas.survival import (
     DIRECTIONS,
@@ -15,6 +15,7 @@ from acc_ace.schemas.survival import (
     Alert,
     Plan,
     StepRecord,
+    StepStatus,
 )
 from acc_ace.survival.planner import Outlook
 from acc_ace.survival.safety_sentinel import SafetySentinel, Step, danger_alerts
@@ -88,29 +89,33 @@ class ExecutionEngine:
         self._alerts: list[Alert] = []
         self._why = ""
 
-    @property
-    def _made(self) -> int:
-        return sum(bool(record.done) for record in self._records)
-
     async def act(self, plan: Plan, replan: Replan) -> Acted:
         """Follow a plan; after damage or an approach plan once more; make at least one step.
 
         An exception of the world ends the tick with the flag 'failed'. Raises what `replan` does.
         """
-        shown, flag, plans = self._corrected(plan), self._follow(plan), 1
+        shown, flag = self._follow(plan)
+        plans = 1
         if flag in RISKS and self._left > 0:
-            plan, plans = await replan(self._why), 2
-            shown, flag = self._corrected(plan), self._follow(plan)
-        if not self._made and flag != "failed":
+            shown, flag = self._follow(await replan(self._why))
+            plans = 2
+        if not any(record.done for record in self._records) and flag != "failed":
             flag = self._rescue() or flag
         return Acted(shown, tuple(self._records), tuple(self._alerts), flag, plans)
 
-    def _corrected(self, plan: Plan) -> Plan:
-        return self._sentinel.corrected(plan, self._around.fear)
+    def _follow(self, plan: Plan) -> tuple[Plan, Flag]:
+        """The plan as it is shown, and how its steps ended."""
+        shown = self._sentinel.corrected(plan, self._around.fear)
+        flag = self._act(shown.actions[:MOST_STEPS])
+        beyond = len(plan.actions) - MOST_STEPS
+        if beyond > 0:
+            why = f"a plan has at most {MOST_STEPS} actions"
+            self._record(f"{beyond:,} more actions", "skipped", why)
+        return shown, flag
 
-    def _follow(self, plan: Plan) -> Flag:
-        """Make a plan's steps until it ends, is stopped, or the tick has no step left."""
-        for action in plan.actions[:MOST_STEPS]:
+    def _act(self, actions: Sequence[Action]) -> Flag:
+        """Make the steps of actions until they end, are stopped, or the tick has no step left."""
+        for action in actions:
             refusal = _refusal(action)
             if refusal:
                 return self._block(_shown(action), refusal)
@@ -120,10 +125,6 @@ class ExecutionEngine:
                     return ""
                 if flag := self._make(_step(action, self._around.outlook)):
                     return flag
-        beyond = len(plan.actions) - MOST_STEPS
-        if beyond > 0:
-            why = f"a plan has at most {MOST_STEPS} actions"
-            self._record(f"{beyond:,} more actions", "skipped", why)
         return ""
 
     def _make(self, step: Step) -> Flag:
@@ -152,16 +153,9 @@ class ExecutionEngine:
             self._record(wanted, "failed", why)
             return "failed"
         self._left -= 1
-        self._records.append(
-            StepRecord(
-                wanted=wanted,
-                done=str(step),
-                status="evaded" if evaded else "done",
-                why=evaded,
-                danger=danger,
-                **{name: getattr(felt, name) for name in _KEPT},
-            )
-        )
+        changes = {name: value for name, value in felt._asdict().items() if name != "is_over"}
+        status: StepStatus = "evaded" if evaded else "done"
+        self._record(wanted, status, evaded, done=str(step), danger=danger, **changes)
         return self._risk(felt, before)
 
     def _risk(self, felt: Felt, before: Outlook) -> Flag:
@@ -213,24 +207,12 @@ class ExecutionEngine:
         return self._step(step, str(step), evaded="no step of the plan could be made")
 
     def _block(self, wanted: str, why: str, rule_id: str = "") -> Flag:
-        self._record(one_line(wanted), "blocked", why, rule_id)
+        self._record(one_line(wanted), "blocked", why, rule_id=rule_id)
         return "blocked"
 
-    def _record(
-        self,
-        wanted: str,
-        status: Literal["blocked", "skipped", "failed"],
-        why: str,
-        rule_id: str = "",
-    ) -> None:
-        self._records.append(
-            StepRecord(
-                wanted=wanted, status=status, why=why, rule_id=rule_id, danger=self._around.fear
-            )
-        )
-
-
-_KEPT = ("reward", "life", "food", "water", "cause")
+    def _record(self, wanted: str, status: StepStatus, why: str, **more: Any) -> None:  # noqa: ANN401
+        more.setdefault("danger", self._around.fear)
+        self._records.append(StepRecord(wanted=wanted, status=status, why=why, **more))
 
 
 def _step(action: Action, outlook: Outlook) -> Step:
@@ -262,6 +244,5 @@ def _word(text: str) -> str:
 
 def _shown(action: Action) -> str:
     """An action as it was proposed, on one short line."""
-    times = "" if action.times == 1 else f" x{action.times}"
-    words = f"{action.type[:_SHOWN_CHARS]} {action.target[:_SHOWN_CHARS]}"
-    return f"{one_line(words)}{times[:_SHOWN_CHARS]}"
+    words = one_line(f"{action.type[:_SHOWN_CHARS]} {action.target[:_SHOWN_CHARS]}")
+    return words if action.times == 1 else f"{words} x{action.times}"

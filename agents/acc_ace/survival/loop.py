@@ -238,6 +238,8 @@ class _Life:
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], tick.of)
         record, acted = tick.record, tick.acted
+        if acted.flag == "failed":
+            record.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.playbook.playbook if record.playbook else Playbook()

@@ -10,14 +10,14 @@ from typing import ClassVar, Final, Literal, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.config import POLICY_MODEL
 from acc_ace.errors import InputError
+from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.response_shape import json_schema_of
 from acc_ace.rules_model.model import EmbeddedLlm
 from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
-from acc_ace.schemas.bullet import EPOCH
+from acc_ace.schemas.bullet import EPOCH, Bullet
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
 from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
@@ -26,14 +26,12 @@ from acc_ace.survival.state_formatter import read
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
 from acc_ace.text.polarity import negated
 
-NOTE: Final = "a planner, not an LLM"
-
 
 class PolicyLlm(EmbeddedLlm):
     """Plans for the survivor; the same request gives the same plan in every process."""
 
     model: str = POLICY_MODEL
-    note: ClassVar[str] = NOTE
+    note: ClassVar[str] = "a planner, not an LLM"
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -69,21 +67,25 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     pins = state_of(inputs.get("state")).pins
     # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
     allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
-    named = _named(outlook)
+    met = dict.fromkeys(
+        (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
+    )
+    relied_on = (learnt[name].bullet_id for name in met if name in learnt)
     return plan_of(
         plan_steps(allowed, beliefs),
-        reflection=_reflection(report),
+        reflection=" ".join(f"{name}: {held}." for name, held in dict(felt(report)).items()),
         alert_updates=tuple(_alerts(report, outlook)),
-        exploration_priorities=tuple(name for name in named if name not in learnt),
-        bullet_ids=tuple(
-            dict.fromkeys(learnt[n].bullet_id for n in named if n in learnt and learnt[n].bullet_id)
-        ),
+        exploration_priorities=tuple(name for name in met if name not in learnt),
+        bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
     )
 
 
-def learnt_from(bullets: Iterable[BulletView], experience: str) -> dict[str, Learnt]:
+def learnt_from(bullets: Iterable[BulletView | Bullet], experience: str) -> dict[str, Learnt]:
     """What is held of each kind: by the best proven bullet, the newest on a tie, and by what this
     life taught, which overrides it. A bullet that did more harm than good says nothing.
+
+    Of `experience`, lines of the alert log count by their words, others by changes of the body
+    that they name, and those about signs not at all.
     """
     learnt: dict[str, Learnt] = {}
     for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
@@ -93,15 +95,16 @@ def learnt_from(bullets: Iterable[BulletView], experience: str) -> dict[str, Lea
         for name, held in stances(bullet.content):
             learnt[name] = Learnt(Belief(held, weight), bullet.id)
     for line in experience.splitlines():
-        held_now = stances(line) if line.startswith("alert:") else felt(line)
-        learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
+        if not line.casefold().startswith("sign"):
+            held_now = stances(line) if line.startswith("alert:") else felt(line)
+            learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
     return learnt
 
 
 def beliefs_of(playbook: Playbook, experience: str) -> Beliefs:
     """What the same reading of a playbook and of a life's experience lets believe."""
-    views = (BulletView.model_validate(bullet.model_dump()) for bullet in playbook.bullets)
-    return {name: item.belief for name, item in learnt_from(views, experience).items()}
+    learnt = learnt_from(playbook.bullets, experience)
+    return {name: item.belief for name, item in learnt.items()}
 
 
 _DAMAGE = -2
@@ -112,6 +115,7 @@ Held = Nature | Literal["hunter", "harmless"]
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
+_LOST = re.compile(r"^(?:damage:)? ?(\d+) by ")
 _WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
     (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
@@ -122,9 +126,11 @@ _WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
 
 
 def felt(text: str) -> Iterator[tuple[str, Held]]:
-    """What changes of the body, such as 'used cone: food +24', show of the kinds they name."""
+    """What 'used cone: food +24' or 'damage: 8 by torus' shows of the kinds that are named."""
     for name, sentence in _subjects(text):
         changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
+        if lost := _LOST.search(sentence):
+            changes["life"] = -int(lost[1])
         gained = max(changes, key=lambda part: changes[part], default="")
         if gained and changes[gained] > 0:
             yield name, _GAINS[gained]
@@ -138,7 +144,8 @@ def stances(text: str) -> Iterator[tuple[str, Held]]:
     for name, sentence in _subjects(text):
         said = [held for held, words in _WORDS if words.search(sentence)]
         if said and not _CHANGE.search(sentence):
-            yield _of(name, Nature.DANGER if _denied(said[0], sentence) else said[0])
+            is_denied = said[0] in _GAINS.values() and negated(sentence)
+            yield _of(name, Nature.DANGER if is_denied else said[0])
 
 
 _GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMEDY}
@@ -150,24 +157,9 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
             yield name[1], sentence
 
 
-def _denied(held: Held, sentence: str) -> bool:
-    """Whether a gain is denied: 'never eat a cone'."""
-    return held in _GAINS.values() and negated(sentence)
-
-
 def _of(name: str, held: Held) -> tuple[str, Held]:
     """A creature that harms is a hunter."""
     return name, "hunter" if held is Nature.DANGER and name in CREATURES else held
-
-
-def _named(outlook: Outlook) -> tuple[str, ...]:
-    """The kinds that a plan may rest on: those in sight and at remembered places."""
-    seen = (*outlook.creatures.values(), *outlook.things.values(), *outlook.places)
-    return tuple(dict.fromkeys(seen))
-
-
-def _reflection(report: str) -> str:
-    return " ".join(f"{name}: {held}." for name, held in dict(felt(report)).items())
 
 
 def _alerts(report: str, outlook: Outlook) -> Iterator[AlertUpdate]:

@@ -5,7 +5,7 @@ risk is corrected by the fear model. Fallback plans come from the planner.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -31,8 +31,10 @@ MOST_CHANGE: Final = 0.1
 LETHAL: Final = 0.7
 """Share of a full life at or below which one danger may be the last."""
 
-_CHARS, _ITEMS = 400, 16
-_BLOCKED_GROUND: Final = "rock"
+_CHARS, _ITEMS, _NUMBER = 400, 16, 10**9
+_ROCK: Final = "rock"
+_SYNONYMS: Final = {"move": "step go walk enter tread", "use": "touch take eat drink pick try"}
+"""Words by which a rule may mean an action."""
 
 
 class Step(NamedTuple):
@@ -63,13 +65,7 @@ def plan_of(planned: PlannedSteps, **more: Any) -> Plan:  # noqa: ANN401 - field
     """The plan of planned steps, with more fields of it."""
     steps = ((Step.read(text), len(list(run))) for text, run in groupby(planned.steps))
     actions = tuple(Action(type=step.act, target=step.target, times=n) for step, n in steps)
-    return Plan(
-        objective=planned.objective,
-        actions=actions,
-        risk=planned.risk,
-        watch=planned.watch,
-        **more,
-    )
+    return Plan.model_validate({**planned._asdict(), "actions": actions, **more})
 
 
 def moved_threshold(threshold: float, plan: Plan) -> float:
@@ -91,40 +87,46 @@ class SafetySentinel:
     pins: Sequence[ConstraintPin]
     at: datetime
     beliefs: Beliefs = field(default_factory=dict)
+    _verdicts: dict[tuple[str, ...], Conflict | None] = field(default_factory=dict, repr=False)
 
     def conflict(self, step: Step, outlook: Outlook) -> Conflict | None:
         """The first rule that a step would break, by what it would use or move onto."""
-        args: dict[str, str] = {}
         if step.act is ActionType.MOVE:
-            args = {"direction": step.target, "onto": outlook.terrain.get(step.cell, "unseen")}
-        elif step.act is ActionType.USE:
-            args = {"thing": step.target}
-        return self._broken(step.act, args)
+            onto = outlook.terrain.get(step.cell, "unseen")
+            return self._broken("move", direction=step.target, onto=onto)
+        if step.act is ActionType.USE:
+            return self._broken("use", thing=step.target)
+        return self._broken("wait")
 
     def allowed(self, outlook: Outlook) -> Outlook:
         """The outlook for a planner: no thing that a rule forbids, and forbidden ground as rock."""
         kinds = {*outlook.things.values(), *outlook.places}
-        banned = {kind for kind in kinds if self._broken("use", {"thing": kind})}
-        ground = set(outlook.terrain.values())
-        closed = {name for name in ground if self._broken("move", {"onto": name})}
-        if not banned and not closed:
-            return outlook
+        banned = {kind for kind in kinds if self._broken("use", thing=kind)}
+        ground = {
+            name: _ROCK if self._broken("move", onto=name) else name
+            for name in set(outlook.terrain.values())
+        }
         return replace(
             outlook,
             things={at: kind for at, kind in outlook.things.items() if kind not in banned},
             places={kind: at for kind, at in outlook.places.items() if kind not in banned},
-            terrain={
-                at: _BLOCKED_GROUND if name in closed else name
-                for at, name in outlook.terrain.items()
-            },
+            terrain={at: ground[name] for at, name in outlook.terrain.items()},
         )
 
-    def _broken(self, name: str, args: Mapping[str, str]) -> Conflict | None:
-        return next(iter(conflicts(ActCall(name, args=args), self.pins, self.at)), None)
+    def _broken(self, name: str, **args: str) -> Conflict | None:
+        key = (name, *args.values())
+        if key not in self._verdicts:
+            call = ActCall(name, _SYNONYMS.get(name, ""), args)
+            self._verdicts[key] = next(iter(conflicts(call, self.pins, self.at)), None)
+        return self._verdicts[key]
 
     def candidates(self, outlook: Outlook) -> tuple[Step, ...]:
-        """The steps that the world and the rules allow now."""
-        return tuple(step for step in _possible(outlook) if not self.conflict(step, outlook))
+        """The steps that the world and the rules allow now, `wait` first."""
+        open_to = [name for name, at in MOVES.items() if outlook.terrain.get(at, _ROCK) != _ROCK]
+        steps = [WAIT, *(Step(ActionType.MOVE, direction) for direction in open_to)]
+        if here := outlook.things.get((0, 0)):
+            steps.append(Step(ActionType.USE, here))
+        return tuple(step for step in steps if not self.conflict(step, outlook))
 
     def evasion(self, outlook: Outlook) -> Step | None:
         """The planner's step for a body in danger; None when the rules leave no step at all."""
@@ -153,22 +155,14 @@ def danger_alerts(above: str, outlook: Outlook, step: Step) -> Iterator[Alert]:
         yield Alert(kind="emergency_stop", text=f"{above}: the plan stops and waits")
 
 
-def _possible(outlook: Outlook) -> Iterator[Step]:
-    """The steps that change something or pass the time, `wait` first."""
-    yield WAIT
-    if (0, 0) in outlook.things:
-        yield Step(ActionType.USE, outlook.things[(0, 0)])
-    for direction, cell in MOVES.items():
-        if outlook.terrain.get(cell, _BLOCKED_GROUND) != _BLOCKED_GROUND:
-            yield Step(ActionType.MOVE, direction)
-
-
 def _bounded(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """JSON with short texts and lists, and finite numbers."""
+    """JSON with short texts and lists, and small or finite numbers."""
     if isinstance(value, str):
         return one_line(value[: 4 * _CHARS])[:_CHARS]
     if isinstance(value, dict):
         return {name: _bounded(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_bounded(item) for item in value[:_ITEMS]]
+    if isinstance(value, int):
+        return max(-_NUMBER, min(value, _NUMBER))
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
