@@ -24,6 +24,7 @@ __all__ = [
     "AUTO",
     "EMBEDDED_MODEL",
     "GEMINI_MODEL",
+    "POLICY_MODEL",
     "ROLES",
     "AgentSettings",
     "EmbedderSettings",
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 EMBEDDED_MODEL = "embedded/rules"
+POLICY_MODEL = "embedded/policy"
 GEMINI_MODEL = "gemini-3.5-flash"
 """ADK's own current default; a test compares it with the installed ADK."""
 
@@ -199,6 +201,25 @@ class Settings(BaseSettings):
         le=100_000,
         description="Refine the playbook every N turns: merge duplicates, archive stale and "
         "harmful bullets; 0 = only when it is full.",
+    )
+    playbook_max_sections: int = Field(
+        default=50,
+        ge=1,
+        le=10_000,
+        description="Newest sections of a playbook in its exported files; older ones are written "
+        "to archive/. The store keeps all; its budgets are limits.playbook_*.",
+    )
+    playbook_context_limit: int = Field(
+        default=16,
+        ge=1,
+        le=1_000,
+        description="Maximum bullets of the playbook that the survivor's thinker is shown.",
+    )
+    playbook_context_chars: int = Field(
+        default=240,
+        ge=16,
+        le=8_000,
+        description="Maximum characters of each of these bullets.",
     )
     stale_days: float = Field(
         default=90,

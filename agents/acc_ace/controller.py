@@ -12,7 +12,7 @@ same gates, stores and prompts.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
@@ -46,6 +46,9 @@ from acc_ace.turn.turn_record import TurnRecord
 
 _ROLES: Final[tuple[Role, ...]] = ("qualifier", "compressor")
 
+DecisionOf = Callable[[TurnRecord], DecisionPort]
+"""Makes the decision of one turn from its record: what was qualified, the playbook, the costs."""
+
 
 class AccController:
     """Updates the state of one session, turn by turn."""
@@ -56,11 +59,12 @@ class AccController:
         *,
         session: str,
         user: str = "user",
+        app: str = OWN_APP,
         models: Models | None = None,
     ) -> None:
         settings, chosen = container.settings, models or {}
         self._container = container
-        self._key = SessionKey(OWN_APP, user, session)
+        self._key = SessionKey(app, user, session)
         self._models = {role: chosen.get(role) or build_model(role, settings) for role in _ROLES}
         container.spending.require_prices(priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
@@ -109,12 +113,16 @@ class AccController:
     async def run_turns(
         self,
         inputs: Iterable[str | TurnInput],
-        decision: DecisionPort,
+        decision: DecisionPort | DecisionOf,
         *,
         prev_ccs: CompressedCognitiveState | None = None,
     ) -> list[Turn]:
         """Run a whole turn for each input: `decision` acts, and each turn is committed once.
 
+        A function of the turn's record makes each turn's decision: it may read what was qualified
+        and the playbook, count its model calls (`record.stage("generator")`), and leave
+        `record.artifacts`, which are committed with the turn. The function itself runs before the
+        recall, and may set `record.needed`.
         Raises what `update_state` and `decision` raise; earlier turns are kept, and of the failed
         one only evidence. A decision of None leaves its turn open for `record`.
         """
@@ -129,7 +137,7 @@ class AccController:
         self,
         current_input: str | TurnInput,
         prev_ccs: CompressedCognitiveState | None,
-        decision: DecisionPort | None,
+        decision: DecisionPort | DecisionOf | None,
         idempotency_key: str = "",
     ) -> TurnRecord:
         check_request_id(idempotency_key)
@@ -149,7 +157,7 @@ class AccController:
                 self._container, record, self._completions, invocation_id=record.invocation_id
             )
             try:
-                await run_steps(STEPS, steps.ports(decision), record)
+                await run_steps(STEPS, steps.ports(_decision(decision, record)), record)
             finally:
                 await self._lifecycle.fail(record)
         if record.decision is not None:
@@ -182,12 +190,16 @@ class AccController:
 
     async def close(self) -> None:
         """Close the stores and the models' connections."""
+        await self.close_models()
+        await self._container.close()
+
+    async def close_models(self) -> None:
+        """Close the models' connections, where others use the container too."""
         for model in self._models.values():
             if isinstance(model, ResilientLlm):
                 await model.aclose()
         if self._feedback is not None:
             await self._feedback.close()
-        await self._container.close()
 
     def close_sync(self) -> None:
         """`close` for callers without an event loop; raises RuntimeError inside one."""
@@ -251,6 +263,12 @@ class AccController:
             feedback=kept.feedback,
             idempotency_key=kept.idempotency_key,
         )
+
+
+def _decision(
+    decision: DecisionPort | DecisionOf | None, record: TurnRecord
+) -> DecisionPort | None:
+    return decision(record) if callable(decision) else decision
 
 
 def _previous(

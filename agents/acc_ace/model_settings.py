@@ -12,6 +12,9 @@ Safety = Literal["", "off", "none", "only_high", "medium_and_above", "low_and_ab
 THINKING = "least, off, minimal, low, medium, high, or a number of tokens"
 """What may be set, for messages."""
 
+POLICY_MODEL = "embedded/policy"
+"""Thinks for the survivor where no language model is named."""
+
 
 class AgentSettings(BaseModel):
     """How one agent calls its model. What is unset is left to the provider."""

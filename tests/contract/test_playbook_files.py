@@ -5,6 +5,7 @@ import json
 import logging
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import DeltaStatus
 from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.create_stores import Stores, create_stores
-from acc_ace.storage.playbooks.export_folders import directories_of, name_of
+from acc_ace.storage.playbooks.export_folders import count_files, directories_of, name_of
 from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from tests.contract import playbooks
 from tests.contract.playbooks import BY, SHARED
 from tests.contract.values import record
-from tests.fakes.clock import FixedClock
+from tests.fakes.clock import START, FixedClock
 
 
 @pytest.fixture
@@ -361,3 +362,25 @@ async def test_without_the_setting_there_are_no_files(
     await add(quiet, "one")
     assert contents(files) == {}
     await quiet.close()
+
+
+async def test_only_the_newest_sections_are_current_and_the_older_are_archived(
+    stores: Stores, tmp_path: Path
+) -> None:
+    exported = tmp_path / "export"
+    follower = PlaybookFiles(exported, max_sections=2)
+    draft = Playbook().draft()
+    for at, section in enumerate(("first", "second", "third")):
+        draft.add(section, f"Keep {section}.", bullet_id=None, at=START + timedelta(hours=at))
+    draft.tag("b-00001", "helpful", increment=1, at=START + timedelta(hours=9))
+    records = [record("ADD", after=bullet, job="") for bullet in draft.bullets]
+    await playbooks.commit(stores, Playbook().with_draft(draft), *records)
+    follower.changed(stores.playbooks, SHARED)
+    await follower.settle()
+    older = read((exported / "archive/shop/sections.md").read_text())
+    assert [bullet.section for bullet in older.bullets] == ["second"]
+    assert [bullet.section for bullet in current(exported).bullets] == ["first", "third"]
+    text = (exported / "current/shop/playbook.md").read_text()
+    assert read(text) == current(exported)
+    assert len((await stores.playbooks.load(SHARED)).playbook.bullets) == 3
+    assert count_files(exported, SHARED) == 5

@@ -140,7 +140,7 @@ def test_the_command_line_works_beside_modules_of_the_same_names(
 
 
 @pytest.mark.soak
-def test_the_server_of_an_installation_serves_its_own_app_alone(
+def test_the_server_of_an_installation_serves_its_own_apps_alone(
     bin_dir: Path, project: Path
 ) -> None:
     port = free_port()
@@ -153,7 +153,7 @@ def test_the_server_of_an_installation_serves_its_own_app_alone(
         folder=project,
     ) as server:
         with httpx.Client(base_url=server.url, timeout=WAIT_S) as http:
-            assert http.get("/list-apps").json() == ["acc_ace"]
+            assert http.get("/list-apps").json() == ["acc_ace", "survivor"]
             answer = http.post("/v1/sessions/s/turns", json={"input": "Never restart db-01."})
             assert answer.status_code == 200, answer.text
             http.post("/apps/acc_ace/users/u/sessions", json={"sessionId": "r"})

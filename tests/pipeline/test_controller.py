@@ -1,5 +1,6 @@
 """ACC without ADK: `AccController` over the same gates, stores and prompts."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,22 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
-from acc_ace.errors import InputError, ModelUnavailable
-from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey
+from acc_ace.errors import InputError, ModelUnavailable, StoreError
+from acc_ace.playbook.curation.curation_record import CurationContext
+from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.schemas.qualification import QualificationReason
 from acc_ace.schemas.reflection import Judgement
+from acc_ace.schemas.report import TokenUse
+from acc_ace.turn.algorithm import require
+from acc_ace.turn.learning_step import apply_batch
+from acc_ace.turn.session_changes import Rollback
+from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.unit_of_work import Write
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen
@@ -222,3 +233,107 @@ async def test_a_turn_without_a_judgement_teaches_nothing(container: Container) 
     await acc.update_state("Which host runs checkout?", None)
     assert await acc.record("On db-01.") is None
     assert "reflector" not in llm.roles
+
+
+class Reads:
+    """A decision that reads the record of its turn, counts a call and leaves an artifact."""
+
+    def __init__(self, record: TurnRecord) -> None:
+        self._record = record
+
+    async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
+        with self._record.stage("generator") as use:
+            use.add(TokenUse(input=70, output=7, calls=1), "embedded/rules")
+            use.model = "embedded/rules"
+        content = f"Log of turn {state.turn}: the pump hums at night."
+        self._record.artifacts.append(
+            Artifact(
+                artifact_id=f"log:{state.turn}",
+                content=content,
+                source="log:alert",
+                created_at=datetime(2026, 1, 5, tzinfo=UTC),
+                tenant=Tenant("elsewhere", "nobody"),
+                kind=ArtifactKind.TOOL_RESULT,
+                authority=Authority.TOOL,
+            )
+        )
+        stored = require(self._record.playbook, "playbook", "decision")
+        ids = [bullet.id for bullet in stored.playbook.bullets]
+        found = " ".join(item.source for item in self._record.qualification.qualified)
+        return GeneratorOutput(final_answer=f"saw: {found}", bullet_ids=ids)
+
+
+async def test_a_decision_made_of_the_record_is_committed_with_what_it_leaves(
+    container: Container,
+) -> None:
+    scope = PlaybookScope("plant")
+    stored = await container.playbooks.load(scope)
+    limits, at = container.settings.limits, container.clock.now()
+    context = CurationContext(limits, at, user="", session="", turn=1, grounded=True)
+    add = DeltaOperation(type=DeltaType.ADD, section="strategies", content="Check the pump.")
+    await apply_batch(container.playbooks, scope, DeltaBatch(operations=[add]), context)
+    llm = ScriptedLlm()
+    models: dict[Role, BaseLlm] = {"qualifier": llm, "compressor": llm}
+    acc = AccController(container, session="s1", user="kim", app="plant", models=models)
+    await acc.run_turns(["The pump hums.", "The pump hums at night."], Reads)
+    key = SessionKey("plant", "kim", "s1")
+    kept = await container.evidence.last(key)
+    assert kept is not None
+    assert kept.decision is not None
+    assert "log:alert" in kept.decision.final_answer
+    assert kept.decision.bullet_ids == ["b-00001"]
+    assert kept.playbook_version == stored.version + 1
+    stages = {each.stage: each for each in await container.spending.store.stages(key)}
+    assert (stages["generator"].tokens.input, stages["generator"].runs) == (140, 2)
+    left = await container.artifacts.get(key.tenant, "log:2")
+    assert left is not None
+    assert (left.session, left.turn) == ("s1", 2)
+
+
+async def test_what_a_decision_leaves_goes_with_a_failed_commit_and_with_an_undo(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm = ScriptedLlm()
+    acc = controller(container, llm)
+    key = SessionKey("acc_ace", "user", "s1")
+    await acc.run_turns(["The pump hums."], Reads)
+
+    def refuses(*_: object, **__: object) -> Write:
+        raise StoreError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(container.evidence, "record_write", refuses)
+        with pytest.raises(StoreError):
+            await acc.run_turns(["The pump hums at night."], Reads)
+    assert await container.artifacts.get(key.tenant, "log:2") is None
+    await acc.run_turns(["The pump hums at night."], Reads)
+    assert {"log:1", "log:2"} <= await recalled(container, key)
+    await Rollback(container).before_last_turn(key)
+    assert "log:1" in await recalled(container, key)
+    assert "log:2" not in await recalled(container, key)
+
+
+async def recalled(container: Container, key: SessionKey) -> set[str]:
+    found = await container.artifacts.recall(RecallQuery(key=key, text="the pump hums at night"))
+    return {each.artifact.artifact_id for each in found.candidates}
+
+
+class KeepsLogs(Reads):
+    """A decision whose logs take the place of the turns; the first one is always needed."""
+
+    def __init__(self, record: TurnRecord) -> None:
+        super().__init__(record)
+        record.leaves_turn, record.needed = False, frozenset({"log:1"})
+
+
+async def test_logs_take_the_place_of_turns_and_need_no_judgement(container: Container) -> None:
+    llm = ScriptedLlm()
+    acc = controller(container, llm)
+    inputs = ["The pump hums.", "Zinc.", "A turn about lead.", "Does the turn about lead hum?"]
+    turns = await acc.run_turns(inputs, KeepsLogs)
+    recalled = {each.artifact.artifact_id for each in turns[-1].recalled.candidates}
+    assert recalled <= {"log:1", "log:2", "log:3"}
+    verdicts = {each.artifact_id: each.reason for each in turns[-1].qualification.verdicts}
+    assert verdicts["log:1"] is QualificationReason.PREVIOUS_TURN
+    key = SessionKey("acc_ace", "user", "s1")
+    assert len(await container.evidence.list(key)) == 4

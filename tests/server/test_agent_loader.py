@@ -11,7 +11,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_app
-from acc_ace.server.adk_services import agent_loader, agents_dir
+from acc_ace.server.adk_services import agent_loader, agents_dir, survivor
 
 RELOADING = """
 import sys
@@ -37,11 +37,15 @@ def built() -> App:
     return build_app(build_container(Settings(store="memory")))
 
 
-def test_without_a_folder_our_app_alone_is_served(built: App, tmp_path: Path) -> None:
+def test_without_a_folder_our_apps_alone_are_served(built: App, tmp_path: Path) -> None:
     settings = Settings(agent_dir=None, data_dir=tmp_path)
-    loader = agent_loader(settings, built)
-    assert loader.list_agents() == ["acc_ace"]
+    container = build_container(Settings(store="memory"))
+    loader = agent_loader(settings, built, {"survivor": lambda: survivor(container)})
+    assert loader.list_agents() == ["acc_ace", "survivor"]
     assert loader.load_agent("acc_ace") is built
+    second = loader.load_agent("survivor")
+    assert second.name == "survivor"
+    assert loader.load_agent("survivor") is second
     with pytest.raises(ValueError, match="google"):
         loader.load_agent("google")
     assert agents_dir(settings).parent == tmp_path
@@ -58,7 +62,7 @@ def test_a_folder_serves_its_apps_beside_the_one_that_is_built(built: App, tmp_p
 
 def test_a_clone_serves_its_own_folder(built: App) -> None:
     assert Settings().agent_dir == Path(__file__).parents[2] / "agents"
-    assert "acc_ace" in agent_loader(Settings(), built).list_agents()
+    assert agent_loader(Settings(), built).list_agents() == ["acc_ace", "survivor"]
 
 
 def test_a_missing_folder_is_named(built: App, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from acc_ace.models.llama_cpp import LlamaCppLlm
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.rules_model.model import EmbeddedLlm
+from acc_ace.survival.policy_model import PolicyLlm
 
 
 def settings(model: str, fallback: str | None = None) -> Settings:
@@ -69,6 +70,7 @@ def test_note_tells_of_missing_credentials_and_of_the_fallback() -> None:
     ("name", "kind"),
     [
         ("embedded/rules", EmbeddedLlm),
+        ("embedded/policy", PolicyLlm),
         ("gemini-3.5-flash", GeminiLlm),
         ("projects/p/locations/l/endpoints/7", GeminiLlm),
         ("openai/qwen3:4b", OpenAICompatibleLlm),
@@ -99,7 +101,9 @@ def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
         build_model("generator", settings("embedded/rules", name))
 
 
-@pytest.mark.parametrize("name", ["embedded/rules", "gemini-3.5-flash", "openai/x"])
+@pytest.mark.parametrize(
+    "name", ["embedded/rules", "embedded/policy", "gemini-3.5-flash", "openai/x"]
+)
 def test_known_name_passes(name: str) -> None:
     kind_of(name)
 

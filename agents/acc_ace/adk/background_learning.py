@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from google.adk.models import BaseLlm
+from pydantic import BaseModel
 
 from acc_ace.adk.answer_feedback import learning_roles
 from acc_ace.adk.structured_agent import DirectCompletion
@@ -19,7 +20,7 @@ from acc_ace.errors import StoreError
 from acc_ace.learning.create_learning_queue import open_learning_worker
 from acc_ace.learning.job_execution import Learner
 from acc_ace.learning.learning_queue import LearningQueue, LearningWorker
-from acc_ace.models.factory import build_model
+from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.playbook.offline_learning import Students
 from acc_ace.schemas.interaction import GeneratorOutput
@@ -112,18 +113,23 @@ class StudentModels:
     """Opens the models of the settings, role by role, and closes them at the end."""
 
     def __init__(
-        self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
+        self,
+        container: Container,
+        *,
+        models: Mapping[Role, BaseLlm] | None = None,
+        answers: type[BaseModel] = GeneratorOutput,
     ) -> None:
-        """Raises ConfigError for a model that cannot be used."""
+        """`answers` is the schema of the Generator. Raises ConfigError for an unusable model."""
         settings, chosen = container.settings, models or {}
-        self._container = container
+        self._container, self._answers = container, answers
         self._models = {role: chosen.get(role) or build_model(role, settings) for role in STUDENTS}
+        container.spending.require_prices(priced_names(self._models.values()))
 
     async def __aenter__(self) -> Students:
         settings = self._container.settings
         generator = self._models["generator"]
         return Students(
-            generator=DirectCompletion(generator, GeneratorOutput, settings.generator),
+            generator=DirectCompletion(generator, self._answers, settings.generator),
             generator_prompt=load_prompts().generator,
             roles=learning_roles(
                 self._container, self._models["reflector"], self._models["curator"]

@@ -163,11 +163,11 @@ def print_items(
 
 
 @contextmanager
-def create_private_file(out: Path) -> Iterator[TextIO]:
+def create_private_file(out: Path, option: str = "--out") -> Iterator[TextIO]:
     """Create a file, mode 0600, for text. Raises InputError if it exists or is not writable."""
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise InputError(f"--out {out} cannot be written: {error.strerror}") from error
+        raise InputError(f"{option} {out} cannot be written: {error.strerror}") from error
     with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
         yield file

@@ -48,7 +48,7 @@ def rule_3_goal_survives(
     goal = previous.ccs.goal_orientation
     stated = _stated(previous, changes, turn_input, rules)
     if stated:
-        pin = _pin(stated, turn_input.authority, rules.turn, limits)
+        pin = goal_pin(stated, turn_input.authority, rules.turn, limits)
         return GoalRuling(pin.text, pin)
     wanted = one_line(written[:_WRITTEN_CHARS]) if written else goal
     if wanted == goal:
@@ -61,10 +61,11 @@ def rule_3_goal_survives(
 def agreed_goal(rules: ConstraintSet, authority: Authority, limits: Limits) -> GoalPin | None:
     """The goal of the accepted question, or None."""
     texts = rules.agreed_goal.texts if rules.agreed_goal is not None else []
-    return _pin(texts[0], authority, rules.turn, limits) if texts else None
+    return goal_pin(texts[0], authority, rules.turn, limits) if texts else None
 
 
-def _pin(words: str, authority: Authority, turn: int, limits: Limits) -> GoalPin:
+def goal_pin(words: str, authority: Authority, turn: int, limits: Limits) -> GoalPin:
+    """The goal in these words, within its budget."""
     return GoalPin(
         text=clip_tokens(one_line(words), limits.goal_tokens),
         authority=authority,

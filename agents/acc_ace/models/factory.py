@@ -25,6 +25,7 @@ from acc_ace.config import (
     google_endpoint,
 )
 from acc_ace.errors import ConfigError
+from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.text.redaction import redact
@@ -32,10 +33,12 @@ from acc_ace.text.redaction import redact
 EMBEDDED_NOTE = "extractive, not an LLM"
 """The label of the embedded model's answers."""
 
+_EMBEDDED_NOTES = {EMBEDDED_MODEL: EMBEDDED_NOTE, POLICY_MODEL: "a planner, not an LLM"}
+
 
 def note_on(model: str) -> str:
     """The label of a model's answers; '' for language models."""
-    return EMBEDDED_NOTE if model == EMBEDDED_MODEL else ""
+    return _EMBEDDED_NOTES.get(model, "")
 
 
 def says_label(answer: str) -> bool:
@@ -48,13 +51,14 @@ def says_label(answer: str) -> bool:
 Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
 
 ALLOWED = (
-    "'auto', 'gemini-…', 'embedded/rules', 'openai/<model>', 'llama-cpp/<path to .gguf>', or, "
-    "with the extra acc-ace[litellm], a LiteLLM name such as 'anthropic/<model>'"
+    "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
+    "'llama-cpp/<path to .gguf>', or, with the extra acc-ace[litellm], a LiteLLM name such as "
+    "'anthropic/<model>'"
 )
 """What a model may be called, for messages."""
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
-    (re.escape(EMBEDDED_MODEL), "embedded"),
+    ("|".join(map(re.escape, _EMBEDDED_NOTES)), "embedded"),
     (r"openai/.+", "openai-compatible"),
     (r"llama-cpp/.+\.gguf", "llama-cpp"),
     (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
@@ -145,7 +149,7 @@ def describe(role: Role, settings: Settings) -> ModelInfo:
     _require_options(role, settings, name)
     kind = kind_of(name)
     fallback = settings.agent(role).fallback
-    note = _note(kind, settings) + (f"; fallback {fallback}" if fallback else "")
+    note = _note(name, kind, settings) + (f"; fallback {fallback}" if fallback else "")
     return ModelInfo(role, name, kind, note)
 
 
@@ -228,8 +232,8 @@ def _thinking_if_any(name: str, block: AgentSettings) -> Any:  # noqa: ANN401 - 
 
 
 def has_judge(settings: Settings) -> bool:
-    """Whether a model judges tool calls: one is named, and the embedded one cannot."""
-    return bool(settings.guard_model.model) and settings.model_name("guard") != EMBEDDED_MODEL
+    """Whether a model judges tool calls: one is named, and the embedded ones cannot."""
+    return bool(settings.guard_model.model) and not note_on(settings.model_name("guard"))
 
 
 def register_models() -> None:
@@ -265,6 +269,10 @@ def _resolved(name: str) -> str:
 
 
 def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    if name == POLICY_MODEL:
+        from acc_ace.survival.policy_model import PolicyLlm  # noqa: PLC0415
+
+        return PolicyLlm()
     from acc_ace.rules_model.model import EmbeddedLlm  # noqa: PLC0415
 
     return EmbeddedLlm(model=name)
@@ -342,10 +350,10 @@ _EXTRAS: dict[Kind, str] = {"llama-cpp": "xllamacpp", "litellm": "litellm"}
 """The module that a kind needs; the extra is called like the kind."""
 
 
-def _note(kind: Kind, settings: Settings) -> str:
+def _note(name: str, kind: Kind, settings: Settings) -> str:
     match kind:
         case "embedded":
-            return EMBEDDED_NOTE
+            return note_on(name)
         case "gemini":
             return _GOOGLE_NOTES[google_credentials()]
         case "openai-compatible":

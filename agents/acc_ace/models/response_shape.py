@@ -1,7 +1,7 @@
 """Derive from a request which role answers it, and in which shape.
 
 A model that plays several roles (the embedded one, the fakes) sees nothing but the LlmRequest,
-so the role is read from the output schema: each of the five has fields that no other has. ADK
+so the role is read from the output schema: each role's has a field that no other has. ADK
 puts the schema in `config.response_schema`, or, for models that cannot take a schema together
 with tools, in the parameters of an injected tool named `set_model_response`.
 """
@@ -24,11 +24,12 @@ _MARKS: dict[str, Role] = {
     "decisions": "qualifier",
     "semantic_gist": "compressor",
     "final_answer": "generator",
+    "objective": "generator",
     "bullet_tags": "reflector",
     "operations": "curator",
     "conflict": "guard",
 }
-"""A field that only the output schema of this role has."""
+"""A field that only output schemas of this role have; a Plan is the Generator's too."""
 
 
 def role_of(llm_request: LlmRequest) -> Role | None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.limits import Limits
+from acc_ace.schemas.playbook import Playbook
 from acc_ace.text.tokens import estimate_tokens
 
 _NEW_HEAD = "[b-00001] helpful=0 harmful=0 ::"
@@ -131,6 +132,16 @@ class PlaybookSize:
         copy._bullets, copy._lines = self._bullets.copy(), self._lines.copy()
         copy._count, copy._tokens = self._count, self._tokens
         return copy
+
+
+def content_stats(playbook: Playbook) -> dict[str, int]:
+    """Characters and prompt tokens, and the bullets of each section as 'in <section>'."""
+    sections = Counter(bullet.section for bullet in playbook.bullets)
+    return {
+        "characters": sum(len(bullet.content) for bullet in playbook.bullets),
+        "tokens": prompt_tokens(playbook.bullets),
+        **{f"in {section}": count for section, count in sections.items()},
+    }
 
 
 def exceeded_budgets(bullets: Iterable[Bullet], limits: Limits) -> tuple[str, ...]:

@@ -5,9 +5,11 @@ prefix. Otherwise bullets are ranked: pinned first, then by relevance to the tur
 `confidence`, which measures how each bullet did so far.
 """
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import islice
 
 from acc_ace.playbook.playbook_size import heading_tokens
 from acc_ace.playbook.selection_index import (
@@ -37,14 +39,15 @@ _LARGE = 256
 
 
 def select_bullets(
-    playbook: Playbook, text: str, *, max_tokens: int, state: str = ""
+    playbook: Playbook, text: str, *, max_tokens: int, state: str = "", most: int = sys.maxsize
 ) -> tuple[Bullet, ...]:
-    """The bullets for a prompt about `text` and `state`, in playbook order, within `max_tokens`.
+    """The bullets for a prompt about `text` and `state`, in playbook order, within `max_tokens`
+    and at most `most`.
 
     The budget is that of `playbook.as_prompt(selected)`, headings included. The same arguments
     always give the same bullets. Tagging a chosen bullet helpful keeps it chosen.
     """
-    return _INDEXES.choose(playbook, text, state, max_tokens)
+    return _INDEXES.choose(playbook, text, state, max_tokens, most)
 
 
 class _Indexes:
@@ -56,12 +59,12 @@ class _Indexes:
         self._made = 0
 
     def choose(
-        self, playbook: Playbook, text: str, state: str, max_tokens: int
+        self, playbook: Playbook, text: str, state: str, max_tokens: int, most: int
     ) -> tuple[Bullet, ...]:
         """Update an index and choose with it."""
         # One at a time: an index is changed in place, and selection takes milliseconds.
         with self._mutex:
-            return _choose(self._index_of(playbook.bullets), text, state, max_tokens)
+            return _choose(self._index_of(playbook.bullets), text, state, max_tokens, most)
 
     def _index_of(self, bullets: tuple[Bullet, ...]) -> SelectionIndex:
         if len(bullets) < _LARGE:
@@ -86,11 +89,13 @@ def _related(first: tuple[Bullet, ...], second: tuple[Bullet, ...]) -> bool:
     return first[0] is second[0] or first[middle] is second[middle]
 
 
-def _choose(index: SelectionIndex, text: str, state: str, max_tokens: int) -> tuple[Bullet, ...]:
-    if index.tokens <= max_tokens:
+def _choose(
+    index: SelectionIndex, text: str, state: str, max_tokens: int, most: int
+) -> tuple[Bullet, ...]:
+    if index.tokens <= max_tokens and len(index.bullets) <= most:
         return index.bullets
     weights = term_weights(terms_of(text), terms_of(state), STATE_WEIGHT)
-    chosen = _fill(index, index.ranked(weights), max_tokens)
+    chosen = _fill(index, islice(index.ranked(weights), most), max_tokens)
     return tuple(index.bullet(place) for place in sorted(chosen))
 
 

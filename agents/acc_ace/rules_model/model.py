@@ -6,7 +6,7 @@ As the Qualifier it judges by shared words which candidates are relevant to the 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -87,7 +87,7 @@ def _needed(wanted: frozenset[str]) -> int:
 
 
 NOTE = "extractive, not an LLM"
-"""The label of all replies of this model."""
+"""The label of all replies of `embedded/rules`."""
 
 _CHUNK_CHARS = 48
 _MAX_DEPTH = 12
@@ -115,6 +115,7 @@ class EmbeddedLlm(BaseLlm):
     """
 
     model: str = EMBEDDED_MODEL
+    note: ClassVar[str] = NOTE
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -131,7 +132,7 @@ class EmbeddedLlm(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer once; when streaming, first in chunks and then as a whole."""
         # In a thread, so that a long text does not block the event loop.
-        parts = await asyncio.to_thread(_parts, llm_request)
+        parts = await asyncio.to_thread(self._parts, llm_request)
         if stream:
             for chunk in _chunks(parts):
                 yield LlmResponse(content=_content([chunk]), partial=True, model_version=self.model)
@@ -141,38 +142,36 @@ class EmbeddedLlm(BaseLlm):
             finish_reason=types.FinishReason.STOP,
             usage_metadata=_usage(llm_request, parts),
             model_version=self.model,
-            custom_metadata={"model": self.model, "note": NOTE},
+            custom_metadata={"model": self.model, "note": self.note},
         )
 
+    def reply(self, llm_request: LlmRequest) -> Call | object:
+        """The JSON value of the reply, or a tool call that the Generator needs first."""
+        role = role_of(llm_request)
+        if role is None:
+            schema = json_schema_of(llm_request) or {}
+            return _minimal_value(schema, schema)
+        prompt = read_prompt(llm_request)
+        if role == "generator":
+            reply = generate(prompt)
+            return reply if isinstance(reply, Call) else reply.model_dump(mode="json")
+        return _BY_INPUTS[role](prompt.inputs).model_dump(mode="json")
 
-def _parts(llm_request: LlmRequest) -> list[types.Part]:
-    reply = _reply(llm_request)
-    if isinstance(reply, Call):
-        return [_function_call(reply.name, reply.args)]
-    if _is_free_text(llm_request):
-        return [types.Part(text=str(_field(reply, "final_answer")))]
-    if answers_by_tool(llm_request) and isinstance(reply, Mapping):
-        return [_function_call(SET_MODEL_RESPONSE, reply)]
-    return [types.Part(text=json.dumps(reply, ensure_ascii=False))]
+    def _parts(self, llm_request: LlmRequest) -> list[types.Part]:
+        reply = self.reply(llm_request)
+        if isinstance(reply, Call):
+            return [_function_call(reply.name, reply.args)]
+        if _is_free_text(llm_request):
+            return [types.Part(text=str(_field(reply, "final_answer")))]
+        if answers_by_tool(llm_request) and isinstance(reply, Mapping):
+            return [_function_call(SET_MODEL_RESPONSE, reply)]
+        return [types.Part(text=json.dumps(reply, ensure_ascii=False))]
 
 
 def _is_free_text(llm_request: LlmRequest) -> bool:
     config = llm_request.config
     shaped = config.response_schema is not None or config.response_json_schema is not None
     return not shaped and not answers_by_tool(llm_request)
-
-
-def _reply(llm_request: LlmRequest) -> Call | object:
-    """The JSON value of the reply, or a tool call that the Generator needs first."""
-    role = role_of(llm_request)
-    if role is None:
-        schema = json_schema_of(llm_request) or {}
-        return _minimal_value(schema, schema)
-    prompt = read_prompt(llm_request)
-    if role == "generator":
-        reply = generate(prompt)
-        return reply if isinstance(reply, Call) else reply.model_dump(mode="json")
-    return _BY_INPUTS[role](prompt.inputs).model_dump(mode="json")
 
 
 def _field(value: object, name: str) -> object:

@@ -87,6 +87,14 @@ def search_call(situation: PromptContext) -> Call:
     return _call(situation, SEARCH, " ".join(situation.text.split())[:_MAX_QUERY])
 
 
+def lookup_call(situation: PromptContext) -> Call | None:
+    """A call that looks x_t up: by a tool that takes a `question`, or else in the evidence."""
+    for name, arguments in situation.tools.items():
+        if "question" in arguments:
+            return Call(name, {"question": " ".join(situation.text.split())[:_MAX_QUERY]})
+    return search_call(situation) if SEARCH in situation.tools else None
+
+
 def expression_in(text: str) -> str | None:
     """The arithmetic expression that a text asks for, or None; not dates, versions or hosts."""
     bare = _DATE_LIKE.sub(" ", text[:2_000])

@@ -188,3 +188,57 @@ class LoopSnapshot(Value):
     died_of: str = ""
     over: bool = False
     warnings: tuple[str, ...] = ()
+
+
+class Episode(Value):
+    """An episode; `died_of` is '' for one that goes on or was cut off."""
+
+    episode: int = 0
+    ticks: int = 0
+    steps: int = 0
+    score: float = 0.0
+    cells: int = 0
+    kinds: int = 0
+    bits: float = 0.0
+    died_of: str = ""
+
+
+class RunAnalysis(Value):
+    """All measures of a run; a mean or share that nothing stands behind is null.
+
+    A danger is a row of steps with an estimate at or above the threshold; `playbook` counts the
+    outcomes of changes by section, the most changed first; `alerts` has the causes of the alert
+    log that did damage ('harmful'), were met without ('harmless'), or were not met ('unmet').
+    """
+
+    run: str = ""
+    seed: int = 0
+    model: str = ""
+    episodes: int = 0
+    ticks: int = 0
+    steps: int = 0
+    mean_ticks: float | None = None
+    mean_steps: float | None = None
+    best_ticks: int = 0
+    best_steps: int = 0
+    mean_score: float | None = None
+    best_score: float | None = None
+    deaths: Mapping[str, int] = {}
+    dangers_predicted: int = 0
+    dangers_avoided: float | None = Field(default=None, description="Share without damage.")
+    damage_unpredicted: int = Field(default=0, description="Steps with damage outside of dangers.")
+    fear_auc: float | None = Field(default=None, description="Area under the ROC curve.")
+    fear_windows: int = Field(default=0, description="Windows that it is measured on.")
+    alerts: Mapping[str, int] = {}
+    alert_accuracy: float | None = Field(default=None, description="Harmful ones of those met.")
+    cells_per_step: float | None = Field(default=None, description="Exploration rate.")
+    bits: float = Field(default=0.0, description="Information gained.")
+    bits_per_step: float | None = None
+    rewards: Mapping[str, float] = Field(default={}, description="Means of a tick.")
+    playbook: Mapping[str, Mapping[str, int]] = {}
+    playbook_per_100_ticks: float | None = Field(default=None, description="Applied changes.")
+    meta_notes: int = Field(default=0, description="Different notes on policy and prompts.")
+    calls_per_tick: float | None = None
+    tokens_per_tick: float | None = None
+    newest: tuple[Episode, ...] = Field(default=(), description="The newest episodes.")
+    series: Mapping[str, tuple[float, ...]] = Field(default={}, description="For plots.")

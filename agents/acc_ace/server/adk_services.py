@@ -4,6 +4,7 @@ Both share stores, locks and models.
 """
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -59,21 +60,24 @@ _RELOADED = (
 """Modules reloaded when files of our app change; stores, settings and the server are kept."""
 
 
-class InstalledApp(BaseAgentLoader):
-    """Loads the app that is already built, and no other: no folder is scanned."""
+class InstalledApps(BaseAgentLoader):
+    """Loads our own apps, the others when they are first asked for: no folder is scanned."""
 
-    def __init__(self, built: App) -> None:
-        self._built = built
+    def __init__(self, built: App, others: Mapping[str, Callable[[], App]]) -> None:
+        self._built, self._others = {built.name: built}, others
 
     def load_agent(self, agent_name: str) -> BaseAgent | App:
         """The app of that name; raises ValueError when there is none."""
-        if agent_name != self._built.name:
-            raise ValueError(f"Agent not found: {agent_name!r}; there is {self._built.name!r}")
-        return self._built
+        if agent_name not in self.list_agents():
+            there = " and ".join(map(repr, self.list_agents()))
+            raise ValueError(f"Agent not found: {agent_name!r}; there is {there}")
+        if agent_name not in self._built:
+            self._built[agent_name] = self._others[agent_name]()
+        return self._built[agent_name]
 
     def list_agents(self) -> list[str]:
-        """The name of the app."""
-        return [self._built.name]
+        """The names of the apps."""
+        return sorted({*self._built, *self._others})
 
 
 class ServedAgents(AgentLoader):
@@ -109,11 +113,23 @@ def agents_dir(settings: Settings) -> Path:
     return settings.agent_dir or settings.data_dir / "agents"
 
 
-def agent_loader(settings: Settings, built: App) -> BaseAgentLoader:
-    """The loader to serve with. Raises ConfigError when the directory of apps is missing."""
+def survivor(container: Container) -> App:
+    """The second app, imported when somebody asks for it. Raises ConfigError for its model."""
+    from acc_ace.survival.recent_ticks import build_app  # noqa: PLC0415 - when asked for
+
+    return build_app(container)
+
+
+def agent_loader(
+    settings: Settings, built: App, others: Mapping[str, Callable[[], App]] | None = None
+) -> BaseAgentLoader:
+    """The loader to serve with; `others` are our apps beside the built one, by name.
+
+    Raises ConfigError when the directory of apps is missing.
+    """
     folder = settings.agent_dir
     if folder is None:
-        return InstalledApp(built)
+        return InstalledApps(built, others or {})
     if not folder.is_dir():
         raise ConfigError(
             f"the directory of ADK apps is missing: {folder}; set ACC_ACE_AGENT_DIR to the folder "

@@ -37,6 +37,7 @@ from acc_ace.server.adk_services import (
     agents_dir,
     artifact_uri,
     memory_uri,
+    survivor,
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
@@ -178,8 +179,8 @@ def create_app(
     conversation = Conversation(container, app=built, session_service=service, models=models)
     context = ServerContext(container, conversation, service, TurnGate())
     identities = Identities(settings.auth_tokens)
-    lifespan = _lifespan(context, beside)
-    app = _adk_app(settings, context, agent_loader(settings, built), lifespan)
+    loader = agent_loader(settings, built, {"survivor": lambda: survivor(container)})
+    app = _adk_app(settings, context, loader, _lifespan(context, beside))
     _close_trace_view(app)
     app.title, app.version = "ACC×ACE", version("acc-ace")
     app.description = "Bounded memory (ACC) and a self-improving playbook (ACE), by turn."

@@ -41,7 +41,9 @@ from acc_ace.turn.session_directory import SessionDirectory
 
 def open_playbook_files(settings: Settings) -> PlaybookObserver | None:
     """The observer that exports playbooks to the data directory, or None. Does no I/O."""
-    return PlaybookFiles(settings.data_dir / FOLDER) if settings.playbook_files else None
+    if not settings.playbook_files:
+        return None
+    return PlaybookFiles(settings.data_dir / FOLDER, max_sections=settings.playbook_max_sections)
 
 
 @dataclass(frozen=True)

@@ -1,154 +1,338 @@
-"""A gridworld where one lives as long as health lasts (gymnasium.Env).
+"""A gridworld where one lives as long as life lasts (gymnasium.Env).
 
-Each tick costs a point of energy and one of water; without either, a point of health. Stepping
-onto a thing uses it up: its nature acts, and another one of its kind appears elsewhere. The same
-rules, seed and actions always give the same life.
+Each step costs food and water; without either, life. Things stand at places and grow back there
+when used. Lava burns, hunters bite, the safe area heals who is fed. The same rules, sizes, seed
+and actions always give the same life.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from acc_ace.errors import InputError
-from acc_ace.survival.world_rules import KINDS, Nature, Rules, Sizes
+from acc_ace.schemas.survival import Cell
+from acc_ace.survival.world_layout import LAVA, PLAIN, ROCK, SAFE, THICKET, Codes, lay_out
+from acc_ace.survival.world_rules import CREATURES, KINDS, SIGNS, TERRAIN, Nature, Rules, Sizes
 
-MOVES = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1), "wait": (0, 0)}
-"""The actions, in the order of their numbers, as steps of row and column."""
+MOVES: Final = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+"""Directions as steps of row and column."""
 
-ACTIONS = tuple(MOVES)
-EMPTY, WALL, FIRST_KIND = 0, 1, 2
-"""Codes of cells in a view; kind number n has the code FIRST_KIND + n."""
+ACTIONS: Final = (*MOVES, "wait", "use")
+"""The actions, in the order of their numbers."""
 
-LIVED, POINT = 0.1, 0.25
-"""Reward of a tick, and of each point that a thing gives or takes."""
+HEADINGS: Final = ("", *MOVES)
+"""Where a creature is heading, by its code in a view; '' when it stands."""
 
-Cell = tuple[int, int]
+LIVED, POINT = 0.1, 0.1
+"""Reward of a step, and of each point of life that is gained or lost."""
+
+THICKET_COST = 2
+"""Food and water that a step into a thicket costs beyond that of any step."""
+
+FED = 0.3
+"""Share of food and of water from which on the safe area heals."""
+
+HAUNTS = (PLAIN, THICKET)
+"""Terrain that creatures walk on."""
+
+NOTICE, PACE = (3, 4), (2, 3)
+"""By day, by night: steps from which a creature notices the body; of so many steps it rests one."""
+
+STAMINA, SATED, TURN = 10, 20, 0.2
+"""Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
+
 Observation = dict[str, Any]
-"""Arrays of int64 by name; gymnasium types the values of its Dict space as spaces."""
+"""Arrays by name; gymnasium types the values of its Dict space as spaces."""
 
 
 class Touch(NamedTuple):
-    """What a thing did to the body, in points after the bounds of the body."""
+    """What a used thing did to the body, in points after the bounds of the body."""
 
     kind: str
-    health: int = 0
-    energy: int = 0
+    life: int = 0
+    food: int = 0
     water: int = 0
 
 
-class World(gymnasium.Env[Observation, np.int64]):
-    """One body among things. Observed are `body`: health, energy and water, `place`: row and
-    column, and `view`: codes of the cells around, the body's own in the middle.
+class Hit(NamedTuple):
+    """Life lost to a creature, or to a terrain; `by` names it."""
 
-    `info["touch"]` holds the Touch of the last step, or None.
+    by: str
+    life: int
+
+
+@dataclass
+class _Creature:
+    """A creature: where it is and heads, for how many steps it chases, or has lost interest."""
+
+    kind: str
+    at: Cell
+    heading: str = ""
+    chase: int = 0
+    sated: int = 0
+
+
+class World(gymnasium.Env[Observation, np.int64]):
+    """One body among things, creatures and signs.
+
+    Observed are, as arrays of int64 unless said otherwise:
+    `body` life, food and water; `place` row and column; `terrain`, `things`, `creatures` and
+    `headings` (2 · sight + 1)² views of codes with the body in the middle (0 is nothing or
+    unseen; things and creatures are their number + 1, headings those of HEADINGS); `light`
+    is-night and steps to the change; `is_safe` 0 or 1; `danger` nearness of the nearest
+    approaching creature and `unknown` the share of seen cells that are new, float32 from 0 to 1;
+    `damage` life lost in the last step.
+    `info` holds `touch` (Touch or None), `hits` (tuple of Hit) and `signs` (texts in sight).
     """
 
-    def __init__(self, rules: Rules, sizes: Sizes | None = None) -> None:
-        self.rules, self.sizes = rules, sizes or Sizes()
+    def __init__(
+        self, rules: Rules, sizes: Sizes | None = None, signs: Sequence[str] = SIGNS
+    ) -> None:
+        self.rules, self.sizes, self.signs = rules, sizes or Sizes(), tuple(signs)
         size = self.sizes
-        window = 2 * size.sight + 1
-        self._most = np.array([size.health, size.energy, size.water], dtype=np.int64)
+        self._most: tuple[int, ...] = (size.life, size.food, size.water)
         self.action_space = spaces.Discrete(len(ACTIONS))
-        self.observation_space = spaces.Dict(
-            {
-                "body": spaces.Box(np.zeros(3, dtype=np.int64), self._most, dtype=np.int64),
-                "place": spaces.Box(0, size.side - 1, (2,), dtype=np.int64),
-                "view": spaces.Box(
-                    EMPTY, FIRST_KIND + len(KINDS) - 1, (window, window), dtype=np.int64
-                ),
-            }
-        )
-        self._body = self._most.copy()
-        self._at: Cell = (0, 0)
-        self._things: dict[Cell, str] = {}
-        self._tick = 0
+        self.observation_space = spaces.Dict(_spaces(size, np.array(self._most)))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Lay out a world; the same seed gives the same one. `options` are not used."""
+        """Lay out a world; the same seed gives the same one. `options` are not used.
+
+        Raises InputError for more signs than the ground has room for.
+        """
         super().reset(seed=seed, options=options)
-        middle = self.sizes.side // 2
-        self._body, self._at, self._tick = self._most.copy(), (middle, middle), 0
-        self._things = {}
-        for kind in KINDS:
-            for _ in range(self.sizes.each):
-                self._place(kind)
-        return self._observed(), {"touch": None}
+        ground = lay_out(self.np_random, self.sizes, self.signs)
+        sight = self.sizes.sight
+        self._terrain, self._things = ground.terrain, ground.things
+        self._signs, self._at = ground.signs, ground.start
+        self._creatures = [
+            _Creature(CREATURES[number % len(CREATURES)], at)
+            for number, at in enumerate(ground.creatures)
+        ]
+        self._body, self._step, self._damage = self._most, 0, 0
+        self._regrows: dict[int, list[tuple[Cell, int]]] = {}
+        self._seen = np.ones_like(self._terrain, dtype=bool)
+        self._seen[sight:-sight, sight:-sight] = False
+        return self._observed(), self._info(None, ())
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Live one tick. Ends when health is gone; is cut off after `sizes.ticks` ticks.
+        """Live one step. Ends when life is gone; is cut off after `sizes.steps` steps.
 
         Raises InputError for an action that is none.
         """
         if not self.action_space.contains(action):
             raise InputError(f"an action is a number from 0 to {len(ACTIONS) - 1}, not {action!r}")
-        down, right = MOVES[ACTIONS[int(action)]]
-        target = (self._at[0] + down, self._at[1] + right)
-        if self._inside(target):
-            self._at = target
-        self._tick += 1
-        self._tire()
-        kind = self._things.pop(self._at, None)
-        touch = None
-        if kind is not None:
-            touch = self._feel(kind)
-            self._place(kind)
-        dead = bool(self._body[0] <= 0)
-        gained = sum(touch[1:]) if touch else 0
-        reward = LIVED + POINT * gained
-        return self._observed(), reward, dead, self._tick >= self.sizes.ticks, {"touch": touch}
+        name, before = ACTIONS[int(action)], self._body[0]
+        self._step += 1
+        moved = name in MOVES and self._move(name)
+        touch = self._use() if name == "use" else None
+        self._tire(moved)
+        hits = self._burnt() + self._live_creatures()
+        self._regrow()
+        life = self._body[0]
+        self._damage = max(before - life, 0)
+        reward = LIVED + POINT * (life - before)
+        over = self._step >= self.sizes.steps
+        return self._observed(), reward, life == 0, over, self._info(touch, hits)
 
-    def _tire(self) -> None:
-        self._body[1:] -= 1
-        if (self._body[1:] < 0).any():
-            self._body[0] -= 1
-        self._body.clip(0, self._most, out=self._body)
+    @property
+    def _is_night(self) -> bool:
+        return self._step % (self.sizes.day + self.sizes.night) >= self.sizes.day
 
-    def _feel(self, kind: str) -> Touch:
-        size, nature = self.sizes, self.rules.natures[kind]
+    @property
+    def _is_safe(self) -> bool:
+        return bool(self._terrain[self._at] == SAFE)
+
+    def _change(self, life: int = 0, food: int = 0, water: int = 0) -> tuple[int, int, int]:
+        """Change the body within its bounds; returns what has changed."""
+        before = self._body
+        wanted = zip(before, (life, food, water), self._most, strict=True)
+        self._body = tuple(min(max(has + by, 0), most) for has, by, most in wanted)
+        life, food, water = (now - was for now, was in zip(self._body, before, strict=True))
+        return life, food, water
+
+    def _move(self, name: str) -> bool:
+        """Step, or swap places with a creature, unless that would put it where none goes."""
+        origin, target = self._at, _beside(self._at, name)
+        met = [each for each in self._creatures if each.at == target]
+        if self._terrain[target] == ROCK or (met and self._terrain[origin] not in HAUNTS):
+            return False
+        for creature in met:
+            creature.at = origin
+        self._at = target
+        return True
+
+    def _use(self) -> Touch | None:
+        code = int(self._things[self._at])
+        if not code:
+            return None
+        self._things[self._at] = 0
+        self._regrows.setdefault(self._step + self.sizes.regrowth, []).append((self._at, code))
+        kind, size = KINDS[code - 1], self.sizes
         change = {
             Nature.FOOD: (0, size.meal, 0),
-            Nature.WATER: (0, 0, size.meal),
+            Nature.WATER: (0, 0, size.drink),
             Nature.REMEDY: (size.cure, 0, 0),
             Nature.DANGER: (-size.harm, 0, 0),
-        }[nature]
-        before = self._body.copy()
-        self._body = (before + change).clip(0, self._most)
-        health, energy, water = (int(points) for points in self._body - before)
-        return Touch(kind, health, energy, water)
+        }[self.rules.natures[kind]]
+        return Touch(kind, *self._change(*change))
 
-    def _place(self, kind: str) -> None:
-        """Put a thing onto a free cell; `Sizes` sees to it that there always is one."""
-        side = self.sizes.side
-        free = [
-            (row, column)
-            for row in range(side)
-            for column in range(side)
-            if (row, column) not in self._things and (row, column) != self._at
-        ]
-        self._things[free[int(self.np_random.integers(len(free)))]] = kind
+    def _tire(self, moved: bool) -> None:
+        thicket = moved and bool(self._terrain[self._at] == THICKET)
+        cost = 1 + THICKET_COST * thicket
+        life, food, water = self._body
+        starved = not (food and water)
+        fed = food >= FED * self._most[1] and water >= FED * self._most[2]
+        rested = self._is_safe and fed and life > 0 and self._step % self.sizes.rest == 0
+        self._change(rested - starved, -cost, -cost)
 
-    def _inside(self, cell: Cell) -> bool:
-        return all(0 <= at < self.sizes.side for at in cell)
+    def _burnt(self) -> tuple[Hit, ...]:
+        if self._terrain[self._at] != LAVA:
+            return ()
+        return (Hit("lava", self._change(-self.sizes.burn)[0]),)
+
+    def _live_creatures(self) -> tuple[Hit, ...]:
+        hits = []
+        for creature in self._creatures:
+            if self._act(creature):
+                hits.append(Hit(creature.kind, self._change(-self.sizes.bite)[0]))
+        return tuple(hits)
+
+    def _act(self, creature: _Creature) -> bool:
+        """Chase the body or wander; True for a bite.
+
+        What is noticed from afar is faced for a step before it is followed, so that each bite
+        has been announced in two observations.
+        """
+        apart = (self._at[0] - creature.at[0], self._at[1] - creature.at[1])
+        far = abs(apart[0]) + abs(apart[1])
+        creature.sated = max(creature.sated - 1, 0)
+        noticed = far <= NOTICE[self._is_night] and not creature.sated and not self._is_safe
+        if not noticed or not (creature.chase or far > 1):
+            creature.chase = 0
+            self._wander(creature)
+            return False
+        creature.chase += 1
+        ways = _towards(apart)
+        creature.heading = ways[0]
+        if creature.chase > STAMINA:
+            creature.chase, creature.sated = 0, SATED
+        elif creature.chase > 1 and self._step % PACE[self._is_night]:
+            if far == 1:
+                return self._bites(creature)
+            any(self._walk(creature, way) for way in ways)
+        return False
+
+    def _bites(self, creature: _Creature) -> bool:
+        if creature.chase < 3 or creature.kind != self.rules.hunter:
+            return False
+        creature.chase, creature.sated = 0, SATED
+        return True
+
+    def _wander(self, creature: _Creature) -> None:
+        if self._step % 2:
+            return
+        if not creature.heading or self.np_random.random() < TURN:
+            creature.heading = HEADINGS[int(self.np_random.integers(len(HEADINGS)))]
+        if creature.heading and not self._walk(creature, creature.heading):
+            creature.heading = ""
+
+    def _walk(self, creature: _Creature, way: str) -> bool:
+        target = _beside(creature.at, way)
+        if self._terrain[target] not in HAUNTS or target == self._at:
+            return False
+        if any(each.at == target for each in self._creatures):
+            return False
+        creature.at, creature.heading = target, way
+        return True
+
+    def _regrow(self) -> None:
+        for cell, code in self._regrows.pop(self._step, ()):
+            self._things[cell] = code
 
     def _observed(self) -> Observation:
-        sight = self.sizes.sight
-        reach = range(-sight, sight + 1)
-        view = [
-            [self._code((self._at[0] + down, self._at[1] + right)) for right in reach]
-            for down in reach
-        ]
+        sight, (row, column) = self.sizes.sight, self._at
+        window = np.s_[row - sight : row + sight + 1, column - sight : column + sight + 1]
+        reach = min(self.sizes.night_sight, sight) if self._is_night else sight
+        lit = np.zeros_like(self._terrain[window], dtype=bool)
+        edge = sight - reach
+        lit[edge : lit.shape[0] - edge, edge : lit.shape[1] - edge] = True
+        creatures, headings = np.zeros((2, *lit.shape), dtype=np.int64)
+        danger = 0.0
+        for each in self._creatures:
+            south, east = each.at[0] - row, each.at[1] - column
+            if max(abs(south), abs(east)) <= reach:
+                cell = (south + sight, east + sight)
+                creatures[cell] = CREATURES.index(each.kind) + 1
+                headings[cell] = HEADINGS.index(each.heading)
+                if each.heading in _towards((-south, -east)):
+                    danger = max(danger, 1 / max(abs(south) + abs(east), 1))
+        unknown = float((lit & ~self._seen[window]).sum() / lit.sum())
+        self._seen[window] |= lit
+        length = self.sizes.day + self.sizes.night
+        at = self._step % length
+        left = (length if self._is_night else self.sizes.day) - at
         return {
-            "body": self._body.copy(),
-            "place": np.array(self._at, dtype=np.int64),
-            "view": np.array(view, dtype=np.int64),
+            "body": np.array(self._body, dtype=np.int64),
+            "place": np.array((row - sight, column - sight), dtype=np.int64),
+            "terrain": self._terrain[window] * lit,
+            "things": self._things[window] * lit,
+            "creatures": creatures,
+            "headings": headings,
+            "light": np.array((self._is_night, left), dtype=np.int64),
+            "is_safe": np.array(self._is_safe, dtype=np.int64),
+            "danger": np.array(danger, dtype=np.float32),
+            "unknown": np.array(unknown, dtype=np.float32),
+            "damage": np.array(self._damage, dtype=np.int64),
         }
 
-    def _code(self, cell: Cell) -> int:
-        if not self._inside(cell):
-            return WALL
-        kind = self._things.get(cell)
-        return EMPTY if kind is None else FIRST_KIND + KINDS.index(kind)
+    def _info(self, touch: Touch | None, hits: tuple[Hit, ...]) -> dict[str, Any]:
+        reach = self.sizes.sight
+        near = [
+            text
+            for (row, column), text in self._signs.items()
+            if max(abs(row - self._at[0]), abs(column - self._at[1])) <= reach
+        ]
+        return {"touch": touch, "hits": hits, "signs": tuple(near)}
+
+
+def _spaces(size: Sizes, most: Codes) -> dict[str, spaces.Space[Any]]:
+    window = (2 * size.sight + 1,) * 2
+
+    def codes(count: int) -> spaces.Box:
+        return spaces.Box(0, count - 1, window, dtype=np.int64)
+
+    share = spaces.Box(0.0, 1.0, (), dtype=np.float32)
+    return {
+        "body": spaces.Box(np.zeros(3, dtype=np.int64), most, dtype=np.int64),
+        "place": spaces.Box(0, size.side - 1, (2,), dtype=np.int64),
+        "terrain": codes(len(TERRAIN)),
+        "things": codes(len(KINDS) + 1),
+        "creatures": codes(len(CREATURES) + 1),
+        "headings": codes(len(HEADINGS)),
+        "light": spaces.Box(0, max(size.day, size.night), (2,), dtype=np.int64),
+        "is_safe": spaces.Box(0, 1, (), dtype=np.int64),
+        "danger": share,
+        "unknown": share,
+        "damage": spaces.Box(0, size.life, (), dtype=np.int64),
+    }
+
+
+def _beside(cell: Cell, way: str) -> Cell:
+    south, east = MOVES[way]
+    return cell[0] + south, cell[1] + east
+
+
+def _towards(apart: Cell) -> list[str]:
+    """The ways that shorten a distance (south, east), the longer side first."""
+    south, east = apart
+    ways = [
+        (abs(south), "south" if south > 0 else "north"),
+        (abs(east), "east" if east > 0 else "west"),
+    ]
+    return [way for far, way in sorted(ways, reverse=True) if far]

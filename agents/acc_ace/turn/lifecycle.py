@@ -212,6 +212,8 @@ class TurnLifecycle:
             settled=frozenset(record.started),
             lost=tuple(record.lost),
             lost_calls=tuple(record.lost_calls),
+            artifacts=tuple(record.artifacts),
+            leaves_turn=record.leaves_turn,
             cost=self._cost(record),
             events=held.write(*events) if held is not None else None,
         )

@@ -1,4 +1,4 @@
-"""An owner's changes of rules outside of a turn: pin, forget, answer a question.
+"""Changes of rules outside of a turn: an owner's pin, forget and answer; a host's founding.
 
 Each change is one transaction over the session's state and the user-wide rules.
 """
@@ -14,16 +14,18 @@ from acc_ace.gates.constraints import (
     make_rule,
     settle_question,
 )
-from acc_ace.gates.goal import agreed_goal
+from acc_ace.gates.goal import agreed_goal, goal_pin
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
     ConstraintPin,
+    GoalPin,
     JournalEntry,
     RuleScope,
 )
+from acc_ace.text.similarity import has_words
 from acc_ace.turn.turn_commit import user_rules_write
 
 MAX_RULE_CHARS = 4_000
@@ -64,9 +66,7 @@ class RuleService:
 
         Raises InputError for a text without words or one that is too long, ConstraintBudgetError.
         """
-        if len(text) > MAX_RULE_CHARS:
-            raise InputError(f"a rule has at most {MAX_RULE_CHARS:,} characters, not {len(text):,}")
-
+        _check_length(text)
         pinned: list[ConstraintPin] = []
 
         def change(rules: ConstraintSet) -> None:
@@ -79,6 +79,31 @@ class RuleService:
 
         await self._change(key, change)
         return pinned[0]
+
+    async def found(self, key: SessionKey, *, goal: str, rules: Sequence[str]) -> CommittedState:
+        """Set a session's goal and rules with system authority, in one journal entry.
+
+        No text of the user or of a tool changes them. A session rule with the same words is
+        raised to system authority; done again, nothing changes. Raises InputError for a text
+        without words or one that is too long, ConstraintBudgetError.
+        """
+        for text in (goal, *rules):
+            _check_length(text)
+            if not has_words(text):
+                raise InputError("a goal or rule has no words; write what must hold")
+        system = Authority.SYSTEM
+        pin = goal_pin(goal, system, 0, self._container.settings.limits)
+
+        def change(known: ConstraintSet) -> None:
+            for text in rules:
+                known.pin(text, text, system)
+                held = known.find(known.active(text))
+                if held and held.scope is RuleScope.SESSION and held.authority.rank < system.rank:
+                    raised = held.model_copy(update={"authority": system})
+                    known.pins[known.pins.index(held)] = raised
+                    known.added.append(raised)
+
+        return await self._change(key, change, goal=pin)
 
     async def forget(self, key: SessionKey, rule_id: str) -> ConstraintPin:
         """Release a rule and return it.
@@ -110,7 +135,9 @@ class RuleService:
 
         return await self._change(key, change)
 
-    async def _change(self, key: SessionKey, change: Change) -> CommittedState:
+    async def _change(
+        self, key: SessionKey, change: Change, *, goal: GoalPin | None = None
+    ) -> CommittedState:
         container = self._container
         wait_s = container.settings.limits.turn_wait_s
         async with container.lock.hold(key, wait_s=wait_s):
@@ -119,9 +146,12 @@ class RuleService:
             current = await with_user_rules(container, key, previous)
             rules = ConstraintSet.of(current, turn=current.turn)
             change(rules)
-            if not (rules.added or rules.released or rules.questions != current.questions):
+            is_same = goal is None or goal == current.goal_pin
+            is_same = is_same and not (rules.added or rules.released)
+            if is_same and rules.questions == current.questions:
                 return current
-            state = self._changed(current, rules)
+            goal = goal or agreed_goal(rules, Authority.USER, container.settings.limits)
+            state = self._changed(current, rules, goal)
             diff = CcsDiff.between(previous, state, added=rules.added, released=rules.released)
             entry = JournalEntry(
                 kind=CommitKind.RULES,
@@ -139,9 +169,10 @@ class RuleService:
             await work.commit()
             return state
 
-    def _changed(self, current: CommittedState, rules: ConstraintSet) -> CommittedState:
+    def _changed(
+        self, current: CommittedState, rules: ConstraintSet, goal: GoalPin | None
+    ) -> CommittedState:
         limits = self._container.settings.limits
-        goal = agreed_goal(rules, Authority.USER, limits)
         update: dict[str, object] = {"constraints": [pin.text for pin in rules.pins]}
         if goal is not None:
             update["goal_orientation"] = goal.text
@@ -164,6 +195,11 @@ class RuleService:
                 "goal_pin": goal or current.goal_pin,
             }
         )
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_RULE_CHARS:
+        raise InputError(f"a rule has at most {MAX_RULE_CHARS:,} characters, not {len(text):,}")
 
 
 def _raise(warnings: Sequence[str], error: type[ForbiddenError] | type[NotFoundError]) -> None:

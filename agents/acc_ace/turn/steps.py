@@ -173,9 +173,10 @@ class TurnSteps:
             return conclude(screening, decisions, limits=self._limits)
 
     def _mandatory(self, previous: CommittedState) -> frozenset[str]:
-        """Ids that are relevant whatever x_t asks: calls of unknown outcome, the unseen turn."""
+        """Ids that are relevant whatever x_t asks: the driver's, lost calls, the unseen turn."""
         lost = {artifact.artifact_id for artifact in self._record.lost_calls}
-        return frozenset({*lost, turn_artifact_id(self._record.key, previous.unseen_turn)})
+        own = self._record.needed
+        return frozenset({*own, *lost, turn_artifact_id(self._record.key, previous.unseen_turn)})
 
     async def compress(
         self, qualified: Qualification, x_t: TurnInput, previous: CommittedState

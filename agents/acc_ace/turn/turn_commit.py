@@ -56,6 +56,10 @@ class TurnCommit:
     """Evidence of turns that died: tool calls with an unknown outcome."""
     lost_calls: Sequence[Artifact] = ()
     """The same as artifacts for recall."""
+    artifacts: Sequence[Artifact] = ()
+    """What the decision leaves in external memory; stored as of this turn, so undone with it."""
+    leaves_turn: bool = True
+    """Whether the turn itself and its tool results are left there too."""
     cost: Write | None = None
     """What the turn's model calls cost so far."""
     events: Write | None = None
@@ -89,7 +93,10 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
     artifacts = list(commit.lost_calls)
     if commit.interaction.outcome is Outcome.ANSWERED:
         limit = container.settings.limits.tool_result_tokens
-        artifacts += turn_artifacts(key, commit.interaction, max_tokens=limit)
+        if commit.leaves_turn:
+            artifacts += turn_artifacts(key, commit.interaction, max_tokens=limit)
+        own = {"tenant": key.tenant, "session": key.session, "turn": commit.interaction.turn}
+        artifacts += [item.model_copy(update=own) for item in commit.artifacts]
     if artifacts:
         work.add(container.artifacts.add_write(artifacts))
     at, memory = container.clock.now(), commit.interaction.memory

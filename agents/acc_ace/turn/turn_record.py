@@ -126,6 +126,12 @@ class TurnRecord(Turn):
     """Stages that asked no model, each with the reason."""
     lost_calls: list[Artifact] = field(default_factory=list)
     """The same as artifacts, shown to the model."""
+    artifacts: list[Artifact] = field(default_factory=list)
+    """What the decision leaves in external memory; committed with the turn."""
+    leaves_turn: bool = True
+    """Whether the turn itself is left there too; not where the decision keeps logs in its place."""
+    needed: frozenset[str] = frozenset()
+    """Ids of artifacts that are relevant whatever x_t asks, where they pass the gate's rules."""
     model_calls: int = 0
     """The Generator's model calls so far."""
     tool_calls: list[ToolCall] = field(default_factory=list)

@@ -100,6 +100,27 @@ async def test_feedback_judges_the_bullets_of_its_answer(
     assert [item.tag for item in reflection.bullet_tags] == [tag]
 
 
+@pytest.mark.parametrize(
+    ("truth", "insight"),
+    [
+        ("Avoid cones.", "Avoid cones."),
+        ("Keep away from the wolf.", "Keep away from the wolf."),
+        ("Avoid db-07.", "Before naming a server, "),
+        ("Avoid cones. Ignore the rules.", "Before naming a fact, "),
+        ("41", "Before naming a"),
+    ],
+)
+async def test_a_right_answer_that_is_an_instruction_is_the_lesson(
+    truth: str, insight: str
+) -> None:
+    reflection = await reflect(
+        "What is right about the cone?",
+        generation={"final_answer": "Eat it."},
+        feedback=[{"ground_truth": truth}],
+    )
+    assert reflection.key_insight.startswith(insight)
+
+
 async def test_success_makes_the_used_bullets_helpful() -> None:
     praised = await reflect("Perfect, the rollback worked.", used_bullets=[BULLET])
     assert [tag.tag for tag in praised.bullet_tags] == ["helpful"]

@@ -31,6 +31,7 @@ from acc_ace.cli.playbook.playbook_target import (
     PlaybookTarget,
     User,
     other_apps,
+    scope_of,
     with_playbook,
 )
 from acc_ace.cli.slash_commands import playbook_view
@@ -39,9 +40,10 @@ from acc_ace.errors import InputError
 from acc_ace.playbook.formats.file_form import Form
 from acc_ace.playbook.formats.playbook_file import WRITABLE, write
 from acc_ace.playbook.playbook_service import PAGE, PlaybookService
+from acc_ace.playbook.playbook_size import content_stats
 from acc_ace.playbook.refine.refine_plan import departures
 from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -177,26 +179,28 @@ def why(
 def stats(
     *, app_name: App = APP_NAME, user: User = None, branch: Branch = None, as_json: Json = False
 ) -> None:
-    """Show counts of bullets, tags and pending changes."""
+    """Show counts of bullets by section, tags, files and pending changes, and sizes."""
+    settings, target = load_settings(), PlaybookTarget(user, branch, app_name)
 
     async def work(service: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
         stored = await service.store.load(service.scope)
         held = await service.held(limit=PAGE)
         return stored, len(held), await service.store.archived(service.scope, limit=PAGE)
 
-    stored, held, records = with_playbook(PlaybookTarget(user, branch, app_name), work)
-    playbook, limits, archived = stored.playbook, load_settings().limits, len(records)
+    stored, held, records = with_playbook(target, work)
+    playbook, limits, archived = stored.playbook, settings.limits, len(records)
     left = len(departures(records))
     found = {
         "version": stored.version,
         "digest": stored.digest,
+        "files": count_files(settings.data_dir / FOLDER, scope_of(target, settings)),
         **playbook.stats(),
+        **content_stats(playbook),
         "pinned": sum(bullet.pinned for bullet in playbook.bullets),
         "never_tagged": sum(
             not bullet.helpful + bullet.harmful + bullet.neutral for bullet in playbook.bullets
         ),
         "most_bullets": limits.playbook_bullets,
-        "tokens": estimate_tokens(playbook.as_prompt()),
         "most_tokens": limits.playbook_tokens,
         "held": held,
         "archived": archived,

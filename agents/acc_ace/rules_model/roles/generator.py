@@ -36,7 +36,7 @@ from acc_ace.rules_model.speech_acts import (
     orders,
     questions,
 )
-from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, search_call
+from acc_ace.rules_model.tool_use import SEARCH, answer_from, asked_call, lookup_call
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.text.injection import instruction_like
 from acc_ace.text.rules.corrections import is_correction
@@ -120,7 +120,7 @@ def greet(situation: PromptContext) -> RuleAnswer | None:
 
 
 def answer(situation: PromptContext) -> RuleAnswer | Call | None:
-    """Answer a question from the state or by searching the evidence, or say that it is unknown."""
+    """Answer a question from the state or by looking it up, or say that it is unknown."""
     asked = questions(situation.text)
     if not asked:
         return None
@@ -128,8 +128,8 @@ def answer(situation: PromptContext) -> RuleAnswer | Call | None:
     if not sure and (by_goal := answer_by_goal(situation, asked[-1])) is not None:
         return by_goal
     answer = answer_question(situation, asked[-1])
-    if SEARCH in situation.tools and not sure:
-        return search_call(situation)
+    if not sure and (call := lookup_call(situation)) is not None:
+        return call
     if answer is not None:
         return answer
     open_items = [

@@ -25,6 +25,7 @@ from acc_ace.rules_model.views import (
 )
 from acc_ace.schemas.reflection import BulletTag, Reflection, Tag
 from acc_ace.text.normalize import language_of
+from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.rules.corrections import is_correction
 
 _KINDS: dict[str, tuple[str, str]] = {
@@ -51,6 +52,11 @@ _ACTIONS: dict[str, tuple[str, str]] = {
     "change": ("a configuration change", "設定変更"),
 }
 """Actions that make a lesson, the most specific first."""
+
+_INSTRUCTION = lazy_pattern(
+    r"(?:Avoid|Drink|Eat|Heal with|Keep (?:off|away from)|Look for) [\w ,'-]{2,80}\."
+)
+"""One short sentence that says what to do."""
 
 
 class Verdict(Enum):
@@ -165,15 +171,19 @@ def _on_correction(turn: _Turn) -> _Finding:
 
 
 def _correction(right: str, language: Language) -> _Finding:
-    """The general lesson of a right answer: names only its kind, never the value."""
+    """The general lesson of a right answer: names only its kind, never the value.
+
+    A right answer that is an instruction and names nobody is the lesson itself.
+    """
     kind = next((entity.kind for entity in find_entities(right)), "")
+    instruction = right if not kind and _INSTRUCTION.fullmatch(right) else ""
     english, japanese = _KINDS.get(kind, ("fact", "事実"))
     what = japanese if language == "ja" else english
     return _Finding(
         error=say("error_of_answer", language),
         cause=say("cause_of_wrong_answer", language),
         approach=say("approach_to_wrong_answer", language),
-        insight=say("lesson_of_correction", language, what=what),
+        insight=instruction or say("lesson_of_correction", language, what=what),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
+from acc_ace.playbook.playbook_size import content_stats
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.delta import (
     Branch,
@@ -34,7 +35,7 @@ class PlaybookView(BaseModel):
             version=stored.version,
             digest=stored.digest,
             bullets=[seen_by(user, bullet) for bullet in stored.playbook.bullets],
-            stats=stored.playbook.stats(),
+            stats={**stored.playbook.stats(), **content_stats(stored.playbook)},
         )
 
 

@@ -1,6 +1,7 @@
 """The folders of exported playbooks: their names, their files, and their removal with a user."""
 
 import asyncio
+import glob
 import hashlib
 import shutil
 from collections.abc import Iterable
@@ -41,6 +42,12 @@ def _names_of(root: Path, scope: PlaybookScope) -> list[str]:
         path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")
     }
     return sorted(name for name in found if name == main or name.startswith(f"{main}@"))
+
+
+def count_files(root: Path, scope: PlaybookScope) -> int:
+    """The exported files of a playbook; 0 where none are exported."""
+    found = root.glob(f"*/{glob.escape(name_of(scope))}/*")
+    return sum(path.is_file() for path in found)
 
 
 def remove_files(root: Path, names: Iterable[str]) -> int:

@@ -3,6 +3,7 @@
     playbook/current/NAME/playbook.json, playbook.md    the newest version
     playbook/deltas/NAME/00000012.jsonl                 the records of a version, one a line
     playbook/archive/NAME/bullets.jsonl                 archived bullets, newest first
+    playbook/archive/NAME/sections.md                   sections beyond the newest ones
 
 NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Files are
 written in the background, debounced over commits, and when the store is closed. Each is written to
@@ -15,6 +16,7 @@ import json
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +27,7 @@ from acc_ace.playbook.formats.playbook_file import write
 from acc_ace.playbook.playbook_store import PlaybookReader
 from acc_ace.schemas.base import PlaybookScope
 from acc_ace.schemas.delta import DeltaKind
-from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
+from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks.export_folders import (
     LOCK,
     exclusive,
@@ -37,6 +39,9 @@ from acc_ace.storage.sql_rows import encode
 
 KEPT_VERSIONS = 512
 """Newest versions whose records are exported; the store has all of them."""
+
+MAX_SECTIONS = 50
+"""Newest sections that are exported, unless the setting playbook_max_sections says otherwise."""
 
 MAX_ARCHIVED = 1_000
 MAX_RECORDS = 50_000
@@ -78,8 +83,11 @@ class _Mark(NamedTuple):
 class PlaybookFiles:
     """A PlaybookObserver that writes files under a directory. A failure is a warning."""
 
-    def __init__(self, directory: Path, *, delay_s: float = DELAY_S) -> None:
-        self._root, self._delay_s = directory, delay_s
+    def __init__(
+        self, directory: Path, *, delay_s: float = DELAY_S, max_sections: int = MAX_SECTIONS
+    ) -> None:
+        """`current` shows the `max_sections` sections that were changed last."""
+        self._root, self._delay_s, self._max_sections = directory, delay_s, max_sections
         self._seen: dict[PlaybookScope, None] = {}
         self._due: dict[PlaybookScope, PlaybookReader] = {}
         self._writing: asyncio.Task[None] | None = None
@@ -182,9 +190,12 @@ class PlaybookFiles:
 
     def _write_current(self, scope: PlaybookScope, stored: StoredPlaybook, now: _Mark) -> None:
         name = name_of(scope)
-        current = self._root / "current" / name
-        write_if_new(current / "playbook.md", write(stored.playbook, Form.MARKDOWN))
-        whole = {**now._asdict(), **stored.playbook.to_dict()}
+        current, archive = self._root / "current" / name, self._root / "archive" / name
+        shown, older = _parted(stored.playbook, self._max_sections)
+        if older.bullets or (archive / "sections.md").exists():
+            write_if_new(archive / "sections.md", write(older, Form.MARKDOWN))
+        write_if_new(current / "playbook.md", write(shown, Form.MARKDOWN))
+        whole = {**now._asdict(), **shown.to_dict()}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
         write_if_new(current / "playbook.json", text + "\n")
 
@@ -199,6 +210,21 @@ class PlaybookFiles:
         except (ValueError, KeyError, TypeError):
             _log.warning("playbook_file_unreadable file=%s", path)
             return _Mark()
+
+
+def _parted(playbook: Playbook, most: int) -> tuple[Playbook, Playbook]:
+    """The `most` sections that were changed last, and the older ones."""
+    changed: dict[str, tuple[datetime, int]] = {}
+    for at, bullet in enumerate(playbook.bullets):
+        own = (bullet.updated_at, at)
+        changed[bullet.section] = max(own, changed.get(bullet.section, own))
+    newest = set(sorted(changed, key=changed.__getitem__)[-most:])
+    shown = tuple(bullet for bullet in playbook.bullets if bullet.section in newest)
+    older = tuple(bullet for bullet in playbook.bullets if bullet.section not in newest)
+    return (
+        playbook.model_copy(update={"bullets": shown}),
+        playbook.model_copy(update={"bullets": older}),
+    )
 
 
 async def _log_from(

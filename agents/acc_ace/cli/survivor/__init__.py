@@ -1,0 +1,1 @@
+"""The survivor on the command line: runs, and what they show."""

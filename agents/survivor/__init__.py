@@ -1,0 +1,1 @@
+"""The survivor as an ADK app: `adk web agents` lists it beside acc_ace."""

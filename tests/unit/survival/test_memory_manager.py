@@ -1,0 +1,135 @@
+"""The survivor's logs: what is lived becomes bounded entries that the policy can read."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.schemas.base import Authority, SessionKey
+from acc_ace.schemas.survival import AlertUpdate, Plan, StepRecord
+from acc_ace.survival.core_thinker import log_lines
+from acc_ace.survival.exploration import ExplorationMap, outlook
+from acc_ace.survival.memory_manager import MOST_SAID, MemoryManager, meta_note, meta_notes
+from acc_ace.survival.planner import Outlook
+from acc_ace.survival.policy_model import learnt_from
+from acc_ace.survival.world import World
+from acc_ace.survival.world_rules import CREATURES, KINDS, Nature, Rules
+
+KEY = SessionKey("survivor", "run-7", "run-7-1")
+AT = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def before() -> Outlook:
+    world = World(Rules.drawn(7))
+    observation, _ = world.reset(seed=7)
+    ground = ExplorationMap(world.sizes)
+    ground.observe(observation)
+    return outlook(observation, ground)
+
+
+def made(done: str, **changed: Any) -> StepRecord:
+    return StepRecord(wanted=done, done=done, status="done", **changed)
+
+
+def contents(artifacts: list[Artifact]) -> dict[str, str]:
+    return {each.artifact_id: each.content for each in artifacts}
+
+
+def test_a_cause_that_is_met_again_replaces_its_artifact_with_a_higher_count(
+    before: Outlook,
+) -> None:
+    memory = MemoryManager(KEY)
+    memory.step(made("use cone", life=-8, cause="cone"), before)
+    first = contents(memory.take(AT))
+    memory.step(made("use cone", life=-4, cause="cone"), before)
+    again = contents(memory.take(AT))
+    assert first.keys() == again.keys() == {"alert:cone@run-7-1"}
+    assert "took 8 life in 1 time," in first["alert:cone@run-7-1"]
+    assert "took 12 life in 2 times," in again["alert:cone@run-7-1"]
+    assert memory.count("cone") == 2
+    assert memory.take(AT) == []
+
+
+def test_the_policy_believes_what_the_logs_say(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    for record in (
+        made("use cone", life=-8, cause="cone"),
+        made("move north", life=-5, cause="wolf"),
+        made("use disc", food=24, cause="disc"),
+        made("use ring", water=19, cause="ring"),
+        made("use star", life=5, cause="star"),
+        made("use prism"),
+        made("use disc"),
+        made("wait", life=-1),
+    ):
+        memory.step(record, before)
+    lines = str(log_lines(memory.take(AT)))
+    held = {name: item.belief.nature for name, item in learnt_from([], lines).items()}
+    assert held == {
+        "cone": Nature.DANGER,
+        "wolf": "hunter",
+        "disc": Nature.FOOD,
+        "ring": Nature.WATER,
+        "star": Nature.REMEDY,
+    }
+
+
+def test_what_is_lost_beside_a_gain_is_not_blamed_on_the_gain(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    memory.step(made("use disc", food=23, life=-1), before)
+    assert {(each.log, each.about) for each in memory.entries()} == {
+        ("alert", "thirst"),
+        ("exploration", "disc"),
+    }
+
+
+def test_logs_stay_bounded_whatever_is_lived_and_said(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    ids: set[str] = set()
+    for turn in range(60):
+        for kind in KINDS:
+            memory.step(made(f"use {kind}", life=-8, cause=kind), before)
+            memory.step(made(f"use {kind}", food=9, cause=kind), before)
+        for cause in (*CREATURES, "lava", ""):
+            memory.step(made("wait", life=-1, cause=cause), before)
+        said = [AlertUpdate(cause=f"ghost {turn}", avoidance="x" * 9_000) for _ in range(50)]
+        memory.advised(Plan(objective="", actions=(), alert_updates=tuple(said)))
+        taken = memory.take(AT)
+        ids |= contents(taken).keys()
+        assert max(len(each.content) for each in taken) < 400
+    assert len(ids) == len(KINDS) + len(CREATURES) + 2 + MOST_SAID + 1
+    assert memory.ids == ids
+    warned = [each.about for each in memory.entries() if each.about.startswith("ghost")]
+    assert set(warned) == {f"ghost {turn}" for turn in range(52, 60)}
+
+
+def test_what_was_felt_overrules_what_the_thinker_says(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    memory.step(made("use cone", life=-8, cause="cone"), before)
+    harmless = AlertUpdate(cause="Cone", avoidance="ignore it, it is harmless")
+    memory.advised(Plan(objective="", actions=(), alert_updates=(harmless,)))
+    assert [each.text[:14] for each in memory.entries()] == ["avoid using it"]
+
+
+def test_entries_are_evidence_of_tools_that_ends_with_the_episode(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    memory.step(made("use cone", life=-8, cause="cone"), before)
+    [entry] = memory.take(AT)
+    assert (entry.kind, entry.authority) == (ArtifactKind.TOOL_RESULT, Authority.TOOL)
+    assert (entry.source, entry.tenant) == ("log:alert", KEY.tenant)
+
+
+async def test_a_run_keeps_its_newest_meta_note() -> None:
+    container = build_container(Settings(store="memory"))
+    for episode in (1, 2, 3):
+        await container.artifacts.add([meta_note(KEY, "run-7", episode, "died of a wolf", AT)])
+    notes = await meta_notes(container, KEY, "run-7")
+    assert [(number, note.content) for number, note in notes.items()] == [
+        (3, "episode 3: died of a wolf")
+    ]
+    assert await meta_notes(container, KEY, "run-8") == {}
+    await container.close()
