@@ -4,7 +4,7 @@ Pure and deterministic. It knows the laws of the world (distances, reach of a hu
 costs), but of natures nothing beyond the beliefs that it is given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import permutations, product
@@ -146,11 +146,7 @@ class _Moment:
         self.threats = [
             cell for cell, kind in outlook.creatures.items() if self._natures.get(kind) in suspects
         ]
-        self.ways = self._ways()
-        rim = [
-            cell for cell in self.ways if any(each not in outlook.terrain for each in _around(cell))
-        ]
-        self._rim = rim or list(self.ways)
+        self.ways, self._rim = self._explored()
         self._sources: dict[Nature | str | None, list[_Source]] = {}
 
     def nature(self, kind: str) -> Nature | str | None:
@@ -175,17 +171,19 @@ class _Moment:
 
     def far(self, cell: Cell) -> int:
         """Points that it takes to a cell, at least those where no way is in sight."""
-        if cell in self.ways:
-            return self.ways[cell].cost
-        return self._via(self._towards(cell), cell)
+        return self.ways[cell].cost if cell in self.ways else self._towards(cell)[0]
 
-    def _towards(self, target: Cell) -> Cell:
-        """The cell from which a target without a way in sight seems nearest."""
+    def _towards(self, target: Cell) -> tuple[int, Cell]:
+        """From where a target without a way in sight seems nearest, and the points that it takes.
+
+        Ground out of sight is reached over the rim of what is seen.
+        """
+        south, east = target
         ends = self.ways if target in self.outlook.terrain else self._rim
-        return min(ends, key=lambda cell: (self._via(cell, target), cell))
-
-    def _via(self, cell: Cell, target: Cell) -> int:
-        return self.ways[cell].cost + _apart(cell, target)
+        return min(
+            (self.ways[cell].cost + abs(cell[0] - south) + abs(cell[1] - east), cell)
+            for cell in ends
+        )
 
     @property
     def is_threatened(self) -> bool:
@@ -205,10 +203,20 @@ class _Moment:
         """Steps of the nearest threat to a cell."""
         return min((_apart(cell, threat) for threat in self.threats), default=99)
 
-    def _ways(self) -> dict[Cell, _Way]:
-        """The cheapest way to each cell in sight; where a threat may catch the body costs more."""
+    def _explored(self) -> tuple[dict[Cell, _Way], Collection[Cell]]:
+        """The cheapest way to each cell in sight, and the cells beside ground out of sight.
+
+        Where a threat may catch the body a step costs more.
+        """
         terrain = self.outlook.terrain
+        near = {
+            (row + south, column + east): self._peril((row + south, column + east))
+            for row, column in self.threats
+            for south, east in _BESIDE_THREATS
+        }
+        prices = {cell: COSTS[code] for cell, code in terrain.items() if code in COSTS}
         found: dict[Cell, _Way] = {}
+        rim: dict[Cell, None] = {}
         queue = [(0, 0, (0, 0), (0, 0), "")]
         while queue:
             cost, time, cell, before, direction = heappop(queue)
@@ -216,15 +224,17 @@ class _Moment:
                 continue
             found[cell] = _Way(cost, time, before, direction)
             time += 1
-            reach = self._reach(time)
-            for name, beside in zip(MOVES, _around(cell), strict=True):
-                price = COSTS.get(terrain.get(beside, ""))
+            for name, (south, east) in MOVES.items():
+                beside = (cell[0] + south, cell[1] + east)
+                price = prices.get(beside)
                 if price is None or beside in found:
+                    if beside not in terrain:
+                        rim[cell] = None
                     continue
-                if self.threats and terrain[beside] != "safe":
-                    price += PENALTY * max(reach - self._peril(beside), 0)
+                if beside in near and terrain[beside] != "safe":
+                    price += PENALTY * max(self._reach(time) - near[beside], 0)
                 heappush(queue, (cost + price, time, beside, cell, name))
-        return found
+        return found, rim or found
 
     def _reach(self, time: int) -> int:
         """From how many steps a threat reaches the body by then; one that chases is quicker."""
@@ -250,7 +260,7 @@ class _Moment:
 
     def steps(self, goal: _Goal) -> tuple[str, ...]:
         """The steps to a goal, or as far as can be seen; at least one."""
-        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)
+        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)[1]
         done = cell == goal.cell
         moves: list[str] = []
         while cell != (0, 0):
@@ -379,5 +389,9 @@ def _apart(cell: Cell, other: Cell) -> int:
     return abs(cell[0] - other[0]) + abs(cell[1] - other[1])
 
 
-def _around(cell: Cell) -> list[Cell]:
-    return [(cell[0] + south, cell[1] + east) for south, east in MOVES.values()]
+_BESIDE_THREATS = [
+    (south, east)
+    for south, east in product(range(-CHASED, CHASED + 1), repeat=2)
+    if _apart((south, east), (0, 0)) <= CHASED
+]
+"""Cells from which a threat may reach the body."""
