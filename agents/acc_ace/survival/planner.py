@@ -23,10 +23,11 @@ TRUST, BOLD = 0.5, 0.5
 CHOICE = 4
 """Sources of a nature among which a round chooses."""
 
-NEAR, HANDY, REACH = 3, 4, 15
-"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for."""
+NEAR, HANDY, REACH, VENTURE = 3, 4, 15, 40
+"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for; to
+what the greatest curiosity goes for."""
 
-MARGIN, LAST_CALL = 8, 2
+MARGIN, LAST_CALL = 8, 1
 """Points that are kept in reserve on the way to a source; that are left for a last trial."""
 
 SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
@@ -354,13 +355,13 @@ def _heal(moment: _Moment) -> _Goal | None:
 
 
 def _learn(moment: _Moment) -> _Goal | None:
-    """Try what is unknown for its own sake, whole, fed, by day and with nobody around."""
+    """Try what is unknown for its own sake, whole, fed, by day and with no threat around."""
     outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
     body, is_fed = moment.body, min(moment.levels.values()) >= SHORT
     is_well = is_fed and body.life >= SOUND * body.most_life
-    if not (unknown and safe and is_well) or outlook.is_night or outlook.creatures:
+    if not (unknown and safe and is_well) or outlook.is_night or moment.is_threatened:
         return None
-    if unknown.cost > REACH * outlook.exploration:
+    if unknown.cost > VENTURE * outlook.exploration:
         return None
     return _Goal(f"find out about {unknown.kind}", unknown.cell, unknown.kind, is_trial=True)
 

@@ -13,7 +13,7 @@ from acc_ace.survival.world_rules import CREATURES, KINDS, TERRAIN, Sizes
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 UNSEEN, PLAIN, ROCK, THICKET, LAVA, SAFE = range(len(TERRAIN))
 
-_BLOBS = ((ROCK, 110, 4), (THICKET, 130, 8), (LAVA, 150, 3))
+_BLOBS = ((ROCK, 110, 4), (THICKET, 130, 8), (LAVA, 55, 3))
 """Of each terrain: cells of ground for a blob, and the steps of the walk that paints it."""
 
 _SAFE_AREAS = 2
