@@ -1,8 +1,8 @@
-"""Lay out the ground of a world: terrain in blobs, safe areas, things, signs and creatures."""
+"""The ground of a world, laid out by a seed, and the creatures that walk on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,21 @@ from acc_ace.survival.world_rules import CREATURES, KINDS, TERRAIN, Sizes
 
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 UNSEEN, PLAIN, ROCK, THICKET, LAVA, SAFE = range(len(TERRAIN))
+
+MOVES: Final = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+"""Directions as steps of row and column."""
+
+HEADINGS: Final = ("", *MOVES)
+"""Where a creature is heading, by its code in a view; '' when it stands."""
+
+HAUNTS: Final = (PLAIN, THICKET)
+"""Terrain that creatures walk on."""
+
+NOTICE, PACE = (3, 4), (2, 3)
+"""By day, by night: steps from which a creature notices the body; of so many steps it rests one."""
+
+STAMINA, SATED, TURN = 10, 20, 0.2
+"""Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
 
 _BLOBS = ((ROCK, 110, 4), (THICKET, 130, 8), (LAVA, 55, 3))
 """Of each terrain: cells of ground for a blob, and the steps of the walk that paints it."""
@@ -85,3 +100,82 @@ def _reachable(terrain: Codes, start: Cell) -> list[Cell]:
                 seen.add(cell)
                 found.append(cell)
     return found
+
+
+class Scene(NamedTuple):
+    """What creatures go by in a step: the ground, the body, the time, and who stands where."""
+
+    draw: np.random.Generator
+    terrain: Codes
+    body: Cell
+    is_safe: bool
+    is_night: bool
+    step: int
+    taken: frozenset[Cell]
+
+
+@dataclass
+class Creature:
+    """A creature: where it is and heads, for how many steps it chases or has lost interest."""
+
+    kind: str
+    at: Cell
+    heading: str = ""
+    chase: int = 0
+    sated: int = 0
+
+    def act(self, scene: Scene, *, hunts: bool) -> bool:
+        """Chase the body or wander; True for a bite.
+
+        What is noticed from afar is faced for a step before it is followed, so that each bite
+        has been announced in two observations.
+        """
+        apart = (scene.body[0] - self.at[0], scene.body[1] - self.at[1])
+        far = abs(apart[0]) + abs(apart[1])
+        self.sated = max(self.sated - 1, 0)
+        notices = far <= NOTICE[scene.is_night] and not self.sated and not scene.is_safe
+        if not notices or not (self.chase or far > 1):
+            self.chase = 0
+            self._wander(scene)
+            return False
+        self.chase += 1
+        ways = towards(apart)
+        self.heading = ways[0]
+        rests = self.chase == 1 or scene.step % PACE[scene.is_night] == 0
+        bites = hunts and far == 1 and self.chase > 2 and not rests
+        if bites or self.chase > STAMINA:
+            self.chase, self.sated = 0, SATED
+        elif not rests and far > 1:
+            any(self._walk(scene, way) for way in ways)
+        return bites
+
+    def _wander(self, scene: Scene) -> None:
+        if scene.step % 2:
+            return
+        if not self.heading or scene.draw.random() < TURN:
+            self.heading = HEADINGS[int(scene.draw.integers(len(HEADINGS)))]
+        if self.heading and not self._walk(scene, self.heading):
+            self.heading = ""
+
+    def _walk(self, scene: Scene, way: str) -> bool:
+        target = beside(self.at, way)
+        if scene.terrain[target] not in HAUNTS or target in scene.taken:
+            return False
+        self.at, self.heading = target, way
+        return True
+
+
+def beside(cell: Cell, way: str) -> Cell:
+    """The next cell in a direction."""
+    south, east = MOVES[way]
+    return cell[0] + south, cell[1] + east
+
+
+def towards(apart: Cell) -> list[str]:
+    """The directions that shorten a distance (south, east), the longer side first."""
+    south, east = apart
+    ways = [
+        (abs(south), "south" if south > 0 else "north"),
+        (abs(east), "east" if east > 0 else "west"),
+    ]
+    return [way for far, way in sorted(ways, reverse=True) if far]
