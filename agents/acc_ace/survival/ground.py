@@ -130,8 +130,7 @@ class Creature:
         What is noticed from afar is faced for a step before it is followed, so that each bite
         has been announced in two observations.
         """
-        apart = (scene.body[0] - self.at[0], scene.body[1] - self.at[1])
-        far = abs(apart[0]) + abs(apart[1])
+        far = sum(map(abs, self._apart(scene)))
         self.sated = max(self.sated - 1, 0)
         notices = far <= NOTICE[scene.is_night] and not self.sated and not scene.is_safe
         if not notices or not (self.chase or far > 1):
@@ -139,15 +138,17 @@ class Creature:
             self._wander(scene)
             return False
         self.chase += 1
-        ways = towards(apart)
-        self.heading = ways[0]
         rests = self.chase == 1 or scene.step % PACE[scene.is_night] == 0
         bites = hunts and far == 1 and self.chase > 2 and not rests
         if bites or self.chase > STAMINA:
             self.chase, self.sated = 0, SATED
         elif not rests and far > 1:
-            any(self._walk(scene, way) for way in ways)
+            any(self._walk(scene, way) for way in towards(self._apart(scene)))
+        self.heading = towards(self._apart(scene))[0]
         return bites
+
+    def _apart(self, scene: Scene) -> Cell:
+        return scene.body[0] - self.at[0], scene.body[1] - self.at[1]
 
     def _wander(self, scene: Scene) -> None:
         if scene.step % 2:

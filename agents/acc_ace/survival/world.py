@@ -31,6 +31,8 @@ from acc_ace.survival.ground import (
 )
 from acc_ace.survival.world_rules import CREATURES, KINDS, SIGNS, TERRAIN, Nature, Rules, Sizes
 
+__all__ = ["ACTIONS", "HEADINGS", "MOVES", "Hit", "Observation", "Touch", "World"]
+
 ACTIONS: Final = (*MOVES, "wait", "use")
 """The actions, in the order of their numbers."""
 
