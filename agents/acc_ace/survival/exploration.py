@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from acc_ace.schemas.survival import Body, Cell
+from acc_ace.survival.ground import HEADINGS, LAVA, ROCK, SAFE, UNSEEN, Codes, towards
 from acc_ace.survival.planner import Outlook
-from acc_ace.survival.world import HEADINGS, MOVES, Observation
-from acc_ace.survival.world_layout import LAVA, ROCK, SAFE, UNSEEN, Codes
+from acc_ace.survival.world import Observation
 from acc_ace.survival.world_rules import CREATURES, KINDS, TERRAIN, Sizes
 
 MOST_PLACES = 3
@@ -152,7 +152,9 @@ def outlook(
         things=things,
         creatures=creatures,
         approaching=frozenset(
-            cell for cell in creatures if cell in headings and _nears(cell, headings[cell])
+            (south, east)
+            for south, east in creatures
+            if headings.get((south, east)) in towards((-south, -east))
         ),
         places=places,
         safe=relative(ground.safe()),
@@ -170,12 +172,6 @@ def _codes(view: Codes, names: tuple[str, ...]) -> dict[Cell, str]:
     rows, columns = np.nonzero(view)
     cells = zip((rows - middle).tolist(), (columns - middle).tolist(), strict=True)
     return dict(zip(cells, map(names.__getitem__, view[rows, columns].tolist()), strict=True))
-
-
-def _nears(cell: Cell, heading: str) -> bool:
-    """Whether a step of the heading brings a creature nearer to the body."""
-    south, east = MOVES[heading]
-    return abs(cell[0] + south) + abs(cell[1] + east) < abs(cell[0]) + abs(cell[1])
 
 
 def _cell(array: Codes) -> Cell:

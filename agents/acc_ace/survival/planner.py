@@ -6,16 +6,13 @@ costs), but of natures nothing beyond the beliefs that it is given.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
 from acc_ace.schemas.survival import MOST_STEPS, Body, Cell
-from acc_ace.survival.world import FED, MOVES, THICKET_COST
+from acc_ace.survival.ways import Ways, apart
+from acc_ace.survival.world import FED
 from acc_ace.survival.world_rules import Nature
-
-COSTS = {"plain": 1, "safe": 1, "thicket": 1 + THICKET_COST}
-"""Points of food and water for a step onto a terrain; onto others nobody goes."""
 
 TRUST, BOLD = 0.5, 0.5
 """Weight from which a belief counts; boldness from which unknown creatures are suffered."""
@@ -23,20 +20,18 @@ TRUST, BOLD = 0.5, 0.5
 CHOICE = 4
 """Sources of a nature among which a round chooses."""
 
-NEAR, HANDY, REACH = 3, 4, 15
-"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for."""
+NEAR, HANDY, REACH, VENTURE = 3, 4, 15, 40
+"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for; to
+what the greatest curiosity goes for."""
 
-MARGIN, LAST_CALL = 8, 2
+MARGIN, LAST_CALL = 8, 1
 """Points that are kept in reserve on the way to a source; that are left for a last trial."""
 
-SHORT, SEARCH, TOP_UP = 0.5, 0.7, 0.75
-"""Shares of food or water: short; short with no source known; not worth a step."""
+SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
+"""Shares of food or water: short; more with no source known and curiosity; not worth a step."""
 
-WHOLE, WEAK = 0.75, 0.6
-"""Shares of life: enough to risk some; too little."""
-
-KEEP_OFF, CHASED, PENALTY = 1, 2, 2
-"""Steps that a threat is expected to make, also if it approaches; points for each step nearer."""
+SOUND, WHOLE, WEAK = 0.9, 0.75, 0.6
+"""Shares of life: enough to risk some for nothing; for a need; too little."""
 
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
@@ -110,15 +105,6 @@ class _Goal(NamedTuple):
     is_trial: bool = False
 
 
-class _Way(NamedTuple):
-    """The cheapest safe way to a cell: points and steps that it takes, and its last step."""
-
-    cost: int
-    time: int
-    before: Cell
-    direction: str
-
-
 class _Source(NamedTuple):
     cost: int
     cell: Cell
@@ -136,22 +122,29 @@ class _Moment:
             Nature.WATER: body.water / body.most_water,
             Nature.FOOD: body.food / body.most_food,
         }
+        self.lowest = min(self.levels.values())
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
-        suspects = {
-            "hunter",
-            None if boldness < BOLD or outlook.danger >= outlook.threshold else "",
-        }
-        self.threats = [
-            cell for cell, kind in outlook.creatures.items() if self._natures.get(kind) in suspects
-        ]
-        self.ways = self._ways()
-        rim = [
-            cell for cell in self.ways if any(each not in outlook.terrain for each in _around(cell))
-        ]
-        self._rim = rim or list(self.ways)
-        self._sources: dict[Nature | str | None, list[_Source]] = {}
+        is_wary = boldness < BOLD or outlook.danger >= outlook.threshold
+        feared = {"hunter", None} if is_wary else {"hunter"}
+        self.ways = Ways(
+            outlook.terrain,
+            [cell for cell, kind in outlook.creatures.items() if self.nature(kind) in feared],
+            approaches=bool(outlook.approaching),
+            is_night=outlook.is_night,
+        )
+        self.is_threatened = not outlook.is_safe and self.ways.peril((0, 0)) <= NEAR
+        self.safe = self._safe()
+        self._sources: dict[Nature | None, list[_Source]] = {}
+
+    def _safe(self) -> Cell | None:
+        """The nearest safe cell that is known."""
+        outlook, found = self.outlook, self.ways.found
+        if outlook.is_safe:
+            return (0, 0)
+        seen = [cell for cell, code in outlook.terrain.items() if code == "safe" and cell in found]
+        return min(seen, key=lambda cell: (found[cell].cost, cell), default=outlook.safe)
 
     def nature(self, kind: str) -> Nature | str | None:
         """What a kind is believed to be."""
@@ -163,9 +156,9 @@ class _Moment:
             known = [(kind, cell) for cell, kind in self.outlook.things.items()]
             known += [(kind, cell) for kind, cells in self.outlook.places.items() for cell in cells]
             self._sources[nature] = sorted(
-                _Source(self.far(cell), cell, kind)
+                _Source(self.ways.cost(cell), cell, kind)
                 for kind, cell in known
-                if self.nature(kind) is nature
+                if self.nature(kind) == nature
             )
         return self._sources[nature]
 
@@ -173,99 +166,27 @@ class _Moment:
         """The nearest known thing of a nature."""
         return next(iter(self.sources(nature)), None)
 
-    def far(self, cell: Cell) -> int:
-        """Points that it takes to a cell, at least those where no way is in sight."""
-        if cell in self.ways:
-            return self.ways[cell].cost
-        return self._via(self._towards(cell), cell)
-
-    def _towards(self, target: Cell) -> Cell:
-        """The cell from which a target without a way in sight seems nearest."""
-        ends = self.ways if target in self.outlook.terrain else self._rim
-        return min(ends, key=lambda cell: (self._via(cell, target), cell))
-
-    def _via(self, cell: Cell, target: Cell) -> int:
-        return self.ways[cell].cost + _apart(cell, target)
-
-    @property
-    def is_threatened(self) -> bool:
-        """Whether something that may bite is near."""
-        return not self.outlook.is_safe and self._peril((0, 0)) <= NEAR
-
-    @property
-    def safe(self) -> Cell | None:
-        """The nearest safe cell that is known."""
-        if self.outlook.is_safe:
-            return (0, 0)
-        cells = [cell for cell, code in self.outlook.terrain.items() if code == "safe"]
-        near = [cell for cell in cells if cell in self.ways]
-        return min(near, key=lambda cell: (self.far(cell), cell), default=self.outlook.safe)
-
-    def _peril(self, cell: Cell) -> int:
-        """Steps of the nearest threat to a cell."""
-        return min((_apart(cell, threat) for threat in self.threats), default=99)
-
-    def _ways(self) -> dict[Cell, _Way]:
-        """The cheapest way to each cell in sight; where a threat may catch the body costs more."""
-        terrain = self.outlook.terrain
-        found: dict[Cell, _Way] = {}
-        queue = [(0, 0, (0, 0), (0, 0), "")]
-        while queue:
-            cost, time, cell, before, direction = heappop(queue)
-            if cell in found:
-                continue
-            found[cell] = _Way(cost, time, before, direction)
-            time += 1
-            reach = self._reach(time)
-            for name, beside in zip(MOVES, _around(cell), strict=True):
-                price = COSTS.get(terrain.get(beside, ""))
-                if price is None or beside in found:
-                    continue
-                if self.threats and terrain[beside] != "safe":
-                    price += PENALTY * max(reach - self._peril(beside), 0)
-                heappush(queue, (cost + price, time, beside, cell, name))
-        return found
-
-    def _reach(self, time: int) -> int:
-        """From how many steps a threat reaches the body by then; one that chases is quicker."""
-        chased = (time + 1) // 2 if not self.outlook.is_night else time - time // 3
-        return 1 + min(chased, CHASED if self.outlook.approaching else KEEP_OFF)
+    def slack(self, nature: Nature) -> int:
+        """Points of food or water that would be left at the nearest source."""
+        source = self.source(nature)
+        return self.points[nature] - (source.cost if source else 0)
 
     def refuge(self) -> _Goal:
         """Where to be when nothing is to be done: away from threats, else in a safe area."""
-        if not self.is_threatened:
-            return _Goal("stay safe", self.safe or (0, 0))
-        ends = [cell for cell, way in self.ways.items() if way.time <= MOST_STEPS]
-        terrain = self.outlook.terrain
-        best = max(
-            ends,
-            key=lambda cell: (
-                terrain.get(cell) == "safe",
-                self._peril(cell) - self.ways[cell].time,
-                -self.ways[cell].cost,
-                cell,
-            ),
-        )
-        return _Goal("get away", best)
+        if self.is_threatened:
+            return _Goal("get away", self.ways.refuge(MOST_STEPS))
+        return _Goal("stay safe", self.safe or (0, 0))
 
     def steps(self, goal: _Goal) -> tuple[str, ...]:
         """The steps to a goal, or as far as can be seen; at least one."""
-        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)
-        done = cell == goal.cell
-        moves: list[str] = []
-        while cell != (0, 0):
-            moves.append(f"move {self.ways[cell].direction}")
-            cell = self.ways[cell].before
-        moves.reverse()
-        if not done and moves:
-            return tuple(moves)
-        return (
-            (*moves, f"use {goal.kind}") if goal.kind and done else (*moves, *["wait"] * MOST_STEPS)
-        )
+        moves, reached = self.ways.moves(goal.cell)
+        if reached:
+            moves += [f"use {goal.kind}"] if goal.kind else ["wait"] * MOST_STEPS
+        return tuple(moves) or ("wait",)
 
     def risk(self, goal: _Goal) -> float:
         """A rough chance of damage."""
-        near = 1 / max(self._peril((0, 0)), 1) if self.threats else 0.0
+        near = 1 / max(self.ways.peril((0, 0)), 1) if self.is_threatened else 0.0
         return round(max(near, TRIAL_RISK * goal.is_trial), 2)
 
 
@@ -273,7 +194,7 @@ def _need(moment: _Moment) -> _Goal | None:
     """Go for the water or food that is short; search or gamble where no source is known."""
     short = [nature for nature in moment.levels if _is_short(moment, nature)]
     known = [nature for nature in short if moment.source(nature)]
-    pressing = [nature for nature in known if _slack(moment, nature) <= MARGIN]
+    pressing = [nature for nature in known if moment.slack(nature) <= MARGIN]
     for nature in short:
         if nature not in known and not pressing:
             return _gamble(moment, nature) or _search(moment, nature)
@@ -283,18 +204,12 @@ def _need(moment: _Moment) -> _Goal | None:
     return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
 
 
-def _slack(moment: _Moment, nature: Nature) -> int:
-    """Points that would be left at the nearest source."""
-    source = moment.source(nature)
-    return moment.points[nature] - (source.cost if source else 0)
-
-
 def _is_short(moment: _Moment, nature: Nature) -> bool:
     source, level = moment.source(nature), moment.levels[nature]
     if source is None:
-        return level <= SEARCH
+        return level <= SHORT + SEARCH * moment.outlook.exploration
     is_handy = source.cost <= HANDY and level <= TOP_UP
-    return is_handy or level <= SHORT or _slack(moment, nature) <= MARGIN
+    return is_handy or level <= SHORT or moment.slack(nature) <= MARGIN
 
 
 def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
@@ -307,7 +222,7 @@ def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
         for stops in product(*(moment.sources(nature)[:CHOICE] for nature in order)):
             cost, late, at = stops[0].cost, 0, stops[0].cell
             for nature, stop in zip(order, stops, strict=True):
-                cost += _apart(at, stop.cell)
+                cost += apart(at, stop.cell)
                 late += max(cost - moment.points[nature], 0)
                 at = stop.cell
             rounds.append((late, cost, stops[0]))
@@ -338,18 +253,19 @@ def _heal(moment: _Moment) -> _Goal | None:
     remedy = moment.source(Nature.REMEDY)
     if remedy and remedy.cost <= REACH and body.life <= WEAK * body.most_life:
         return _Goal("heal", remedy.cell, remedy.kind)
-    is_fed = min(moment.levels.values()) >= FED
+    is_fed = moment.lowest >= FED
     is_weak = body.life <= (WHOLE if safe != (0, 0) else 0.99) * body.most_life
     return _Goal("rest", safe) if safe is not None and is_fed and is_weak else None
 
 
 def _learn(moment: _Moment) -> _Goal | None:
-    """Try what is unknown for its own sake, whole, fed, by day and with nobody around."""
+    """Try what is unknown for its own sake, whole, fed, by day and with no threat around."""
     outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
-    is_well = moment.body.life == moment.body.most_life and min(moment.levels.values()) >= SHORT
-    if not (unknown and safe and is_well) or outlook.is_night or outlook.creatures:
+    body, is_fed = moment.body, moment.lowest >= SHORT
+    is_well = is_fed and body.life >= SOUND * body.most_life
+    if not (unknown and safe and is_well) or outlook.is_night or moment.is_threatened:
         return None
-    if unknown.cost > REACH * outlook.exploration:
+    if unknown.cost > VENTURE * outlook.exploration:
         return None
     return _Goal(f"find out about {unknown.kind}", unknown.cell, unknown.kind, is_trial=True)
 
@@ -357,7 +273,7 @@ def _learn(moment: _Moment) -> _Goal | None:
 def _shelter(moment: _Moment) -> _Goal | None:
     """Spend the night in a safe area that is near."""
     safe = moment.safe
-    if not moment.outlook.is_night or safe is None or moment.far(safe) > REACH:
+    if not moment.outlook.is_night or safe is None or moment.ways.cost(safe) > REACH:
         return None
     return _Goal("shelter for the night", safe)
 
@@ -365,19 +281,10 @@ def _shelter(moment: _Moment) -> _Goal | None:
 def _explore(moment: _Moment) -> _Goal | None:
     """See new ground, the hungrier the less."""
     outlook = moment.outlook
-    fed = min(moment.levels.values())
-    if not outlook.frontier or not outlook.exploration or fed < 1 - outlook.exploration:
+    if not outlook.frontier or not outlook.exploration or moment.lowest < 1 - outlook.exploration:
         return None
     return _Goal("explore", outlook.frontier)
 
 
 _WISHES = (_need, _heal, _learn, _shelter, _explore)
 """What to do, the most pressing first."""
-
-
-def _apart(cell: Cell, other: Cell) -> int:
-    return abs(cell[0] - other[0]) + abs(cell[1] - other[1])
-
-
-def _around(cell: Cell) -> list[Cell]:
-    return [(cell[0] + south, cell[1] + east) for south, east in MOVES.values()]

@@ -6,7 +6,6 @@ and actions always give the same life.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -15,17 +14,27 @@ from gymnasium import spaces
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import Cell
-from acc_ace.survival.world_layout import LAVA, PLAIN, ROCK, SAFE, THICKET, Codes, lay_out
+from acc_ace.survival.ground import (
+    HAUNTS,
+    HEADINGS,
+    LAVA,
+    MOVES,
+    ROCK,
+    SAFE,
+    THICKET,
+    Codes,
+    Creature,
+    Scene,
+    beside,
+    lay_out,
+    towards,
+)
 from acc_ace.survival.world_rules import CREATURES, KINDS, SIGNS, TERRAIN, Nature, Rules, Sizes
 
-MOVES: Final = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
-"""Directions as steps of row and column."""
+__all__ = ["ACTIONS", "HEADINGS", "MOVES", "Hit", "Observation", "Touch", "World"]
 
 ACTIONS: Final = (*MOVES, "wait", "use")
 """The actions, in the order of their numbers."""
-
-HEADINGS: Final = ("", *MOVES)
-"""Where a creature is heading, by its code in a view; '' when it stands."""
 
 LIVED, POINT = 0.1, 0.1
 """Reward of a step, and of each point of life that is gained or lost."""
@@ -35,15 +44,6 @@ THICKET_COST = 2
 
 FED = 0.3
 """Share of food and of water from which on the safe area heals."""
-
-HAUNTS = (PLAIN, THICKET)
-"""Terrain that creatures walk on."""
-
-NOTICE, PACE = (3, 4), (2, 3)
-"""By day, by night: steps from which a creature notices the body; of so many steps it rests one."""
-
-STAMINA, SATED, TURN = 10, 20, 0.2
-"""Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
 
 Observation = dict[str, Any]
 """Arrays by name; gymnasium types the values of its Dict space as spaces."""
@@ -63,17 +63,6 @@ class Hit(NamedTuple):
 
     by: str
     life: int
-
-
-@dataclass
-class _Creature:
-    """A creature: where it is and heads, for how many steps it chases, or has lost interest."""
-
-    kind: str
-    at: Cell
-    heading: str = ""
-    chase: int = 0
-    sated: int = 0
 
 
 class World(gymnasium.Env[Observation, np.int64]):
@@ -111,7 +100,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         self._terrain, self._things = ground.terrain, ground.things
         self._signs, self._at = ground.signs, ground.start
         self._creatures = [
-            _Creature(CREATURES[number % len(CREATURES)], at)
+            Creature(CREATURES[number % len(CREATURES)], at)
             for number, at in enumerate(ground.creatures)
         ]
         self._body, self._step, self._damage = self._most, 0, 0
@@ -158,7 +147,7 @@ class World(gymnasium.Env[Observation, np.int64]):
 
     def _move(self, name: str) -> bool:
         """Step, or swap places with a creature, unless that would put it where none goes."""
-        origin, target = self._at, _beside(self._at, name)
+        origin, target = self._at, beside(self._at, name)
         met = [each for each in self._creatures if each.at == target]
         if self._terrain[target] == ROCK or (met and self._terrain[origin] not in HAUNTS):
             return False
@@ -199,57 +188,18 @@ class World(gymnasium.Env[Observation, np.int64]):
     def _live_creatures(self) -> tuple[Hit, ...]:
         hits = []
         for creature in self._creatures:
-            if self._act(creature):
+            scene = Scene(
+                self.np_random,
+                self._terrain,
+                self._at,
+                self._is_safe,
+                self._is_night,
+                self._step,
+                frozenset((self._at, *(each.at for each in self._creatures))),
+            )
+            if creature.act(scene, hunts=creature.kind == self.rules.hunter):
                 hits.append(Hit(creature.kind, self._change(-self.sizes.bite)[0]))
         return tuple(hits)
-
-    def _act(self, creature: _Creature) -> bool:
-        """Chase the body or wander; True for a bite.
-
-        What is noticed from afar is faced for a step before it is followed, so that each bite
-        has been announced in two observations.
-        """
-        apart = (self._at[0] - creature.at[0], self._at[1] - creature.at[1])
-        far = abs(apart[0]) + abs(apart[1])
-        creature.sated = max(creature.sated - 1, 0)
-        noticed = far <= NOTICE[self._is_night] and not creature.sated and not self._is_safe
-        if not noticed or not (creature.chase or far > 1):
-            creature.chase = 0
-            self._wander(creature)
-            return False
-        creature.chase += 1
-        ways = _towards(apart)
-        creature.heading = ways[0]
-        if creature.chase > STAMINA:
-            creature.chase, creature.sated = 0, SATED
-        elif creature.chase > 1 and self._step % PACE[self._is_night]:
-            if far == 1:
-                return self._bites(creature)
-            any(self._walk(creature, way) for way in ways)
-        return False
-
-    def _bites(self, creature: _Creature) -> bool:
-        if creature.chase < 3 or creature.kind != self.rules.hunter:
-            return False
-        creature.chase, creature.sated = 0, SATED
-        return True
-
-    def _wander(self, creature: _Creature) -> None:
-        if self._step % 2:
-            return
-        if not creature.heading or self.np_random.random() < TURN:
-            creature.heading = HEADINGS[int(self.np_random.integers(len(HEADINGS)))]
-        if creature.heading and not self._walk(creature, creature.heading):
-            creature.heading = ""
-
-    def _walk(self, creature: _Creature, way: str) -> bool:
-        target = _beside(creature.at, way)
-        if self._terrain[target] not in HAUNTS or target == self._at:
-            return False
-        if any(each.at == target for each in self._creatures):
-            return False
-        creature.at, creature.heading = target, way
-        return True
 
     def _regrow(self) -> None:
         for cell, code in self._regrows.pop(self._step, ()):
@@ -270,7 +220,7 @@ class World(gymnasium.Env[Observation, np.int64]):
                 cell = (south + sight, east + sight)
                 creatures[cell] = CREATURES.index(each.kind) + 1
                 headings[cell] = HEADINGS.index(each.heading)
-                if each.heading in _towards((-south, -east)):
+                if each.heading in towards((-south, -east)):
                     danger = max(danger, 1 / max(abs(south) + abs(east), 1))
         unknown = float((lit & ~self._seen[window]).sum() / lit.sum())
         self._seen[window] |= lit
@@ -321,18 +271,3 @@ def _spaces(size: Sizes, most: Codes) -> dict[str, spaces.Space[Any]]:
         "unknown": share,
         "damage": spaces.Box(0, size.life, (), dtype=np.int64),
     }
-
-
-def _beside(cell: Cell, way: str) -> Cell:
-    south, east = MOVES[way]
-    return cell[0] + south, cell[1] + east
-
-
-def _towards(apart: Cell) -> list[str]:
-    """The ways that shorten a distance (south, east), the longer side first."""
-    south, east = apart
-    ways = [
-        (abs(south), "south" if south > 0 else "north"),
-        (abs(east), "east" if east > 0 else "west"),
-    ]
-    return [way for far, way in sorted(ways, reverse=True) if far]

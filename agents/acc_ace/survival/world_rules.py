@@ -92,10 +92,10 @@ class Rules(Value):
 class Sizes(Value):
     """Bounds of a world. Life, food and water are counted in points, time in steps."""
 
-    side: int = Field(default=24, ge=12, le=64, description="Cells of a side of the grid.")
+    side: int = Field(default=32, ge=12, le=64, description="Cells of a side of the grid.")
     sight: int = Field(default=6, ge=4, le=8, description="Cells seen in each direction by day.")
     night_sight: int = Field(default=5, ge=4, le=8, description="The same by night.")
-    places: int = Field(default=7, ge=1, le=12, description="Places of each kind.")
+    places: int = Field(default=12, ge=1, le=16, description="Places of each kind.")
     regrowth: int = Field(default=60, ge=1, le=1_000, description="Until a used thing is back.")
     creatures: int = Field(default=2, ge=0, le=8, description="Creatures of each kind.")
     day: int = Field(default=60, ge=1, le=1_000)
