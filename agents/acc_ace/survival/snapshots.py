@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -69,17 +68,6 @@ class SnapshotWriter:
         """Close the file; what is written later is refused."""
         self._refusal = self._refusal or f"{self.path} is closed"
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _is_torn(self) -> bool:
         """Whether a run died within its last line; the next line then begins below it."""

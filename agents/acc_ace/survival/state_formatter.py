@@ -26,7 +26,7 @@ SYMBOLS: Final[Mapping[str, str]] = {
 BASIC, DANGER, RESOURCES, RISK = "basic state", "danger", "resources", "top risk"
 SIGHT, VIEW, CHANCE, UNKNOWN = "in sight", "view", "top chance", "unknownness"
 SLOTS: Final = (BASIC, DANGER, RESOURCES, RISK, SIGHT, VIEW, CHANCE, UNKNOWN)
-"""In the source: 基本状態, 危険指標, 資源, トップリスク, (what is in sight), トップチャンス, 未知度."""
+"""基本状態, 危険指標, 資源, トップリスク, the sights, トップチャンス, 未知度."""
 
 CUT_ORDER: Final = (UNKNOWN, CHANCE, VIEW, RISK, RESOURCES, SIGHT, DANGER)
 """What a small budget cuts first; the basic state always stays."""

@@ -6,7 +6,7 @@ import resource
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     written = [snapshot(tick, died_of="改行\n" * (tick == 2)) for tick in (1, 2, 3)]
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         for each in written:
             writer.write(each)
             assert lines_of(path)[-1] == each
@@ -84,7 +84,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 def test_an_earlier_run_in_the_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     for tick in (1, 2):
-        with SnapshotWriter(path) as writer:
+        with closing(SnapshotWriter(path)) as writer:
             writer.write(snapshot(tick))
     assert [read.tick for read in lines_of(path)] == [1, 2]
 
@@ -107,7 +107,7 @@ def test_a_full_disk_is_named_once_and_leaves_whole_lines(tmp_path: Path) -> Non
 
 def test_a_device_without_room_is_reported() -> None:
     with (
-        SnapshotWriter(Path("/dev/full")) as writer,
+        closing(SnapshotWriter(Path("/dev/full"))) as writer,
         pytest.raises(StoreError, match="/dev/full cannot be written: No space left"),
     ):
         writer.write(snapshot(1))
@@ -129,14 +129,14 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_reported_and_the_next_run_begins_below_it(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         writer.write(snapshot(1))
         writer.write(snapshot(2))
     path.write_bytes(path.read_bytes()[:-40])
     ticks, reported = read_reporting(path)
     assert (ticks, len(reported)) == ([1], 1)
     assert "line 2 is torn" in reported[0]
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         writer.write(snapshot(3))
     assert read_reporting(path) == ([1, 3], reported)
 
