@@ -42,7 +42,7 @@ def report(
             [*_clipped(risks, _MOST_RISKS, _RISK_TOKENS), *_lacks(after)]
         ),
         "failures": "; ".join(_runs(_failure(each) for each in records if _has_failed(each))),
-        "in sight": "; ".join(sights(after)[:_MOST_SIGHTS]) or "nothing",
+        "now in sight": "; ".join(sights(after)[:_MOST_SIGHTS]) or "nothing",
         SIGNS: " ".join(f'"{text}"' for text in _clipped(signs, _MOST_SIGNS, _SIGN_TOKENS)),
     }
     if tick:

@@ -94,16 +94,16 @@ def render(
 
 
 def read(text: str) -> Outlook:
-    """The moment of the first such text within `text`; what was cut away is unknown.
+    """The moment of the first such text within `text`, up to a blank line.
 
-    Without its slot a resource is full, and a setting has its default. Raises InputError when
-    there is no basic state.
+    What was cut away is unknown; without its slot a resource is full, and a setting has its
+    default. Raises InputError when there is no basic state.
     """
-    lines = dict.fromkeys(SLOTS, "")
-    for found in _SLOT_LINE.finditer(text):
-        lines[found["name"]] = lines[found["name"]] or found["items"]
+    block = _BLOCK.search(text)
+    found = dict(_SLOT_LINE.findall(block[0] if block else ""))
+    lines = {name: found.get(name, "") for name in SLOTS}
     life = _pair(lines[BASIC], "life")
-    if life is None:
+    if block is None or life is None:
         raise InputError("the text has no basic state such as 'basic state: life 7/12'")
     food = _pair(lines[RESOURCES], "food") or (1, 1)
     water = _pair(lines[RESOURCES], "water") or (1, 1)
@@ -119,7 +119,7 @@ def read(text: str) -> Outlook:
         light_left=int(light[2]) if light else 0,
         is_safe="in the safe area" in lines[BASIC],
         sight=int(_number(lines[BASIC], "sight", 0)),
-        terrain=_terrain(text),
+        terrain=_terrain(block[0]),
         things={cell: kind for kind, cell, state in met if not state},
         creatures={cell: kind for kind, cell, state in met if state},
         approaching=frozenset(cell for _, cell, state in met if state == " approaching"),
@@ -222,7 +222,8 @@ def _nearest(sight: Mapping[Cell, str]) -> list[tuple[Cell, str]]:
     return sorted(sight.items(), key=lambda each: (distance(each[0]), each))
 
 
-_SLOT_LINE: Final = re.compile(rf"^(?P<name>{'|'.join(SLOTS)}): (?P<items>.*)$", re.MULTILINE)
+_BLOCK: Final = re.compile(rf"^{BASIC}: .*(?:\n.+)*", re.MULTILINE)
+_SLOT_LINE: Final = re.compile(rf"^({'|'.join(SLOTS)}): (.*)$", re.MULTILINE)
 _ROWS: Final = re.compile(
     rf"^{VIEW}: .*\n(?P<rows>(?:[{''.join(SYMBOLS.values())}]+(?:\n|$))+)", re.M
 )
