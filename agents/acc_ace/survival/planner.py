@@ -4,7 +4,7 @@ Pure and deterministic. It knows the laws of the world (distances, reach of a hu
 costs), but of natures nothing beyond the beliefs that it is given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import permutations, product
@@ -35,8 +35,8 @@ SHORT, SEARCH, TOP_UP = 0.5, 0.7, 0.75
 WHOLE, WEAK = 0.75, 0.6
 """Shares of life: enough to risk some; too little."""
 
-DETOUR = 1.25
-"""Points for a step of distance over ground that is out of sight."""
+KEEP_OFF, CHASED, PENALTY = 1, 2, 2
+"""Steps that a threat is expected to make, also if it approaches; points for each step nearer."""
 
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
@@ -120,7 +120,7 @@ class _Way(NamedTuple):
 
 
 class _Source(NamedTuple):
-    cost: float
+    cost: int
     cell: Cell
     kind: str
 
@@ -146,17 +146,8 @@ class _Moment:
         self.threats = [
             cell for cell, kind in outlook.creatures.items() if self._natures.get(kind) in suspects
         ]
-        self.ways = self._ways()
+        self.ways, self._rim = self._explored()
         self._sources: dict[Nature | str | None, list[_Source]] = {}
-        for cell, kind in outlook.things.items():
-            if cell in self.ways:
-                self._add(self.ways[cell].cost, cell, kind)
-        for kind, cells in outlook.places.items():
-            for cell in cells:
-                self._add(self.far(cell), cell, kind)
-
-    def _add(self, cost: float, cell: Cell, kind: str) -> None:
-        self._sources.setdefault(self._natures.get(kind), []).append(_Source(cost, cell, kind))
 
     def nature(self, kind: str) -> Nature | str | None:
         """What a kind is believed to be."""
@@ -164,15 +155,35 @@ class _Moment:
 
     def sources(self, nature: Nature | None) -> list[_Source]:
         """Known things of a nature, the nearest first; None asks for the unknown."""
-        return sorted(self._sources.get(nature, ()))
+        if nature not in self._sources:
+            known = [(kind, cell) for cell, kind in self.outlook.things.items()]
+            known += [(kind, cell) for kind, cells in self.outlook.places.items() for cell in cells]
+            self._sources[nature] = sorted(
+                _Source(self.far(cell), cell, kind)
+                for kind, cell in known
+                if self.nature(kind) is nature
+            )
+        return self._sources[nature]
 
     def source(self, nature: Nature | None) -> _Source | None:
         """The nearest known thing of a nature."""
-        return min(self._sources.get(nature, ()), default=None)
+        return next(iter(self.sources(nature)), None)
 
-    def far(self, cell: Cell) -> float:
-        """Points that it takes to a cell, estimated where no way is in sight."""
-        return self.ways[cell].cost if cell in self.ways else DETOUR * _apart(cell, (0, 0))
+    def far(self, cell: Cell) -> int:
+        """Points that it takes to a cell, at least those where no way is in sight."""
+        return self.ways[cell].cost if cell in self.ways else self._towards(cell)[0]
+
+    def _towards(self, target: Cell) -> tuple[int, Cell]:
+        """From where a target without a way in sight seems nearest, and the points that it takes.
+
+        Ground out of sight is reached over the rim of what is seen.
+        """
+        south, east = target
+        ends = self.ways if target in self.outlook.terrain else self._rim
+        return min(
+            (self.ways[cell].cost + abs(cell[0] - south) + abs(cell[1] - east), cell)
+            for cell in ends
+        )
 
     @property
     def is_threatened(self) -> bool:
@@ -192,10 +203,20 @@ class _Moment:
         """Steps of the nearest threat to a cell."""
         return min((_apart(cell, threat) for threat in self.threats), default=99)
 
-    def _ways(self) -> dict[Cell, _Way]:
-        """The cheapest way to each cell in sight on which no threat can catch the body."""
-        terrain, taken = self.outlook.terrain, self.outlook.creatures
+    def _explored(self) -> tuple[dict[Cell, _Way], Collection[Cell]]:
+        """The cheapest way to each cell in sight, and the cells beside ground out of sight.
+
+        Where a threat may catch the body a step costs more.
+        """
+        terrain = self.outlook.terrain
+        near = {
+            (row + south, column + east): self._peril((row + south, column + east))
+            for row, column in self.threats
+            for south, east in _BESIDE_THREATS
+        }
+        prices = {cell: COSTS[code] for cell, code in terrain.items() if code in COSTS}
         found: dict[Cell, _Way] = {}
+        rim: dict[Cell, None] = {}
         queue = [(0, 0, (0, 0), (0, 0), "")]
         while queue:
             cost, time, cell, before, direction = heappop(queue)
@@ -205,15 +226,20 @@ class _Moment:
             time += 1
             for name, (south, east) in MOVES.items():
                 beside = (cell[0] + south, cell[1] + east)
-                price = COSTS.get(terrain.get(beside, ""))
-                if price is None or beside in found or beside in taken:
+                price = prices.get(beside)
+                if price is None or beside in found:
+                    if beside not in terrain:
+                        rim[cell] = None
                     continue
-                # A hunter rests one step of three at least.
-                caught = self.threats and self._peril(beside) <= time - time // 3
-                if caught and terrain[beside] != "safe":
-                    continue
+                if beside in near and terrain[beside] != "safe":
+                    price += PENALTY * max(self._reach(time) - near[beside], 0)
                 heappush(queue, (cost + price, time, beside, cell, name))
-        return found
+        return found, rim or found
+
+    def _reach(self, time: int) -> int:
+        """From how many steps a threat reaches the body by then; one that chases is quicker."""
+        chased = (time + 1) // 2 if not self.outlook.is_night else time - time // 3
+        return 1 + min(chased, CHASED if self.outlook.approaching else KEEP_OFF)
 
     def refuge(self) -> _Goal:
         """Where to be when nothing is to be done: away from threats, else in a safe area."""
@@ -234,7 +260,7 @@ class _Moment:
 
     def steps(self, goal: _Goal) -> tuple[str, ...]:
         """The steps to a goal, or as far as can be seen; at least one."""
-        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)
+        cell = goal.cell if goal.cell in self.ways else self._towards(goal.cell)[1]
         done = cell == goal.cell
         moves: list[str] = []
         while cell != (0, 0):
@@ -245,19 +271,6 @@ class _Moment:
             return tuple(moves)
         return (
             (*moves, f"use {goal.kind}") if goal.kind and done else (*moves, *["wait"] * MOST_STEPS)
-        )
-
-    def _towards(self, target: Cell) -> Cell:
-        """The cell at the rim of what is seen from which the target seems nearest."""
-        terrain = self.outlook.terrain
-        rim = [
-            cell
-            for cell in self.ways
-            if any((cell[0] + s, cell[1] + e) not in terrain for s, e in MOVES.values())
-        ]
-        return min(
-            rim or self.ways,
-            key=lambda cell: (self.ways[cell].cost + DETOUR * _apart(cell, target), cell),
         )
 
     def risk(self, goal: _Goal) -> float:
@@ -280,7 +293,7 @@ def _need(moment: _Moment) -> _Goal | None:
     return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
 
 
-def _slack(moment: _Moment, nature: Nature) -> float:
+def _slack(moment: _Moment, nature: Nature) -> int:
     """Points that would be left at the nearest source."""
     source = moment.source(nature)
     return moment.points[nature] - (source.cost if source else 0)
@@ -302,9 +315,9 @@ def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
     rounds = []
     for order in permutations(natures):
         for stops in product(*(moment.sources(nature)[:CHOICE] for nature in order)):
-            cost, late, at = stops[0].cost, 0.0, stops[0].cell
+            cost, late, at = stops[0].cost, 0, stops[0].cell
             for nature, stop in zip(order, stops, strict=True):
-                cost += DETOUR * _apart(at, stop.cell)
+                cost += _apart(at, stop.cell)
                 late += max(cost - moment.points[nature], 0)
                 at = stop.cell
             rounds.append((late, cost, stops[0]))
@@ -374,3 +387,11 @@ _WISHES = (_need, _heal, _learn, _shelter, _explore)
 
 def _apart(cell: Cell, other: Cell) -> int:
     return abs(cell[0] - other[0]) + abs(cell[1] - other[1])
+
+
+_BESIDE_THREATS = [
+    (south, east)
+    for south, east in product(range(-CHASED, CHASED + 1), repeat=2)
+    if _apart((south, east), (0, 0)) <= CHASED
+]
+"""Cells from which a threat may reach the body."""

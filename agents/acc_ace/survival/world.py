@@ -36,6 +36,9 @@ THICKET_COST = 2
 FED = 0.3
 """Share of food and of water from which on the safe area heals."""
 
+HAUNTS = (PLAIN, THICKET)
+"""Terrain that creatures walk on."""
+
 NOTICE, PACE = (3, 4), (2, 3)
 """By day, by night: steps from which a creature notices the body; of so many steps it rests one."""
 
@@ -154,9 +157,13 @@ class World(gymnasium.Env[Observation, np.int64]):
         return life, food, water
 
     def _move(self, name: str) -> bool:
-        target = _beside(self._at, name)
-        if self._terrain[target] == ROCK or any(each.at == target for each in self._creatures):
+        """Step, or swap places with a creature, unless that would put it where none goes."""
+        origin, target = self._at, _beside(self._at, name)
+        met = [each for each in self._creatures if each.at == target]
+        if self._terrain[target] == ROCK or (met and self._terrain[origin] not in HAUNTS):
             return False
+        for creature in met:
+            creature.at = origin
         self._at = target
         return True
 
@@ -237,7 +244,7 @@ class World(gymnasium.Env[Observation, np.int64]):
 
     def _walk(self, creature: _Creature, way: str) -> bool:
         target = _beside(creature.at, way)
-        if self._terrain[target] not in (PLAIN, THICKET) or target == self._at:
+        if self._terrain[target] not in HAUNTS or target == self._at:
             return False
         if any(each.at == target for each in self._creatures):
             return False
