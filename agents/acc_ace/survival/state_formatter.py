@@ -6,7 +6,6 @@ A slot is a line `name: item; item`; the view has its rows below it. Cells are t
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from acc_ace.errors import InputError
@@ -41,12 +40,6 @@ _STEP: Final = re.compile(r"(\d+) (north|south|west|east)")
 _TERRAIN: Final = {symbol: terrain for terrain, symbol in SYMBOLS.items() if symbol != "x"}
 
 
-@dataclass
-class _Slot:
-    items: list[str]
-    cut: int = 0
-
-
 def render(
     outlook: Outlook,
     *,
@@ -61,35 +54,24 @@ def render(
     `fear` is P(damage) of waiting here, `risks` are texts, the worst first, and `place` is the
     absolute cell. A slot that was cut says how many of its items are missing; nearer ones stay.
     """
+    body = outlook.body
+    dangers = {"nearness": outlook.danger, "fear": fear, "threshold": outlook.threshold}
     slots = {
-        BASIC: _Slot(_basic(outlook, place)),
-        DANGER: _Slot(
-            [
-                f"nearness {outlook.danger:.2f}",
-                f"fear {fear:.2f}",
-                f"threshold {outlook.threshold:.2f}",
-            ]
-        ),
-        RESOURCES: _Slot(
-            [
-                f"food {outlook.body.food}/{outlook.body.most_food}",
-                f"water {outlook.body.water}/{outlook.body.most_water}",
-            ]
-        ),
-        RISK: _Slot([clip_tokens(" ".join(risk.split()), _RISK_TOKENS) for risk in risks]),
-        SIGHT: _Slot(sights(outlook)),
-        VIEW: _Slot(_view(outlook)),
-        CHANCE: _Slot([*_chances(outlook, beliefs), *_known_ways(outlook)]),
-        UNKNOWN: _Slot(_unknown(outlook)),
+        BASIC: _basic(outlook, place),
+        DANGER: [f"{name} {share:.2f}" for name, share in dangers.items()],
+        RESOURCES: [f"food {body.food}/{body.most_food}", f"water {body.water}/{body.most_water}"],
+        RISK: [clip_tokens(" ".join(risk.split()), _RISK_TOKENS) for risk in risks],
+        SIGHT: sights(outlook),
+        VIEW: _view(outlook),
+        CHANCE: [*_chances(outlook, beliefs), *_known_ways(outlook)],
+        UNKNOWN: _unknown(outlook),
     }
-    text = _text(slots)
-    while estimate_tokens(text) > max_tokens:
-        slot = next((slots[name] for name in CUT_ORDER if slots[name].items), None)
-        if slot is None:
+    full = {name: len(items) for name, items in slots.items()}
+    while estimate_tokens(text := _text(slots, full)) > max_tokens:
+        items = next((slots[name] for name in CUT_ORDER if slots[name]), None)
+        if items is None:
             break
-        slot.items.pop()
-        slot.cut += 1
-        text = _text(slots)
+        items.pop()
     return text
 
 
@@ -210,12 +192,13 @@ def _unknown(outlook: Outlook) -> list[str]:
     ]
 
 
-def _text(slots: Mapping[str, _Slot]) -> str:
-    return "\n".join(
-        f"{name}: {'; '.join([*slot.items, *([f'+{slot.cut} more'] if slot.cut else [])])}"
-        for name, slot in slots.items()
-        if slot.items
-    )
+def _text(slots: Mapping[str, list[str]], full: Mapping[str, int]) -> str:
+    lines = []
+    for name, items in slots.items():
+        cut = full[name] - len(items)
+        if items:
+            lines.append(f"{name}: {'; '.join([*items, *([f'+{cut} more'] if cut else [])])}")
+    return "\n".join(lines)
 
 
 def _nearest(sight: Mapping[Cell, str]) -> list[tuple[Cell, str]]:

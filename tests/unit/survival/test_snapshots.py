@@ -16,7 +16,6 @@ from acc_ace.schemas.survival import Action, Body, LoopSettings, LoopSnapshot, P
 from acc_ace.survival.snapshots import (
     LONGEST_LINE,
     SettingsPort,
-    SnapshotFeed,
     SnapshotWriter,
     read_snapshots,
 )
@@ -99,7 +98,7 @@ def test_a_full_disk_is_named_once_and_leaves_whole_lines(tmp_path: Path) -> Non
             writer.write(snapshot(2))
         assert "large" in str(full.value)
     assert [read.tick for read in lines_of(path)] == [1]
-    with pytest.raises(StoreError, match=r"closed since tick 2 could not be written"):
+    with pytest.raises(StoreError, match=r"run\.jsonl is closed since a disk error"):
         writer.write(snapshot(3))
     writer.close()
     assert [read.tick for read in lines_of(path)] == [1]
@@ -167,15 +166,6 @@ def test_another_version_is_refused_with_both_versions(tmp_path: Path) -> None:
     path.write_text(json.dumps({**snapshot(1).model_dump(mode="json"), "version": 7}))
     with pytest.raises(InputError, match=r"line 1 is a snapshot of version 7; .* version 1"):
         lines_of(path)
-
-
-def test_a_feed_keeps_the_latest_and_calls_its_listeners() -> None:
-    feed, heard = SnapshotFeed(most=2), list[int]()
-    feed.listeners.append(lambda each: heard.append(each.tick))
-    for tick in (1, 2, 3):
-        feed.publish(snapshot(tick))
-    assert heard == [1, 2, 3]
-    assert [each.tick for each in feed.latest] == [2, 3]
 
 
 def test_settings_change_from_any_thread() -> None:
