@@ -27,7 +27,7 @@ SIGHT, VIEW, CHANCE, UNKNOWN = "in sight", "view", "top chance", "unknownness"
 SLOTS: Final = (BASIC, DANGER, RESOURCES, RISK, SIGHT, VIEW, CHANCE, UNKNOWN)
 """基本状態, 危険指標, 資源, トップリスク, the sights, トップチャンス, 未知度."""
 
-CUT_ORDER: Final = (UNKNOWN, CHANCE, VIEW, RISK, RESOURCES, SIGHT, DANGER)
+CUT_ORDER: Final = (CHANCE, UNKNOWN, VIEW, RISK, RESOURCES, SIGHT, DANGER)
 """What a small budget cuts first; the basic state always stays."""
 
 _RISK_TOKENS: Final = 40
@@ -52,7 +52,8 @@ def render(
     """The moment in slots, within `max_tokens` estimated tokens unless the basic state is longer.
 
     `fear` is P(damage) of waiting here, `risks` are texts, the worst first, and `place` is the
-    absolute cell. A slot that was cut says how many of its items are missing; nearer ones stay.
+    absolute cell. Of places, all of a believed source are shown, the nearest of an unknown kind,
+    none of a danger. A cut slot says how many of its items are missing; nearer ones stay.
     """
     body = outlook.body
     dangers = {"nearness": outlook.danger, "fear": fear, "threshold": outlook.threshold}
@@ -63,7 +64,7 @@ def render(
         RISK: [clip_tokens(" ".join(risk.split()), _RISK_TOKENS) for risk in risks],
         SIGHT: sights(outlook),
         VIEW: _view(outlook),
-        CHANCE: [*_chances(outlook, beliefs), *_known_ways(outlook)],
+        CHANCE: [*_chances(outlook, beliefs), *_known_ways(outlook, beliefs)],
         UNKNOWN: _unknown(outlook),
     }
     full = {name: len(items) for name, items in slots.items()}
@@ -176,12 +177,17 @@ def _chances(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
             yield f"for {need}: {kind} {bearing(cell)}"
 
 
-def _known_ways(outlook: Outlook) -> Iterator[str]:
+def _known_ways(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
+    """The safe area, and places: all of a source, the nearest of what is unknown, no danger's."""
     if outlook.safe is not None:
         yield f"safe area {bearing(outlook.safe)}"
-    for kind, cells in outlook.places.items():
-        if cells:
-            yield f"{kind} at {', '.join(map(bearing, cells))}"
+    natures = {kind: belief.nature for kind, belief in beliefs.items()}
+    places = [(kind, cells) for kind, cells in outlook.places.items() if cells]
+    for kind, cells in sorted(places, key=lambda each: (distance(each[1][0]), each)):
+        nature = natures.get(kind)
+        if nature != Nature.DANGER:
+            shown = cells if nature in _SOURCES.values() else cells[:1]
+            yield f"{kind} at {', '.join(map(bearing, shown))}"
 
 
 def _unknown(outlook: Outlook) -> list[str]:
