@@ -29,11 +29,11 @@ NEAR, HANDY, REACH = 3, 4, 15
 MARGIN, LAST_CALL = 8, 2
 """Points that are kept in reserve on the way to a source; that are left for a last trial."""
 
-SHORT, SEARCH, TOP_UP = 0.5, 0.7, 0.75
-"""Shares of food or water: short; short with no source known; not worth a step."""
+SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
+"""Shares of food or water: short; more with no source known and curiosity; not worth a step."""
 
-WHOLE, WEAK = 0.75, 0.6
-"""Shares of life: enough to risk some; too little."""
+SOUND, WHOLE, WEAK = 0.9, 0.75, 0.6
+"""Shares of life: enough to risk some for nothing; for a need; too little."""
 
 KEEP_OFF, CHASED, PENALTY = 1, 2, 2
 """Steps that a threat is expected to make, also if it approaches; points for each step nearer."""
@@ -302,7 +302,7 @@ def _slack(moment: _Moment, nature: Nature) -> int:
 def _is_short(moment: _Moment, nature: Nature) -> bool:
     source, level = moment.source(nature), moment.levels[nature]
     if source is None:
-        return level <= SEARCH
+        return level <= SHORT + SEARCH * moment.outlook.exploration
     is_handy = source.cost <= HANDY and level <= TOP_UP
     return is_handy or level <= SHORT or _slack(moment, nature) <= MARGIN
 
@@ -356,7 +356,8 @@ def _heal(moment: _Moment) -> _Goal | None:
 def _learn(moment: _Moment) -> _Goal | None:
     """Try what is unknown for its own sake, whole, fed, by day and with nobody around."""
     outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
-    is_well = moment.body.life == moment.body.most_life and min(moment.levels.values()) >= SHORT
+    body, is_fed = moment.body, min(moment.levels.values()) >= SHORT
+    is_well = is_fed and body.life >= SOUND * body.most_life
     if not (unknown and safe and is_well) or outlook.is_night or outlook.creatures:
         return None
     if unknown.cost > REACH * outlook.exploration:
