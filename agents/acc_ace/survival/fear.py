@@ -7,6 +7,7 @@ Both are deterministic: the same stream of moments and steps rebuilds the same s
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
+from math import log, log2, tanh
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -23,19 +24,24 @@ WINDOW: Final = 3
 BASE_RATE: Final = 0.1
 """Fear before anything was learnt."""
 
+SPREAD: Final = 30.0
+"""Variance of each weight, but 1 of the constant one, before anything was learnt.
+
+The weights are learned from little, and one damage does not raise fear everywhere."""
+
 CELL_BITS: Final = 0.02
 """Bits that a newly seen cell counts for."""
 
 FEATURES: Final = (
     *("always", "use", "use soon", "hunter near", "hunter near by night", "creature near"),
-    *("onto lava", "lava beside", "safe", "life lost", "shortage"),
+    *("onto lava", "lava beside", "safe", "life lost"),
 )
 """What fear looks at; each is from 0 to 1."""
 
 Outcome = Literal["food", "water", "remedy", "danger", "nothing"]
 _OUTCOMES: Final = 5
-_FAR: Final = 5
-"""Steps from which on a thing or creature counts for nothing."""
+_THING_FAR, _CREATURE_FAR = 2, 5
+"""Steps from which on a thing and a creature count for nothing."""
 
 _BELIEF_TRIALS: Final = 4
 """A belief of full weight counts like as many outcomes."""
@@ -55,22 +61,22 @@ class Fear:
 
     x are the FEATURES of a moment and the step intended. Logistic regression, learned online by
     the recursive Laplace approximation: with p = σ(w·x) and k = Sx / (1 + p(1-p) xᵀSx),
-    w ← w + k (y - p) and S ← S - p(1-p) k (Sx)ᵀ, from S = I. y is 1 for a window with damage;
-    windows with an evasion are not learned from, since the evasion may have made them harmless.
+    w ← w + k (y - p) and S ← S - p(1-p) k (Sx)ᵀ, from S = diag(1, SPREAD, …). y is 1 for a window
+    with damage; a window with an evasion, which may have made it harmless, teaches nothing.
     The harm of a kind is (harms + 1) / (outcomes + 2); a belief adds to both counts.
     """
 
     def __init__(self) -> None:
         self.weights: NDArray[np.float64] = np.zeros(len(FEATURES))
-        self.weights[0] = np.log(BASE_RATE / (1 - BASE_RATE))
-        self._spread: NDArray[np.float64] = np.eye(len(FEATURES))
+        self.weights[0] = log(BASE_RATE / (1 - BASE_RATE))
+        self._spread = np.diag([1.0, *[SPREAD] * (len(FEATURES) - 1)])
         self._harms: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._open: deque[NDArray[np.float64]] = deque()
 
     def estimate(self, outlook: Outlook, step: str, beliefs: Beliefs | None = None) -> float:
         """P(damage within WINDOW steps), 0 to 1, when `step` is made at this moment."""
-        return _sigmoid(self.weights @ self._features(outlook, step, beliefs or {}))
+        return _sigmoid(float(self.weights @ self._features(outlook, step, beliefs or {})))
 
     def observe(self, outlook: Outlook, record: StepRecord) -> None:
         """Learn from a step that was made; one that was not made teaches nothing."""
@@ -101,7 +107,7 @@ class Fear:
         return float(harms / (self._outcomes[kind] + 2 + weight))
 
     def dangers(self, outlook: Outlook, beliefs: Beliefs | None = None) -> tuple[Danger, ...]:
-        """Kinds in sight that rather harm than not, the nearest of each, the most pressing first.
+        """Kinds in sight that have harmed or are held to, where nearest; the most pressing first.
 
         Near is a thing within a step and a creature that comes nearer within WINDOW steps.
         """
@@ -113,12 +119,12 @@ class Fear:
         found: dict[str, Danger] = {}
         for cell, kind, reach in sorted(met, key=lambda each: (distance(each[0]), each)):
             harm = self.harm(kind, beliefs)
-            if harm > 0.5 and kind not in found:
+            if (harm > 0.5 or self._harms[kind]) and kind not in found:
                 found[kind] = Danger(kind, cell, harm, distance(cell) <= reach)
         return tuple(sorted(found.values(), key=lambda each: (not each.is_near, -each.harm)))
 
     def _learn(self, features: NDArray[np.float64], *, harmed: bool) -> None:
-        p = _sigmoid(self.weights @ features)
+        p = _sigmoid(float(self.weights @ features))
         spread = self._spread @ features
         gain = spread / (1 + p * (1 - p) * (features @ spread))
         self.weights = self.weights + gain * (harmed - p)
@@ -129,27 +135,25 @@ class Fear:
         use = self.harm(step.removeprefix("use "), beliefs) if step.startswith("use ") else 0.0
         soon = max(
             (
-                self.harm(kind, beliefs) * _nearness(cell, target)
+                self.harm(kind, beliefs) * _nearness(cell, target, _THING_FAR)
                 for cell, kind in outlook.things.items()
                 if not (use and cell == (0, 0))
             ),
             default=0.0,
         )
         creatures = {
-            cell: self.harm(kind, beliefs) * _nearness(cell, target)
+            cell: self.harm(kind, beliefs) * _nearness(cell, target, _CREATURE_FAR)
             for cell, kind in outlook.creatures.items()
         }
         hunter = max((creatures[cell] for cell in outlook.approaching), default=0.0)
         beside = sum(outlook.terrain.get(_plus(target, move)) == "lava" for move in MOVES.values())
-        body = outlook.body
         return np.array(
             [
                 *(1.0, use, soon, hunter, hunter * outlook.is_night),
                 max(creatures.values(), default=0.0),
                 *(outlook.terrain.get(target) == "lava", beside / len(MOVES)),
                 outlook.is_safe or outlook.terrain.get(target) == "safe",
-                1 - body.life / body.most_life,
-                1 - min(body.food / body.most_food, body.water / body.most_water),
+                1 - outlook.body.life / outlook.body.most_life,
             ],
             dtype=np.float64,
         )
@@ -183,7 +187,7 @@ class Curiosity:
         after = (seen[outcome] + 1 + 1 / _OUTCOMES) / (total + 2)
         seen[outcome] += 1
         # Every other outcome shrinks by the same factor.
-        return float(after * np.log2(after / before) + (1 - after) * np.log2(shrink))
+        return float(after * log2(after / before) + (1 - after) * log2(shrink))
 
 
 def outcomes(outlook: Outlook, record: StepRecord) -> Iterator[tuple[str, Outcome]]:
@@ -225,13 +229,13 @@ def _outcome(kind: str, record: StepRecord) -> Outcome:
     return next((outcome for outcome, seen in changes.items() if seen), "nothing")
 
 
-def _nearness(cell: Cell, target: Cell) -> float:
-    return max(0.0, 1 - distance(cell, target) / _FAR)
+def _nearness(cell: Cell, target: Cell, far: int) -> float:
+    return max(0.0, 1 - distance(cell, target) / far)
 
 
 def _plus(cell: Cell, move: Cell) -> Cell:
     return cell[0] + move[0], cell[1] + move[1]
 
 
-def _sigmoid(score: np.floating | float) -> float:
-    return float((1 + np.tanh(score / 2)) / 2)
+def _sigmoid(score: float) -> float:
+    return (1 + tanh(score / 2)) / 2

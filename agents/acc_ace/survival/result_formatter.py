@@ -1,6 +1,6 @@
 """The Result Formatter: what a tick led to, as the text that the next turn begins with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -36,27 +36,30 @@ def report(
     said = {
         f"result of tick {tick}": _rewards(board) if tick else "a life begins",
         "steps": ", ".join(_runs(each.done for each in records if each.done)),
-        "damage": "; ".join(_damage(each, after) for each in records if is_damaged(each)),
+        "damage": "; ".join(_damage(each) for each in records if is_damaged(each)),
         "information": _information(records, bits, new_cells) if tick else "",
-        "unresolved risks": "; ".join([*_clipped(risks, _MOST_RISKS, _RISK_TOKENS), *_lacks(after)]),
+        "unresolved risks": "; ".join(
+            [*_clipped(risks, _MOST_RISKS, _RISK_TOKENS), *_lacks(after)]
+        ),
         "failures": "; ".join(_runs(_failure(each) for each in records if _has_failed(each))),
-        "in sight": "; ".join(sights(after)[:_MOST_SIGHTS]) or "nothing",
+        "now in sight": "; ".join(sights(after)[:_MOST_SIGHTS]) or "nothing",
         SIGNS: " ".join(f'"{text}"' for text in _clipped(signs, _MOST_SIGNS, _SIGN_TOKENS)),
     }
-    none = {"damage": "none", "failures": "none"} if tick else {}
-    return "\n".join(
-        f"{name}: {text}" for name, said_text in said.items() if (text := said_text or none.get(name))
-    )
+    if tick:
+        said |= {name: said[name] or "none" for name in ("damage", "failures")}
+    return "\n".join(f"{name}: {text}" for name, text in said.items() if text)
 
 
 def _rewards(board: Scoreboard) -> str:
     average = board.averages.get("total", board.total)
     parts = {**board.external, **board.intrinsic}
-    named = ", ".join(f"{name} {value:+.2f}" for name, value in parts.items() if abs(value) >= 0.005)
+    named = ", ".join(
+        f"{name} {value:+.2f}" for name, value in parts.items() if abs(value) >= 0.005
+    )
     return f"reward {board.total:+.2f} (average {average:+.2f}): {named}"
 
 
-def _damage(record: StepRecord, after: Outlook) -> str:
+def _damage(record: StepRecord) -> str:
     return f"{-record.life} by {record.cause} on '{record.done}'"
 
 

@@ -1,63 +1,47 @@
 """Rewards of a tick on one scoreboard, and how much exploring is worth next."""
 
-from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from acc_ace.schemas.survival import EXPLORATION_BOUNDS, Body, Scoreboard, StepRecord
 from acc_ace.survival.fear import WINDOW, is_damaged
 from acc_ace.survival.planner import Outlook
 
-SURVIVAL: Final = 0.1
-"""For each step lived."""
-
-LIFE: Final = 0.1
-"""A step, by the share of life that is left."""
-
-RESOURCES: Final = 0.1
-"""A step, by the smaller share of food and water."""
-
-SAFE: Final = 0.05
-"""A step that ends in the safe area."""
-
-DANGER_AREA: Final = -0.2
-"""A step, by the danger estimate where it ends."""
-
-DAMAGE: Final = -0.25
-"""A point of life lost, to whatever."""
-
-DEATH: Final = -10.0
-
-DEFENCE: Final = 0.3
-"""What WINDOW steps at half danger cost: danger is not worth seeking for it."""
-
-FALSE_ALARM: Final = -0.1
-
+EXTERNAL: Final = {
+    "survival": 0.1,  # a step lived
+    "life": 0.1,  # a step, times the share of life that is left
+    "resources": 0.1,  # a step, times the smaller share of food and water
+    "safe area": 0.05,  # a step that ends there
+    "damage": -0.25,  # a point of life lost, to whatever
+    "danger area": -0.2,  # a step, times the danger estimate where it ends
+    "death": -10.0,
+}
+INTRINSIC: Final = {
+    "information": 1.0,  # a bit, times the exploration coefficient
+    # What WINDOW steps at half danger cost: danger is not worth seeking for it.
+    "defence": 0.3,
+    "false alarm": -0.1,
+}
 TREND_TICKS: Final = 20
 """Moving averages are exponential, with the weight 2 / (TREND_TICKS + 1) on the newest tick."""
 
-_EXTERNAL: Final = ("survival", "life", "resources", "safe area", "damage", "danger area", "death")
-_INTRINSIC: Final = ("information", "defence", "false alarm")
+_PARTS: Final = {**EXTERNAL, **INTRINSIC}
 _LOW, _WELL, _DULL = 0.25, 0.6, 0.05
 
 
 class RewardSynthesizer:
     """Adds up the rewards of an episode step by step; `close_tick` gives a tick's scoreboard.
 
-    External parts are sums over steps of the constants above. Intrinsic are `information`, the
-    bits gained times the exploration coefficient, and what became of an alarm: a step whose
-    danger is at the threshold or above raises one unless one is open, and WINDOW steps without
-    damage settle it, as `defence` when a danger was in reach, else as `false alarm`. Damage ends
-    it without either.
+    A part is its weight times its measure. A step whose danger is at the threshold or above
+    raises an alarm, unless one is open; WINDOW steps without damage settle it, as a defence when
+    a danger was in reach, else as a false alarm; damage ends it without either.
     """
 
     def __init__(self) -> None:
-        self._parts = dict.fromkeys((*_EXTERNAL, *_INTRINSIC), 0.0)
+        self._parts = dict.fromkeys(_PARTS, 0.0)
         self._averages: dict[str, float] = {}
-        self._score = 0.0
-        self._bits, self._recent_bits = 0.0, 0.0
+        self._score = self._bits = self._recent_bits = 0.0
         self._alarm: int | None = None
-        self._in_reach = False
-        self._surprises = 0
+        self._in_reach = self._surprised = False
 
     def step(
         self,
@@ -79,24 +63,34 @@ class RewardSynthesizer:
         if not record.done:
             return 0.0
         self._bits += bits
-        self._surprises += is_damaged(record) and self._alarm is None
-        parts = {
-            **_external(record, after, died=died),
+        self._surprised |= is_damaged(record) and self._alarm is None
+        share, settled = shares(after.body), self._settled(record)
+        measures = {
+            "survival": not died,
+            "life": share["life"],
+            "resources": min(share["food"], share["water"]),
+            "safe area": after.is_safe,
+            "damage": max(0, -record.life),
+            "danger area": after.danger,
+            "death": died,
             "information": bits * after.exploration,
-            **self._settled(record),
+            "defence": settled == "defence",
+            "false alarm": settled == "false alarm",
         }
-        for part, value in parts.items():
+        gained = {part: weight * measures[part] for part, weight in _PARTS.items()}
+        for part, value in gained.items():
             self._parts[part] += value
-        return sum(parts.values())
+        return sum(gained.values())
 
     def close_tick(self, body: Body) -> Scoreboard:
         """The scoreboard of the steps since the last call; `body` is the one after them."""
-        external = {part: round(self._parts[part], 6) for part in _EXTERNAL}
-        intrinsic = {part: round(self._parts[part], 6) for part in _INTRINSIC}
+        external, intrinsic = (
+            {part: self._parts[part] for part in parts} for parts in (EXTERNAL, INTRINSIC)
+        )
         sums = {"external": sum(external.values()), "intrinsic": sum(intrinsic.values())}
         total = sum(sums.values())
         self._score += total
-        for name, value in {"total": total, **sums, **external, **intrinsic}.items():
+        for name, value in {"total": total, **sums, **self._parts}.items():
             self._averages[name] = _moved(self._averages.get(name, value), value)
         self._recent_bits = _moved(self._recent_bits, self._bits)
         board = Scoreboard(
@@ -107,8 +101,8 @@ class RewardSynthesizer:
             score=self._score,
             warnings=self._warnings(body),
         )
-        self._parts = dict.fromkeys(self._parts, 0.0)
-        self._bits, self._surprises = 0.0, 0
+        self._parts = dict.fromkeys(_PARTS, 0.0)
+        self._bits, self._surprised = 0.0, False
         return board
 
     def exploration(self, setting: float, body: Body) -> float:
@@ -124,29 +118,29 @@ class RewardSynthesizer:
         least, most = EXPLORATION_BOUNDS
         return min(most, max(least, setting * need * novelty))
 
-    def _settled(self, record: StepRecord) -> Mapping[str, float]:
+    def _settled(self, record: StepRecord) -> Literal["defence", "false alarm"] | None:
         if self._alarm is None:
-            return {}
+            return None
         self._alarm += 1
-        if is_damaged(record):
-            self._alarm = None
-        elif self._alarm == WINDOW:
-            self._alarm = None
-            return {"defence": DEFENCE} if self._in_reach else {"false alarm": FALSE_ALARM}
-        return {}
+        damaged = is_damaged(record)
+        if not damaged and self._alarm < WINDOW:
+            return None
+        self._alarm = None
+        if damaged:
+            return None
+        return "defence" if self._in_reach else "false alarm"
 
     def _warnings(self, body: Body) -> tuple[str, ...]:
-        low = [name for name, share in shares(body).items() if share <= _LOW]
-        averages, parts = self._averages, self._parts
-        is_well = min(shares(body).values()) >= _WELL
+        share, averages = shares(body), self._averages
+        low = [name for name, left in share.items() if left <= _LOW]
         found = {
             f"{' and '.join(low)} is low: survival comes before exploring": bool(low),
-            "damage came without an alarm: the threshold may be too high": self._surprises > 0,
+            "damage came without an alarm: the threshold may be too high": self._surprised,
             "false alarms cost more than defence brings: the threshold may be too low": (
-                parts["false alarm"] < 0 and averages["false alarm"] + averages["defence"] < 0
+                averages["false alarm"] + averages["defence"] < 0
             ),
             "little is learnt while the body is well: exploring costs little now": (
-                is_well and self._recent_bits < _DULL
+                min(share.values()) >= _WELL and self._recent_bits < _DULL
             ),
         }
         return tuple(text for text, is_true in found.items() if is_true)
@@ -158,19 +152,6 @@ def shares(body: Body) -> dict[str, float]:
         "life": body.life / body.most_life,
         "food": body.food / body.most_food,
         "water": body.water / body.most_water,
-    }
-
-
-def _external(record: StepRecord, after: Outlook, *, died: bool) -> dict[str, float]:
-    share = shares(after.body)
-    return {
-        "survival": SURVIVAL * (not died),
-        "life": LIFE * share["life"],
-        "resources": RESOURCES * min(share["food"], share["water"]),
-        "safe area": SAFE * after.is_safe,
-        "damage": -DAMAGE * min(0, record.life),
-        "danger area": DANGER_AREA * after.danger,
-        "death": DEATH * died,
     }
 
 

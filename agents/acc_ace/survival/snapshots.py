@@ -8,12 +8,10 @@ import asyncio
 import os
 import stat
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -23,8 +21,6 @@ from acc_ace.schemas.survival import SNAPSHOT_VERSION, LoopSettings, LoopSnapsho
 
 LONGEST_LINE: Final = 1_000_000
 """Bytes of the longest line that is read; a tick has some thousands."""
-
-Listener = Callable[[LoopSnapshot], None]
 
 
 class SnapshotWriter:
@@ -58,7 +54,12 @@ class SnapshotWriter:
             while rest:
                 rest = rest[self._file.write(rest) or 0 :]
         except OSError as error:
-            self._give_up(size, str(error.strerror), snapshot.tick)
+            if self._regular:
+                # What cannot even be cut keeps a torn line, which readers report.
+                with suppress(OSError):
+                    self._file.truncate(size)
+            self._refusal = f"{self.path} is closed since a disk error: {error.strerror}"
+            self._file.close()
             raise StoreError(
                 f"{self.path} cannot be written: {error.strerror}. It is whole up to the tick "
                 f"before {snapshot.tick} of episode {snapshot.episode}; the run goes on without it"
@@ -70,31 +71,12 @@ class SnapshotWriter:
         self._refusal = self._refusal or f"{self.path} is closed"
         self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _is_torn(self) -> bool:
         """Whether a run died within its last line; the next line then begins below it."""
         if not self._regular or not self._file.seek(0, os.SEEK_END):
             return False
         self._file.seek(-1, os.SEEK_END)
         return self._file.read(1) != b"\n"
-
-    def _give_up(self, size: int, reason: str, tick: int) -> None:
-        if self._regular:
-            # A disk so broken that it cannot even be cut leaves a torn line, which readers report.
-            with suppress(OSError):
-                self._file.truncate(size)
-        self._refusal = f"{self.path} is closed since tick {tick} could not be written: {reason}"
-        self._file.close()
 
 
 def read_snapshots(path: Path, report: Callable[[str], None]) -> Iterator[LoopSnapshot]:
@@ -137,20 +119,6 @@ def _snapshot(line: bytes, where: str, report: Callable[[str], None]) -> LoopSna
     except ValidationError as error:
         report(f"{where} is no snapshot ({first_problem(error)}); it is left out")
         return None
-
-
-class SnapshotFeed:
-    """The latest snapshots in memory, for a presenter in the same process."""
-
-    def __init__(self, most: int = 512) -> None:
-        self.latest: deque[LoopSnapshot] = deque(maxlen=most)
-        self.listeners: list[Listener] = []
-
-    def publish(self, snapshot: LoopSnapshot) -> None:
-        """Keep a snapshot and call every listener, in the loop's own thread."""
-        self.latest.append(snapshot)
-        for listener in tuple(self.listeners):
-            listener(snapshot)
 
 
 class SettingsPort:

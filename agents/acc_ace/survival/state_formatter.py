@@ -6,7 +6,6 @@ A slot is a line `name: item; item`; the view has its rows below it. Cells are t
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from acc_ace.errors import InputError
@@ -26,9 +25,9 @@ SYMBOLS: Final[Mapping[str, str]] = {
 BASIC, DANGER, RESOURCES, RISK = "basic state", "danger", "resources", "top risk"
 SIGHT, VIEW, CHANCE, UNKNOWN = "in sight", "view", "top chance", "unknownness"
 SLOTS: Final = (BASIC, DANGER, RESOURCES, RISK, SIGHT, VIEW, CHANCE, UNKNOWN)
-"""In the source: 基本状態, 危険指標, 資源, トップリスク, (what is in sight), トップチャンス, 未知度."""
+"""基本状態, 危険指標, 資源, トップリスク, the sights, トップチャンス, 未知度."""
 
-CUT_ORDER: Final = (UNKNOWN, CHANCE, VIEW, RISK, RESOURCES, SIGHT, DANGER)
+CUT_ORDER: Final = (CHANCE, UNKNOWN, VIEW, RISK, RESOURCES, SIGHT, DANGER)
 """What a small budget cuts first; the basic state always stays."""
 
 _RISK_TOKENS: Final = 40
@@ -39,12 +38,6 @@ _SOURCES: Final = {"life": Nature.REMEDY, "food": Nature.FOOD, "water": Nature.W
 _WAY: Final = r"here|\d{1,4} (?:north|south)(?: \d{1,4} (?:west|east))?|\d{1,4} (?:west|east)"
 _STEP: Final = re.compile(r"(\d+) (north|south|west|east)")
 _TERRAIN: Final = {symbol: terrain for terrain, symbol in SYMBOLS.items() if symbol != "x"}
-
-
-@dataclass
-class _Slot:
-    items: list[str]
-    cut: int = 0
 
 
 def render(
@@ -59,51 +52,41 @@ def render(
     """The moment in slots, within `max_tokens` estimated tokens unless the basic state is longer.
 
     `fear` is P(damage) of waiting here, `risks` are texts, the worst first, and `place` is the
-    absolute cell. A slot that was cut says how many of its items are missing; nearer ones stay.
+    absolute cell. Of places, all of a believed source are shown, the nearest of an unknown kind,
+    none of a danger. A cut slot says how many of its items are missing; nearer ones stay.
     """
+    body = outlook.body
+    dangers = {"nearness": outlook.danger, "fear": fear, "threshold": outlook.threshold}
     slots = {
-        BASIC: _Slot(_basic(outlook, place)),
-        DANGER: _Slot(
-            [
-                f"nearness {outlook.danger:.2f}",
-                f"fear {fear:.2f}",
-                f"threshold {outlook.threshold:.2f}",
-            ]
-        ),
-        RESOURCES: _Slot(
-            [
-                f"food {outlook.body.food}/{outlook.body.most_food}",
-                f"water {outlook.body.water}/{outlook.body.most_water}",
-            ]
-        ),
-        RISK: _Slot([clip_tokens(" ".join(risk.split()), _RISK_TOKENS) for risk in risks]),
-        SIGHT: _Slot(sights(outlook)),
-        VIEW: _Slot(_view(outlook)),
-        CHANCE: _Slot([*_chances(outlook, beliefs), *_known_ways(outlook)]),
-        UNKNOWN: _Slot(_unknown(outlook)),
+        BASIC: _basic(outlook, place),
+        DANGER: [f"{name} {share:.2f}" for name, share in dangers.items()],
+        RESOURCES: [f"food {body.food}/{body.most_food}", f"water {body.water}/{body.most_water}"],
+        RISK: [clip_tokens(" ".join(risk.split()), _RISK_TOKENS) for risk in risks],
+        SIGHT: sights(outlook),
+        VIEW: _view(outlook),
+        CHANCE: [*_chances(outlook, beliefs), *_known_ways(outlook, beliefs)],
+        UNKNOWN: _unknown(outlook),
     }
-    text = _text(slots)
-    while estimate_tokens(text) > max_tokens:
-        slot = next((slots[name] for name in CUT_ORDER if slots[name].items), None)
-        if slot is None:
+    full = {name: len(items) for name, items in slots.items()}
+    while estimate_tokens(text := _text(slots, full)) > max_tokens:
+        items = next((slots[name] for name in CUT_ORDER if slots[name]), None)
+        if items is None:
             break
-        slot.items.pop()
-        slot.cut += 1
-        text = _text(slots)
+        items.pop()
     return text
 
 
 def read(text: str) -> Outlook:
-    """The moment of the first such text within `text`; what was cut away is unknown.
+    """The moment of the first such text within `text`, up to a blank line.
 
-    Without its slot a resource is full, and a setting has its default. Raises InputError when
-    there is no basic state.
+    What was cut away is unknown; without its slot a resource is full, and a setting has its
+    default. Raises InputError when there is no basic state.
     """
-    lines = dict.fromkeys(SLOTS, "")
-    for found in _SLOT_LINE.finditer(text):
-        lines[found["name"]] = lines[found["name"]] or found["items"]
+    block = _BLOCK.search(text)
+    found = dict(_SLOT_LINE.findall(block[0] if block else ""))
+    lines = {name: found.get(name, "") for name in SLOTS}
     life = _pair(lines[BASIC], "life")
-    if life is None:
+    if block is None or life is None:
         raise InputError("the text has no basic state such as 'basic state: life 7/12'")
     food = _pair(lines[RESOURCES], "food") or (1, 1)
     water = _pair(lines[RESOURCES], "water") or (1, 1)
@@ -119,7 +102,7 @@ def read(text: str) -> Outlook:
         light_left=int(light[2]) if light else 0,
         is_safe="in the safe area" in lines[BASIC],
         sight=int(_number(lines[BASIC], "sight", 0)),
-        terrain=_terrain(text),
+        terrain=_terrain(block[0]),
         things={cell: kind for kind, cell, state in met if not state},
         creatures={cell: kind for kind, cell, state in met if state},
         approaching=frozenset(cell for _, cell, state in met if state == " approaching"),
@@ -194,12 +177,17 @@ def _chances(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
             yield f"for {need}: {kind} {bearing(cell)}"
 
 
-def _known_ways(outlook: Outlook) -> Iterator[str]:
+def _known_ways(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
+    """The safe area, and places: all of a source, the nearest of what is unknown, no danger's."""
     if outlook.safe is not None:
         yield f"safe area {bearing(outlook.safe)}"
-    for kind, cells in outlook.places.items():
-        if cells:
-            yield f"{kind} at {', '.join(map(bearing, cells))}"
+    natures = {kind: belief.nature for kind, belief in beliefs.items()}
+    places = [(kind, cells) for kind, cells in outlook.places.items() if cells]
+    for kind, cells in sorted(places, key=lambda each: (distance(each[1][0]), each)):
+        nature = natures.get(kind)
+        if nature != Nature.DANGER:
+            shown = cells if nature in _SOURCES.values() else cells[:1]
+            yield f"{kind} at {', '.join(map(bearing, shown))}"
 
 
 def _unknown(outlook: Outlook) -> list[str]:
@@ -210,19 +198,21 @@ def _unknown(outlook: Outlook) -> list[str]:
     ]
 
 
-def _text(slots: Mapping[str, _Slot]) -> str:
-    return "\n".join(
-        f"{name}: {'; '.join([*slot.items, *([f'+{slot.cut} more'] if slot.cut else [])])}"
-        for name, slot in slots.items()
-        if slot.items
-    )
+def _text(slots: Mapping[str, list[str]], full: Mapping[str, int]) -> str:
+    lines = []
+    for name, items in slots.items():
+        cut = full[name] - len(items)
+        if items:
+            lines.append(f"{name}: {'; '.join([*items, *([f'+{cut} more'] if cut else [])])}")
+    return "\n".join(lines)
 
 
 def _nearest(sight: Mapping[Cell, str]) -> list[tuple[Cell, str]]:
     return sorted(sight.items(), key=lambda each: (distance(each[0]), each))
 
 
-_SLOT_LINE: Final = re.compile(rf"^(?P<name>{'|'.join(SLOTS)}): (?P<items>.*)$", re.MULTILINE)
+_BLOCK: Final = re.compile(rf"^{BASIC}: .*(?:\n.+)*", re.MULTILINE)
+_SLOT_LINE: Final = re.compile(rf"^({'|'.join(SLOTS)}): (.*)$", re.MULTILINE)
 _ROWS: Final = re.compile(
     rf"^{VIEW}: .*\n(?P<rows>(?:[{''.join(SYMBOLS.values())}]+(?:\n|$))+)", re.M
 )

@@ -6,7 +6,7 @@ import resource
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from acc_ace.schemas.survival import Action, Body, LoopSettings, LoopSnapshot, P
 from acc_ace.survival.snapshots import (
     LONGEST_LINE,
     SettingsPort,
-    SnapshotFeed,
     SnapshotWriter,
     read_snapshots,
 )
@@ -74,7 +73,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     written = [snapshot(tick, died_of="改行\n" * (tick == 2)) for tick in (1, 2, 3)]
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         for each in written:
             writer.write(each)
             assert lines_of(path)[-1] == each
@@ -84,7 +83,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 def test_an_earlier_run_in_the_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     for tick in (1, 2):
-        with SnapshotWriter(path) as writer:
+        with closing(SnapshotWriter(path)) as writer:
             writer.write(snapshot(tick))
     assert [read.tick for read in lines_of(path)] == [1, 2]
 
@@ -99,7 +98,7 @@ def test_a_full_disk_is_named_once_and_leaves_whole_lines(tmp_path: Path) -> Non
             writer.write(snapshot(2))
         assert "large" in str(full.value)
     assert [read.tick for read in lines_of(path)] == [1]
-    with pytest.raises(StoreError, match=r"closed since tick 2 could not be written"):
+    with pytest.raises(StoreError, match=r"run\.jsonl is closed since a disk error"):
         writer.write(snapshot(3))
     writer.close()
     assert [read.tick for read in lines_of(path)] == [1]
@@ -107,7 +106,7 @@ def test_a_full_disk_is_named_once_and_leaves_whole_lines(tmp_path: Path) -> Non
 
 def test_a_device_without_room_is_reported() -> None:
     with (
-        SnapshotWriter(Path("/dev/full")) as writer,
+        closing(SnapshotWriter(Path("/dev/full"))) as writer,
         pytest.raises(StoreError, match="/dev/full cannot be written: No space left"),
     ):
         writer.write(snapshot(1))
@@ -129,14 +128,14 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_reported_and_the_next_run_begins_below_it(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         writer.write(snapshot(1))
         writer.write(snapshot(2))
     path.write_bytes(path.read_bytes()[:-40])
     ticks, reported = read_reporting(path)
     assert (ticks, len(reported)) == ([1], 1)
     assert "line 2 is torn" in reported[0]
-    with SnapshotWriter(path) as writer:
+    with closing(SnapshotWriter(path)) as writer:
         writer.write(snapshot(3))
     assert read_reporting(path) == ([1, 3], reported)
 
@@ -167,15 +166,6 @@ def test_another_version_is_refused_with_both_versions(tmp_path: Path) -> None:
     path.write_text(json.dumps({**snapshot(1).model_dump(mode="json"), "version": 7}))
     with pytest.raises(InputError, match=r"line 1 is a snapshot of version 7; .* version 1"):
         lines_of(path)
-
-
-def test_a_feed_keeps_the_latest_and_calls_its_listeners() -> None:
-    feed, heard = SnapshotFeed(most=2), list[int]()
-    feed.listeners.append(lambda each: heard.append(each.tick))
-    for tick in (1, 2, 3):
-        feed.publish(snapshot(tick))
-    assert heard == [1, 2, 3]
-    assert [each.tick for each in feed.latest] == [2, 3]
 
 
 def test_settings_change_from_any_thread() -> None:

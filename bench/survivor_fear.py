@@ -1,0 +1,148 @@
+"""Does fear tell the steps that lead to damage from those that do not?
+
+    python -m bench.survivor_fear [--worlds 10] [--lives 6]
+
+A fixed mediocre policy lives: it knows what feeds and nothing else, steps at random a quarter of
+the time, and never evades. Printed is the area under the ROC curve of fear
+against damage by a thing, a creature or the ground within three steps, over all worlds:
+`held out`: fear learned from the lives of the training layouts and is frozen on other layouts of
+the same world; `from nothing`: fear begins anew in each held-out life and learns as it is lived.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from acc_ace.schemas.survival import StepRecord
+from acc_ace.survival.exploration import ExplorationMap, outlook
+from acc_ace.survival.fear import WINDOW, Fear, is_damaged
+from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
+from acc_ace.survival.world import ACTIONS, World
+from acc_ace.survival.world_rules import CREATURES, Nature, Rules
+
+FOOD, WATER = Nature.FOOD, Nature.WATER
+TRAINING, HELD_OUT = 100, 900
+"""Layout seeds begin here; the rules of world n are drawn by n."""
+
+CARELESS = 0.25
+"""How often the policy steps at random."""
+
+MOST_STEPS = 300
+"""As many as fifty ticks."""
+
+
+class Moment(NamedTuple):
+    """A moment of a life and the step that was made."""
+
+    outlook: Outlook
+    record: StepRecord
+
+
+def mediocre(seen: Outlook, beliefs: Beliefs, choice: random.Random) -> str:
+    """Plan with what feeds as all that is known, heed no creature, and step at random at times."""
+    if choice.random() >= CARELESS:
+        return plan_steps(seen, beliefs, most=1).steps[0]
+    action = choice.choice(ACTIONS)
+    here = seen.things.get((0, 0))
+    if action == "use":
+        return f"use {here}" if here else "wait"
+    return action if action == "wait" else f"move {action}"
+
+
+def life(world: World, seed: int) -> Iterator[Moment]:
+    """Live by the mediocre policy until the end, or for MOST_STEPS."""
+    choice = random.Random(seed)  # noqa: S311 (a policy, no secret)
+    natures = world.rules.natures.items()
+    beliefs = {kind: Belief(nature) for kind, nature in natures if nature in (FOOD, WATER)}
+    beliefs.update(dict.fromkeys(CREATURES, Belief("harmless")))
+    ground = ExplorationMap(world.sizes)
+    observation, _ = world.reset(seed=seed)
+    for _ in range(MOST_STEPS):
+        ground.observe(observation)
+        before = outlook(observation, ground)
+        step = mediocre(before, beliefs, choice)
+        name = step.split()[0] if step.startswith("use") else step.split()[-1]
+        observation, _, dead, over, info = world.step(np.int64(ACTIONS.index(name)))
+        touch, hits = info["touch"], info["hits"]
+        hurt = [hit.by for hit in hits] or ([touch.kind] if touch and any(touch[1:]) else [""])
+        life_now, food, water = (int(points) for points in observation["body"])
+        yield Moment(
+            before,
+            StepRecord(
+                wanted=step,
+                done=step,
+                status="done",
+                life=life_now - before.body.life,
+                food=food - before.body.food,
+                water=water - before.body.water,
+                cause=hurt[0],
+            ),
+        )
+        if dead or over:
+            return
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    """Area under the ROC curve: P(a harmed window has the higher score), ties by half."""
+    values, harmed = np.array(scores), np.array(labels)
+    bad, good = values[harmed], np.sort(values[~harmed])
+    below = np.searchsorted(good, bad, "left") + np.searchsorted(good, bad, "right")
+    return float(below.mean() / 2 / len(good))
+
+
+class Sample(NamedTuple):
+    """Estimates and what came of them, of complete windows."""
+
+    scores: list[float]
+    harmed: list[bool]
+
+
+def judged(fear: Fear, moments: Sequence[Moment], *, learns: bool) -> Sample:
+    """Fear at each moment of a life, and whether damage followed within WINDOW steps."""
+    scores = []
+    for seen, record in moments:
+        scores.append(fear.estimate(seen, record.done))
+        if learns:
+            fear.observe(seen, record)
+    hurt = [is_damaged(record) for _, record in moments]
+    whole = [at for at in range(len(hurt)) if at + WINDOW <= len(hurt) or any(hurt[at:])]
+    return Sample([scores[at] for at in whole], [any(hurt[at : at + WINDOW]) for at in whole])
+
+
+def measure(worlds: int, lives: int, training: int = TRAINING, held_out: int = HELD_OUT) -> str:
+    """Both areas as text, with the counts behind them."""
+    trained, anew = Sample([], []), Sample([], [])
+    for number in range(worlds):
+        world, fear = World(Rules.drawn(number)), Fear()
+        for seed in range(training, training + lives):
+            judged(fear, list(life(world, seed)), learns=True)
+        for seed in range(held_out, held_out + lives):
+            moments = list(life(world, seed))
+            for sample, of in (
+                (trained, judged(fear, moments, learns=False)),
+                (anew, judged(Fear(), moments, learns=True)),
+            ):
+                sample.scores.extend(of.scores)
+                sample.harmed.extend(of.harmed)
+    return (
+        f"{worlds} worlds, {lives} + {lives} lives each; {len(trained.harmed)} held-out windows, "
+        f"{np.mean(trained.harmed):.1%} harmed\n"
+        f"AUC held out      {auc(*trained):.3f}\n"
+        f"AUC from nothing  {auc(*anew):.3f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the areas."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=10)
+    parser.add_argument("--lives", type=int, default=6)
+    options = parser.parse_args(arguments)
+    print(measure(options.worlds, options.lives))
+
+
+if __name__ == "__main__":
+    main()
