@@ -41,7 +41,7 @@ _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
 _STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d)$")
 _STEP: Final = re.compile(r"(!?)([nswe.ux~-])(\d\.\d\d)")
 _NOT_MADE: Final[dict[str, StepStatus]] = {"x": "blocked", "-": "skipped", "~": "failed"}
-_MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 320
+_MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 450
 BODY: Final = "@"
 _KINDS: Final = {kind: str(number) for number, kind in enumerate(KINDS)}
 _CREATURES: Final = {kind: kind[0] for kind in CREATURES}
