@@ -15,6 +15,7 @@ from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.schemas.cost import DaySum, ModelUse, StageCost, Totals
 from acc_ace.schemas.interaction import Interaction, ToolStart
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.trace import TurnTrace
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")
@@ -203,6 +204,22 @@ class SpendingStore(Protocol):
         self, tenant: Tenant, *, limit: int, after: DaySum | None = None
     ) -> Sequence[DaySum]:
         """A page of what a user has spent, by day and session."""
+        ...
+
+
+class TraceStore(Protocol):
+    """Keeps model calls and candidates of a session's newest turns. Raises StoreError."""
+
+    def put_write(self, key: SessionKey, trace: TurnTrace) -> Write:
+        """Keep a run of a turn, also again with more; older turns and other tries of it go."""
+        ...
+
+    async def of_turn(self, key: SessionKey, turn: int) -> Sequence[TurnTrace]:
+        """Return the kept runs of a turn, oldest first."""
+        ...
+
+    async def turns(self, key: SessionKey) -> Sequence[int]:
+        """Return the turns of which something is kept, in order."""
         ...
 
 

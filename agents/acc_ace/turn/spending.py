@@ -99,8 +99,7 @@ class Spending:
 
     def of_turn(self, record: TurnRecord) -> list[ModelUse]:
         """What a running turn has used so far, with its prices."""
-        turn = record.entry.state.turn if record.entry else record.previous.turn + 1
-        return self.priced(record.run, turn, record.used)
+        return self.priced(record.run, record.number, record.used)
 
     async def note(self, key: SessionKey, turn: int, used: Used) -> None:
         """Keep what work beside the turns has used, such as later learning. Raises StoreError."""
