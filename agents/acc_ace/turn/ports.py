@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.cost import DaySum, ModelUse, StageCost, Totals
+from acc_ace.schemas.cost import Crossing, DaySum, ModelUse, StageCost, Totals
 from acc_ace.schemas.interaction import Interaction, ToolStart
 from acc_ace.schemas.session import SessionRecord
 from acc_ace.schemas.trace import TurnTrace
@@ -199,6 +199,10 @@ class SpendingStore(Protocol):
 
     async def uses(self, key: SessionKey, *, turns: int, before: int) -> Sequence[ModelUse]:
         """What the newest `turns` turns before one used, newest first."""
+        ...
+
+    async def crossing(self, key: SessionKey) -> Crossing:
+        """From which turn on a session has used less than replaying it."""
         ...
 
     async def days(

@@ -127,6 +127,7 @@ class Spending:
             prices_as_of=self.prices.as_of,
             stages=_with_saved(found),
             replayed=sum((each.tokens for each in found if each.stage == REPLAY), TokenUse()),
+            crossing=await self.store.crossing(key),
             turns=turns,
             next_before=turns[-1].turn if len(turns) == limit else None,
             today=await self.today(key.tenant),
@@ -225,12 +226,17 @@ def _by_turn(uses: Sequence[ModelUse]) -> list[CostOfTurn]:
     return [
         CostOfTurn(
             turn=turn,
-            tokens=sum((use.tokens for use in own if use.stage != REPLAY), TokenUse()),
+            tokens=_tokens(own, of_replay=False),
             cost=Totals.of(own).spent,
             replay=Totals.of(own).replay,
+            replayed=_tokens(own, of_replay=True),
         )
         for turn, own in by_turn.items()
     ]
+
+
+def _tokens(uses: Sequence[ModelUse], *, of_replay: bool) -> TokenUse:
+    return sum((use.tokens for use in uses if (use.stage == REPLAY) is of_replay), TokenUse())
 
 
 def _with_saved(found: Sequence[StageCost]) -> list[StageCost]:
