@@ -25,7 +25,8 @@ from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import Interaction
 from tests.fakes.default_replies import default_reply
-from tests.fakes.scripted_llm import ScriptedLlm
+from tests.fakes.fake_gemini import fake_gemini
+from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import text_of
 
 RULE = "Never restart db-01 during business hours."
@@ -82,6 +83,42 @@ async def test_the_compressor_and_the_others_ask_the_agents_own_model() -> None:
     await host.say(RULE)
     assert llm.roles == OWN
     assert (await host.turn()).models["compressor"] == "scripted/test"
+
+
+async def test_a_gemini_agent_has_its_memory_on_the_same_model_with_the_least_of_thoughts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with fake_gemini() as gemini:
+        monkeypatch.setenv("GOOGLE_API_KEY", "test-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.base_url)
+        host = Host(agent("gemini-3.1-flash-lite"))
+        await host.say(RULE)
+        await host.runner.close()
+    assert [item.role for item in gemini.requests] == OWN
+    assert {item.model for item in gemini.requests} == {"gemini-3.1-flash-lite"}
+    thinking = gemini.requests_of("compressor")[0].body["generationConfig"]["thinkingConfig"]
+    assert thinking == {"thinking_level": "MINIMAL"}
+
+
+async def test_rules_hold_at_the_tools_of_the_agent() -> None:
+    restarted: list[str] = []
+
+    def restart(host: str) -> dict[str, str]:
+        """Restart a host.
+
+        Args:
+            host: Its name.
+        """
+        restarted.append(host)
+        return {"restarted": host}
+
+    llm = ScriptedLlm().on("generator", "Noted.", call("restart", host="db-01"), "Done.")
+    host = Host(LlmAgent(name="helper", model=llm, tools=[restart]))
+    await host.say("Never restart db-01.")
+    await host.say("Restart db-01 now.")
+    assert restarted == []
+    newest = (await host.container.evidence.list(KEY))[0]
+    assert [made.name for made in newest.tool_calls] == ["restart", "adk_request_confirmation"]
 
 
 async def test_a_tree_asks_the_model_of_its_first_llm_agent() -> None:
