@@ -60,8 +60,8 @@ class TurnCommit:
     """What the decision leaves in external memory; stored as of this turn, so undone with it."""
     leaves_turn: bool = True
     """Whether the turn itself and its tool results are left there too."""
-    cost: Write | None = None
-    """What the turn's model calls cost so far."""
+    cost: Sequence[Write] = ()
+    """What the turn's model calls cost so far, and what they were asked."""
     events: Write | None = None
     """The turn's events, where the session service buffers them."""
 
@@ -103,8 +103,8 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
     work.add(container.directory.open_write(key, at=at, memory=memory))
     if commit.settled:
         work.add(container.tool_starts.settle_write(key, commit.settled))
-    if commit.cost is not None:
-        work.add(commit.cost)
+    for write in commit.cost:
+        work.add(write)
     if commit.events is not None:
         work.add(commit.events)
     await work.commit()
