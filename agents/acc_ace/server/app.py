@@ -23,6 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
 from acc_ace.adk.sessions.create_session_service import open_session_service
+from acc_ace.cockpit import pages
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
@@ -144,6 +145,7 @@ _ROUTERS: Final = (
     memory_routes.documents_router,
     status_routes.models_router,
     status_routes.health_router,
+    pages.router,
 )
 
 

@@ -1,0 +1,104 @@
+/** The small parts that every view is made of. Texts of others are text nodes, always. */
+
+import { html } from "../vendor/preact.js";
+import { address } from "./api.js";
+import { t } from "./i18n.js";
+
+export const Button = ({ kind = "", busy = false, children, ...rest }) => html`
+  <button type="button" class=${`button ${kind}`} aria-busy=${busy} disabled=${busy} ...${rest}>
+    ${children}
+  </button>
+`;
+
+export const Tag = ({ kind = "", title, children }) =>
+  html`<span class=${`tag ${kind}`} title=${title}>${children}</span>`;
+
+export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
+
+export const Loading = () => html`<p class="empty" role="status">${t("Loading …")}</p>`;
+
+export const Notice = ({ kind = "info", children, onClose }) => html`
+  <div class=${`notice ${kind}`} role=${kind === "bad" ? "alert" : "status"}>
+    <div>${children}</div>
+    ${onClose && html`<${Button} kind="quiet" onClick=${onClose}>${t("Close")}</${Button}>`}
+  </div>
+`;
+
+/** Why something is not there, and what to do about it. */
+export function Failure({ error, reload, onClose }) {
+  if (!error) return null;
+  return html`
+    <${Notice} kind=${isMissingRoute(error) ? "info" : "bad"} onClose=${onClose}>
+      ${explanation(error)}${" "}
+      ${error.status === 401 && html`<a href="./">${t("Sign in")}</a>`}
+      ${reload && html`<${Button} kind="quiet" onClick=${reload}>${t("Try again")}</${Button}>`}
+    </${Notice}>
+  `;
+}
+
+/** Whether the server does not know the route, as an older or smaller one does not. */
+export const isMissingRoute = (error) =>
+  [404, 405].includes(error?.status) && /^(Not Found|Method Not Allowed)$/.test(error.message);
+
+function explanation(error) {
+  if (error.status === 0) return t("The server does not answer.");
+  if (error.status === 401) return t("You are signed out.");
+  if (isMissingRoute(error)) return t("This server does not offer this part.");
+  return error.message || t("Something went wrong.");
+}
+
+/** A link to the raw answer of the server that a view shows. */
+export const Raw = ({ path, query }) => html`
+  <a class="raw" href=${address(path, query)} target="_blank" rel="noopener"
+     title=${t("Raw JSON of this view")}>JSON</a>
+`;
+
+export const Search = ({ value, onInput, label }) => html`
+  <input type="search" class="search" data-search value=${value} placeholder=${label}
+         aria-label=${label} onInput=${(event) => onInput(event.target.value)} />
+`;
+
+export const More = ({ more }) =>
+  more && html`<p class="more"><${Button} onClick=${more}>${t("More")}</${Button}></p>`;
+
+/** Tabs as links, so that each has an address; arrow keys go along them. */
+export function Tabs({ label, tabs, current }) {
+  const move = (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const links = [...event.currentTarget.querySelectorAll("a")];
+    const to = links[(links.indexOf(document.activeElement) + step + links.length) % links.length];
+    to.focus();
+    to.click();
+    event.preventDefault();
+  };
+  return html`
+    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
+      ${tabs.map(
+        (tab) => html`
+          <a key=${tab.id} role="tab" href=${tab.href} class=${tab.className ?? ""}
+             aria-selected=${tab.id === current} tabindex=${tab.id === current ? 0 : -1}>
+            ${tab.title}${tab.count ? html`<span class="count">${tab.count}</span>` : ""}
+          </a>
+        `,
+      )}
+    </div>
+  `;
+}
+
+
+/** A stepped position: buttons and a range that arrow keys move. */
+export function Scrubber({ label, min, max, value, onChange, text }) {
+  const to = (next) => next >= min && next <= max && onChange(next);
+  return html`
+    <div class="scrubber">
+      <${Button} kind="quiet" aria-label=${t("Back")} onClick=${() => to(value - 1)}
+                 disabled=${value <= min}>‹</${Button}>
+      <input type="range" min=${min} max=${max} value=${value} aria-label=${label}
+             aria-valuetext=${text} onInput=${(event) => to(Number(event.target.value))} />
+      <${Button} kind="quiet" aria-label=${t("Forward")} onClick=${() => to(value + 1)}
+                 disabled=${value >= max}>›</${Button}>
+      <output>${text}</output>
+    </div>
+  `;
+}

@@ -1,0 +1,155 @@
+/** The shell: navigation, whose data is shown, keys; each view is loaded when it is first shown. */
+
+import { html, render, useEffect, useErrorBoundary, useState } from "./vendor/preact.js";
+import { whose } from "./lib/api.js";
+import { useData } from "./lib/data.js";
+import { t } from "./lib/i18n.js";
+import { applyPrefs, nextLang, nextTheme, usePrefs } from "./lib/prefs.js";
+import { go, href, useRoute } from "./lib/router.js";
+import { Button, Failure, Loading, Notice } from "./lib/ui.js";
+
+const OWN_APP = "acc_ace";
+
+const VIEWS = {
+  sessions: { title: "Sessions", load: () => import("./views/sessions.js") },
+  session: { load: () => import("./views/session.js") },
+  playbook: { title: "Playbook", load: () => import("./views/playbook.js") },
+  survivor: { title: "Survivor", load: () => import("./views/survivor.js") },
+  demo: { title: "Demo", load: () => import("./views/demo.js") },
+};
+
+const KEYS = [
+  ["/", "Search"],
+  ["j  k", "Next and previous turn"],
+  ["1 – 6", "Tabs of a session"],
+  ["← →", "Scrubber and tabs"],
+  ["Ctrl Enter", "Send the turn"],
+  ["Esc", "Close what is open"],
+  ["?", "This list"],
+];
+
+function App() {
+  const { theme, lang } = usePrefs();
+  const route = useRoute();
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const isSession = route.name === "session";
+  const app = (isSession ? route.parts[0] : route.query.app) || OWN_APP;
+  const viewer = useData("ui/me");
+  const me = viewer.data;
+  const asked = isSession ? route.parts[1] : route.query.user;
+  const user = me?.signed_in ? me.user : asked || me?.user || "";
+  whose.app = app;
+  // With a token the token decides; to name another user would be refused.
+  whose.user = me?.signed_in ? "" : user;
+
+  useEffect(() => {
+    const pressed = (event) => {
+      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "?") setHelpOpen(true);
+      else if (event.key === "/") document.querySelector("[data-search]")?.focus();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+
+  const query = { app: app === OWN_APP ? "" : app, user: me?.signed_in ? "" : (asked ?? "") };
+  const isForeign = me?.signed_in && asked && asked !== me.user;
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>${t("Skip to the content")}</a>
+    <header class="bar">
+      <a class="brand" href=${href(["sessions"], query)}>ACC<b>×</b>ACE</a>
+      <nav aria-label=${t("Main")}>
+        ${Object.entries(VIEWS).map(
+          ([name, { title }]) =>
+            title &&
+            html`<a key=${name} href=${href([name], query)}
+              aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>`,
+        )}
+      </nav>
+      <${Whose} app=${app} user=${user} me=${me} route=${route} />
+      <${Button} kind="quiet" onClick=${nextLang} lang=${lang === "en" ? "ja" : "en"}>
+        ${lang === "en" ? "日本語" : "English"}
+      </${Button}>
+      <${Button} kind="quiet" onClick=${nextTheme} title=${t("Colours")}>
+        ${t({ auto: "Auto", light: "Light", dark: "Dark" }[theme])}
+      </${Button}>
+      <${Button} kind="quiet" aria-label=${t("Keys")} onClick=${() => setHelpOpen(true)}>?</${Button}>
+    </header>
+    <main id="main" tabindex="-1">
+      <${Failure} error=${viewer.error} reload=${viewer.reload} />
+      ${isForeign && html`<${Notice} kind="bad">${t("This link is of another user.")}</${Notice}>`}
+      ${me && !isForeign &&
+      html`<${View} key=${`${route.name}/${app}/${user}`}
+                    route=${route} app=${app} user=${user} me=${me} />`}
+    </main>
+    ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
+  `;
+}
+
+const isTyping = (element) => element.matches?.("input:not([type=range]), textarea, select");
+
+const isCurrent = (shown, name) => shown === name || (shown === "session" && name === "sessions");
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+/** The app and, without tokens, the user whose memory is shown. Any name can be typed. */
+function Whose({ app, user, me, route }) {
+  const known = useData("list-apps").data;
+  const names = [...new Set([OWN_APP, app, ...(Array.isArray(known) ? known : [])])];
+  const name = route.name === "session" ? "sessions" : route.name;
+  const choose = (changed) => go([name], { app, user: me?.signed_in ? "" : user, ...changed });
+  return html`
+    <div class="whose">
+      <label>${t("App")}
+        <input list="apps" value=${app} onChange=${(event) => choose({ app: event.target.value })} />
+      </label>
+      <datalist id="apps">${names.map((each) => html`<option value=${each} />`)}</datalist>
+      ${me && (me.signed_in
+        ? html`<span class="muted">${me.user}</span>`
+        : html`<label>${t("User")}
+            <input value=${user} onChange=${(event) => choose({ user: event.target.value })} />
+          </label>`)}
+    </div>
+  `;
+}
+
+function View({ route, ...props }) {
+  const [shown, setShown] = useState({ name: "", view: null, error: null });
+  const [broken, repair] = useErrorBoundary((error) => console.error(error));
+  useEffect(() => {
+    const { load } = VIEWS[route.name] ?? VIEWS.sessions;
+    load().then(
+      (module) => setShown({ name: route.name, view: module.default }),
+      () => setShown({ name: route.name, error: { status: 0 } }),
+    );
+  }, [route.name]);
+  if (broken) {
+    return html`<${Notice} kind="bad" onClose=${repair}>
+      ${t("This view failed:")} ${String(broken.message)}
+    </${Notice}>`;
+  }
+  if (shown.name !== route.name) return html`<${Loading} />`;
+  if (shown.error) return html`<${Failure} error=${shown.error} />`;
+  return html`<${shown.view} route=${route} ...${props} />`;
+}
+
+function Help({ onClose }) {
+  useEffect(() => document.querySelector("dialog.dialog").showModal(), []);
+  return html`
+    <dialog class="dialog" aria-label=${t("Keys")} onClose=${onClose}>
+      <h2>${t("Keys")}</h2>
+      <dl class="keys">
+        ${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${t(text)}</dd>`)}
+      </dl>
+      <form method="dialog" class="row end"><button class="button">${t("Close")}</button></form>
+    </dialog>
+  `;
+}
+
+await applyPrefs();
+render(html`<${App} />`, document.getElementById("app"));

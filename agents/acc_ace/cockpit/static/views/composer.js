@@ -1,0 +1,175 @@
+/** A turn as it runs: the composer that sends it, its stages, its answer, what it waits for. */
+
+import { html, useRef, useState } from "../vendor/preact.js";
+import { conversation, post } from "../lib/api.js";
+import { useAction } from "../lib/data.js";
+import { duration, number, tokensOf } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { Button, Failure, Notice } from "../lib/ui.js";
+
+const CONFIRMATION = "adk_request_confirmation";
+
+const begun = (input) => ({
+  input,
+  key: `ui-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`,
+  phase: "running",
+  stages: [],
+  tools: [],
+  calls: [],
+  text: "",
+  note: "",
+  report: null,
+  error: null,
+});
+
+/** What an event of a running turn makes of what is shown of it. */
+function after(state, event) {
+  switch (event.type) {
+    case "stage_started":
+      return { ...state, stages: [...state.stages, { stage: event.stage }] };
+    case "stage_finished":
+      return { ...state, stages: withLast(state.stages, "stage", event) };
+    case "tool_started":
+      return { ...state, tools: [...state.tools, event] };
+    case "tool_finished":
+      return { ...state, tools: withLast(state.tools, "name", { ...event, isDone: true }) };
+    case "answer_chunk":
+      return { ...state, text: state.text + event.text };
+    case "answer":
+      return { ...state, text: event.text, note: event.note };
+    case "turn_done":
+      return { ...state, phase: "done", report: event.report, text: event.report.answer };
+    case "turn_paused":
+      return { ...state, phase: "paused", calls: event.calls };
+    default:
+      return state;
+  }
+}
+
+/** The newest item of that name, changed. */
+function withLast(items, name, change) {
+  const at = items.findLastIndex((item) => item[name] === change[name]);
+  return items.map((item, index) => (index === at ? { ...item, ...change } : item));
+}
+
+/** The turn that this page runs: {state, send, again, answer}. */
+export function useTurn(base, place, reload) {
+  const [state, setState] = useState(null);
+  const run = async (turn) => {
+    setState(turn);
+    const headers = { "Idempotency-Key": turn.key };
+    const said = { input: turn.input };
+    try {
+      for await (const event of conversation(`${base}/turns`, said, { headers })) {
+        setState((old) => after(old, event));
+      }
+      setState((old) => (old.phase === "running" ? { ...old, ...cut() } : old));
+    } catch (error) {
+      setState((old) => ({ ...old, phase: "failed", error }));
+    }
+    reload();
+  };
+  const answer = async (call, confirmed) => {
+    const functionResponse = { id: call.id, name: call.name, response: { confirmed } };
+    await post("run", {
+      appName: place.app,
+      userId: place.user,
+      sessionId: place.session,
+      newMessage: { role: "user", parts: [{ functionResponse }] },
+    });
+    setState(null);
+    reload();
+  };
+  return { state, send: (input) => run(begun(input)), again: () => run(restarted(state)), answer };
+}
+
+const cut = () => ({
+  phase: "failed",
+  error: { status: -1, message: t("The stream ended before the turn did.") },
+});
+
+/** The same turn under the same key: what was committed is reported, not run again. */
+const restarted = ({ input, key }) => ({ ...begun(input), key });
+
+export function Composer({ running }) {
+  const box = useRef();
+  const isBusy = running.state?.phase === "running";
+  const send = () => {
+    const input = box.current.value.trim();
+    if (!input || isBusy) return;
+    running.send(input);
+    box.current.value = "";
+  };
+  const pressed = (event) => {
+    if (event.key !== "Enter" || event.isComposing || event.shiftKey) return;
+    event.preventDefault();
+    send();
+  };
+  return html`
+    <form class="composer" onSubmit=${(event) => (event.preventDefault(), send())}>
+      <textarea ref=${box} rows="2" aria-label=${t("Message")} onKeyDown=${pressed}
+                placeholder=${t("Say something. Enter sends, Shift Enter breaks the line.")} />
+      <button class="button primary" disabled=${isBusy} aria-busy=${isBusy}>${t("Send")}</button>
+    </form>
+  `;
+}
+
+export function RunningTurn({ state, again, answer }) {
+  return html`
+    <article class="turn running">
+      <span class="no">…</span>
+      <div class="said">${state.input}</div>
+      <${Stages} stages=${state.stages} />
+      ${state.tools.map((tool) => html`
+        <div class="tool mono small">${tool.name}(${JSON.stringify(tool.args)})
+          ${" "}${tool.isDone ? (tool.is_error ? "✗" : "✓") : "…"}</div>
+      `)}
+      ${state.text && html`<div class="answer">${state.text}</div>`}
+      ${state.note && html`<p class="muted small">${state.note}</p>`}
+      <${Failure} error=${state.error} reload=${again} />
+    </article>
+    ${state.phase === "paused" && html`<${Calls} calls=${state.calls} answer=${answer} />`}
+  `;
+}
+
+const Stages = ({ stages }) => html`
+  <ol class="stages" aria-label=${t("Stages")}>
+    ${stages.map(({ stage, ms, tokens }) => html`
+      <li class=${ms === undefined ? "now" : ""}>
+        ${t(stage)}
+        ${ms !== undefined && html`<small>
+          ${duration(ms)}${tokensOf(tokens) ? ` · ${number(tokensOf(tokens))} ${t("tokens")}` : ""}
+        </small>`}
+      </li>
+    `)}
+  </ol>
+`;
+
+/** Calls that wait for a person: approved or refused here. */
+export function Calls({ calls, answer }) {
+  const decide = useAction(answer);
+  return html`
+    ${calls.map((call) => html`
+      <${Notice} key=${call.id} kind="ask">
+        <p><b>${question(call)}</b></p>
+        <pre>${JSON.stringify(call.args.originalFunctionCall?.args ?? call.args, null, 1)}</pre>
+        ${call.name === CONFIRMATION
+          ? html`<div class="row">
+              <${Button} kind="primary" busy=${decide.isBusy} onClick=${() => decide.run(call, true)}>
+                ${t("Approve")}
+              </${Button}>
+              <${Button} busy=${decide.isBusy} onClick=${() => decide.run(call, false)}>
+                ${t("Refuse")}
+              </${Button}>
+            </div>`
+          : html`<p class="muted">${t("This call wants another answer than yes or no.")}</p>`}
+      </${Notice}>
+    `)}
+    <${Failure} error=${decide.error} onClose=${decide.dismiss} />
+  `;
+}
+
+function question({ name, args }) {
+  const tool = args.originalFunctionCall?.name ?? name;
+  return args.toolConfirmation?.hint || t("Run {tool}?", { tool });
+}

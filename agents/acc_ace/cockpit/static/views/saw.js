@@ -1,0 +1,2 @@
+import { html } from "../vendor/preact.js";
+export const Saw = () => html`<p></p>`;

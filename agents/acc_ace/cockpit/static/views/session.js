@@ -1,0 +1,149 @@
+/** A session: its chat beside its memory, at a turn. */
+
+import { html, useEffect, useRef } from "../vendor/preact.js";
+import { call, post } from "../lib/api.js";
+import { useAction, useData, usePages, useStream } from "../lib/data.js";
+import { t } from "../lib/i18n.js";
+import { go, href, replace } from "../lib/router.js";
+import { Button, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
+import { Chat } from "./chat.js";
+import { Cost } from "./cost.js";
+import { Recall } from "./recall.js";
+import { Rules } from "./rules.js";
+import { Saw } from "./saw.js";
+import { State } from "./state.js";
+
+const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost };
+const TITLES = {
+  chat: "Chat",
+  saw: "What the model saw",
+  state: "State",
+  rules: "Rules",
+  recall: "Recall",
+  cost: "Cost",
+};
+const SOON_MS = 150;
+
+/** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
+function placeOf({ parts }) {
+  const [app, user, session, , turn, tab] = parts;
+  return { app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
+}
+
+const placed = ({ app, user, session, turn, tab }) =>
+  ["session", app, user, session, "turn", String(turn), tab];
+
+export default function Session({ route }) {
+  const place = placeOf(route);
+  const base = `v1/sessions/${encodeURIComponent(place.session)}`;
+  const head = useData(`${base}/ccs`);
+  const turns = usePages(`${base}/turns`, { limit: 100 });
+  const rules = useData(`${base}/rules`);
+  const reload = () => [head, turns, rules].forEach((each) => each.reload());
+  const stream = useReloads(place.session, reload);
+  useDeparture(place, head);
+  const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
+  const turn = place.turn || last;
+  useKeys(place, turn, last);
+
+  const undo = useAction(async () => {
+    await post(`${base}/undo`, undefined, { query: { turn: last } });
+    reload();
+  });
+  const Panel = PANELS[place.tab] ?? State;
+  const isNew = head.error?.status === 404 && !place.turn;
+  const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
+  return html`
+    <div class="session" data-tab=${place.tab}>
+      <div class="head">
+        <a href=${href(["sessions"], { app: place.app, user: place.user })}>${t("Sessions")}</a>
+        <h1 class="mono">${place.session}</h1>
+        <${Tag}>${t("turn {turn} of {last}", { turn, last })}</${Tag}>
+        <${Connection} state=${stream} />
+        <span class="grow"></span>
+        <${Raw} path=${`${base}/ccs`} />
+        <${Button} kind="quiet" disabled=${!last} busy=${undo.isBusy} onClick=${undo.run}>
+          ${t("Undo the last turn")}
+        </${Button}>
+        <${Delete} base=${base} place=${place} disabled=${isNew} />
+      </div>
+      <${Failure} error=${undo.error} onClose=${undo.dismiss} />
+      ${head.error && head.error.status !== 404 &&
+      html`<${Failure} error=${head.error} reload=${reload} />`}
+      <div class="split">
+        <${Chat} ...${shared} onPick=${(n) => go(placed({ ...place, turn: n }))} />
+        <section class="memory" aria-label=${t("Memory")}>
+          <${Tabs} label=${t("Memory")} current=${place.tab}
+            tabs=${Object.entries(TITLES).map(([id, title]) => ({
+              id,
+              title: t(title),
+              className: id === "chat" ? "narrow" : "",
+              count: id === "rules" ? rules.data?.constraints.length : 0,
+              href: href(placed({ ...place, turn, tab: id })),
+            }))} />
+          <div class="panel" role="tabpanel"><${Panel} key=${place.tab} ...${shared} /></div>
+        </section>
+      </div>
+    </div>
+  `;
+}
+
+/** Read everything again when the server says that the session went on. */
+function useReloads(session, reload) {
+  const timer = useRef(0);
+  return useStream("sse/timeline", { session }, () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(reload, SOON_MS);
+  });
+}
+
+/** Back to the list when a session that was there is there no longer. */
+function useDeparture(place, head) {
+  const wasThere = useRef("");
+  useEffect(() => {
+    if (head.data) wasThere.current = place.session;
+    const isGone = head.error?.status === 404 && wasThere.current === place.session;
+    if (isGone) {
+      replace(["sessions"], { app: place.app, user: place.user, gone: place.session });
+    }
+  }, [head.data, head.error]);
+}
+
+function useKeys(place, turn, last) {
+  useEffect(() => {
+    const pressed = (event) => {
+      const isTyping = event.target.matches?.("input, textarea, select");
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      const step = { j: 1, k: -1 }[event.key];
+      const tab = Object.keys(TITLES)[Number(event.key) - 1];
+      if (step && turn + step >= 1 && turn + step <= last) {
+        go(placed({ ...place, turn: turn + step }));
+      } else if (tab) {
+        go(placed({ ...place, turn, tab }));
+      }
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}
+
+export function Connection({ state }) {
+  if (state === "live") return html`<${Tag} kind="good">${t("live")}</${Tag}>`;
+  if (state === "reconnecting") return html`<${Tag} kind="warn">${t("reconnecting …")}</${Tag}>`;
+  if (state === "refused") return html`<${Tag} kind="bad">${t("refused")}</${Tag}>`;
+  return null;
+}
+
+function Delete({ base, place, disabled }) {
+  const erase = useAction(async () => {
+    if (!confirm(t("Delete the session with all its memory? This cannot be undone."))) return;
+    await call("DELETE", base);
+    go(["sessions"], { app: place.app, user: place.user });
+  });
+  return html`
+    <${Button} kind="quiet danger" disabled=${disabled} busy=${erase.isBusy} onClick=${erase.run}>
+      ${t("Delete")}
+    </${Button}>
+    <${Failure} error=${erase.error} onClose=${erase.dismiss} />
+  `;
+}

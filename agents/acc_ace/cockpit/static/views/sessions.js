@@ -1,0 +1,67 @@
+/** The sessions of a user in an app. */
+
+import { html, useMemo, useState } from "../vendor/preact.js";
+import { usePages } from "../lib/data.js";
+import { when } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { go, href } from "../lib/router.js";
+import { Button, Empty, Failure, Loading, More, Notice, Raw, Search } from "../lib/ui.js";
+
+const PATH = "v1/sessions";
+const PAGE = { limit: 100 };
+
+export default function Sessions({ route, app, user }) {
+  const { items, error, isLoading, more, reload } = usePages(PATH, PAGE);
+  const [words, setWords] = useState("");
+  const found = useMemo(() => items.filter((item) => holds(item, words)), [items, words]);
+  return html`
+    <div class="page">
+      <div class="head">
+        <h1>${t("Sessions")}</h1>
+        <${Search} value=${words} onInput=${setWords} label=${t("Search sessions")} />
+        <span class="grow"></span>
+        <${Raw} path=${PATH} />
+        <${Button} kind="primary" onClick=${() => go(["session", app, user, newName()])}>
+          ${t("New session")}
+        </${Button}>
+      </div>
+      ${route.query.gone &&
+      html`<${Notice}>${t("The session {session} is gone: it was deleted.", {
+        session: route.query.gone,
+      })}</${Notice}>`}
+      <${Failure} error=${error} reload=${reload} />
+      ${isLoading && html`<${Loading} />`}
+      ${!isLoading && !error && !items.length &&
+      html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}</${Empty}>`}
+      ${items.length > 0 && html`
+        <table class="list">
+          <thead><tr>
+            <th>${t("Session")}</th><th>${t("What it is about")}</th>
+            <th class="num">${t("Turns")}</th><th>${t("Changed")}</th>
+          </tr></thead>
+          <tbody>
+            ${found.map((item) => html`<${Row} key=${item.session} app=${app} user=${user} ...${item} />`)}
+          </tbody>
+        </table>
+        ${!found.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
+      `}
+      <${More} more=${more} />
+    </div>
+  `;
+}
+
+const holds = ({ session, gist }, words) =>
+  `${session}\n${gist}`.toLowerCase().includes(words.toLowerCase().trim());
+
+const newName = () => `s-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+
+function Row({ app, user, session, gist, turn, updated_at: changed }) {
+  return html`
+    <tr>
+      <td><a href=${href(["session", app, user, session])}>${session}</a></td>
+      <td class="clip">${gist}</td>
+      <td class="num">${turn}</td>
+      <td class="nowrap muted">${when(changed)}</td>
+    </tr>
+  `;
+}
