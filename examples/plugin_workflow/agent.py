@@ -29,4 +29,6 @@ writer = LlmAgent(
 
 root_agent = Workflow(name="report", edges=[(START, tidy, writer, sign)])
 
-app = App(name="plugin_workflow", root_agent=root_agent, plugins=[BoundedMemoryPlugin()])
+app = App(
+    name="plugin_workflow", root_agent=root_agent, plugins=[BoundedMemoryPlugin(root=root_agent)]
+)

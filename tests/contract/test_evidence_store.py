@@ -1,8 +1,19 @@
 """What every EvidenceStore promises."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
 from acc_ace.schemas.interaction import Outcome, ToolCall, ToolResult
 from acc_ace.storage.create_stores import Stores
+from acc_ace.storage.sql_evidence import SqlEvidenceStore
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import KEY, OTHER_APP, OTHER_SESSION, OTHER_USER, interaction
+
+T = TypeVar("T")
 
 
 async def test_an_interaction_comes_back_as_it_was_recorded(stores: Stores) -> None:
@@ -117,3 +128,54 @@ async def test_an_interaction_is_found_by_its_invocation_as_it_stands_now(stores
     undone = await stores.evidence.find(KEY, name)
     assert undone is not None
     assert undone.outcome is Outcome.UNDONE
+
+
+async def test_pages_from_the_oldest_on_give_every_turn_once(stores: Stores) -> None:
+    for number in range(1, 8):
+        await stores.evidence.record(KEY, interaction(number))
+    await stores.evidence.record(OTHER_SESSION, interaction(9))
+    seen: list[int] = []
+    cursor = ""
+    while page := await stores.evidence.list(KEY, limit=3, after=cursor):
+        seen += [item.turn for item in page]
+        cursor = page[-1].invocation_id
+    assert seen == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("cursor", [{}, {"before": "i-50"}, {"after": ""}, {"after": "i-50"}])
+async def test_a_page_of_a_long_session_is_read_from_the_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cursor: dict[str, Any]
+) -> None:
+    database = SqliteDatabase(tmp_path / "memory.db")
+    plans: list[str] = []
+    read = database.read
+
+    async def explained(work: Callable[[Rows], T]) -> T:
+        return await read(lambda rows: work(Explained(rows, plans)))
+
+    monkeypatch.setattr(database, "read", explained)
+    evidence = SqlEvidenceStore(database)
+    await evidence.record(KEY, interaction(50))
+    await evidence.list(KEY, limit=10, **cursor)
+    await database.close()
+    [plan] = plans
+    bound = "turn" if any(cursor.values()) else "session=?"
+    assert "SEARCH interactions USING INDEX interactions_by_turn" in plan
+    assert bound in plan.split("SCALAR")[0].partition("(")[2]
+    assert "SCAN" not in plan
+    assert "TEMP B-TREE" not in plan
+
+
+class Explained:
+    """Rows that note how each SELECT is carried out."""
+
+    def __init__(self, rows: Rows, plans: list[str]) -> None:
+        self._rows, self._plans = rows, plans
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows, name)
+
+    def all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        steps = self._rows.all(f"EXPLAIN QUERY PLAN {statement}", values)
+        self._plans.append("; ".join(str(step[-1]) for step in steps))
+        return self._rows.all(statement, values)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli import names
+from acc_ace.cli import names, options
 from acc_ace.cli.app import main
 from acc_ace.config import Settings
 from acc_ace.controller import AccController
@@ -289,4 +289,4 @@ def test_version_and_help_need_no_settings(acc_ace: CommandLine) -> None:
 
 
 def test_the_terminal_talks_to_the_app_by_its_name() -> None:
-    assert names.APP_NAME == APP_NAME
+    assert names.APP_NAME == options.APP_NAME == APP_NAME

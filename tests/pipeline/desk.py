@@ -44,9 +44,11 @@ class Desk:
     judge: ScriptedLlm | None = None
     search_evidence: bool = True
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
+    over: Container | None = None
+    """Stores to share; its own by default."""
 
     def __post_init__(self) -> None:
-        self.container: Container = build_container(self.settings, self.clock)
+        self.container: Container = self.over or build_container(self.settings, self.clock)
         self.reported: list[TurnEvent] = []
         models: dict[Role, BaseLlm] = dict.fromkeys(MODEL_ROLES, self.memory)
         if self.judge is not None:

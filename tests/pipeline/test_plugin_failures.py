@@ -128,6 +128,7 @@ class FullEvidence:
         limit: int = 50,
         before_turn: int | None = None,
         before: str | None = None,
+        after: str | None = None,
     ) -> Sequence[Interaction]:
         return []
 

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import exit_code, reported, use_utf8
 from acc_ace.errors import AccAceError
 
@@ -79,6 +80,13 @@ app.add_typer(
     name="jobs",
 )
 
+_Owner = Annotated[
+    str | None,
+    typer.Option("--user", help="User whose session it is (default: 'user', or the latest's)."),
+]
+_Session = Annotated[
+    str | None, typer.Option("--session", help="Session (default: the latest one).")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
@@ -156,14 +164,77 @@ def cost(
         str | None, typer.Argument(help="Session to explain (default: the latest one).")
     ] = None,
     *,
-    user: Annotated[str, typer.Option(help="User whose session it is.")] = "user",
+    app_name: App = APP_NAME,
+    user: _Owner = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Newest turns to list.")] = 20,
     as_json: _Json = False,
 ) -> None:
     """Explain what a session cost, by stage and by turn, and what replay would have cost."""
-    from acc_ace.cli.explain_cost import run_cost  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.cli.sessions.explain_cost import run_cost  # noqa: PLC0415 — keeps --help quick
 
-    run_cost(session, user=user, limit=limit, as_json=as_json)
+    run_cost(session, app=app_name, user=user, limit=limit, as_json=as_json)
+
+
+@app.command()
+def sessions(
+    *,
+    app_name: App = APP_NAME,
+    user: Annotated[str | None, typer.Option(help="Only this user's sessions.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Newest sessions to list.")] = 20,
+    as_json: _Json = False,
+) -> None:
+    """List the sessions of an app, most recently changed first."""
+    from acc_ace.cli.sessions.session_commands import run_sessions  # noqa: PLC0415 — see above
+
+    run_sessions(app_name, user=user, limit=limit, as_json=as_json)
+
+
+@app.command()
+def state(
+    *,
+    app_name: App = APP_NAME,
+    user: _Owner = None,
+    session: _Session = None,
+    history: Annotated[
+        int | None,
+        typer.Option(min=1, max=200, metavar="N", help="List what the last N versions changed."),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Show the compressed state of a session, or what changed it."""
+    from acc_ace.cli.sessions.session_commands import run_state  # noqa: PLC0415 — see above
+
+    run_state(app_name, user=user, session=session, history=history, as_json=as_json)
+
+
+@app.command()
+def rules(
+    *,
+    app_name: App = APP_NAME,
+    user: _Owner = None,
+    session: _Session = None,
+    pin: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Make a rule; 'always TEXT' for every session."),
+    ] = None,
+    forget: Annotated[str | None, typer.Option(metavar="ID", help="Lift a rule.")] = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="ID=yes|no", help="Answer an open question.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Show and change the rules of a session."""
+    from acc_ace.cli.sessions.session_commands import run_rules  # noqa: PLC0415 — see above
+
+    run_rules(
+        app_name,
+        user=user,
+        session=session,
+        pin=pin,
+        forget=forget,
+        answer=answer,
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -207,6 +278,7 @@ def learn(
         typer.Argument(metavar="DATA", help="JSON Lines with question or context, and target."),
     ],
     *,
+    app_name: App = APP_NAME,
     epochs: Annotated[
         int, typer.Option(min=1, max=100, help="Number of passes over the data.")
     ] = 1,
@@ -233,6 +305,7 @@ def learn(
     raise typer.Exit(
         run_learn(
             data,
+            app=app_name,
             epochs=epochs,
             heldout=heldout,
             seed=seed,

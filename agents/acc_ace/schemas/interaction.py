@@ -145,6 +145,11 @@ class Interaction(StoredValue):
         exclude_if=lambda decisions: not decisions,
         description="Tool calls that were held against the rules, in their order.",
     )
+    notes: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda notes: not notes,
+        description="Remarks about rules below the answer.",
+    )
     feedback: tuple[Feedback, ...] = Field(
         default=(),
         exclude_if=lambda given: not given,

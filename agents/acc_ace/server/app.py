@@ -43,6 +43,7 @@ from acc_ace.server.identity import Identities
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload, body_limit
 from acc_ace.server.routes import (
+    chat_routes,
     memory_routes,
     playbook_changes,
     rule_routes,
@@ -138,6 +139,8 @@ _ROUTERS: Final = (
     turn_routes.router,
     turn_routes.feedback_router,
     session_routes.router,
+    chat_routes.router,
+    chat_routes.apps_router,
     rule_routes.router,
     playbook_changes.router,
     status_routes.jobs_router,

@@ -11,7 +11,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.errors import ForbiddenError, InputError
+from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
@@ -87,9 +87,32 @@ def get_user(
 User = Annotated[str, Depends(get_user)]
 
 
-def get_tenant(user: User) -> Tenant:
-    """The user of our app."""
-    return Tenant(APP_NAME, user)
+async def get_app(
+    context: Context,
+    user: User,
+    app: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=NAME_LENGTH,
+            pattern=NAME_PATTERN,
+            description="App whose data is meant: this one, or one with the memory plugin.",
+        ),
+    ] = APP_NAME,
+) -> str:
+    """The app that the request names. Raises NotFoundError for one with nothing stored."""
+    if app == APP_NAME or await context.container.directory.knows_app(app):
+        return app
+    known = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
+    raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {known}")
+
+
+App = Annotated[str, Depends(get_app)]
+
+
+def get_tenant(app: App, user: User) -> Tenant:
+    """The user of the app."""
+    return Tenant(app, user)
 
 
 CurrentTenant = Annotated[Tenant, Depends(get_tenant)]
@@ -124,7 +147,7 @@ _ETAG: Final = re.compile(r'(?:W/)?"?v?(\d{1,9})"?')
 
 
 def get_reader(
-    context: Context, user: User, scope: Whose = None, branch: BranchName = None
+    context: Context, app: App, user: User, scope: Whose = None, branch: BranchName = None
 ) -> PlaybookService:
     """The playbook that the request names, to look at."""
     settings = context.container.settings
@@ -134,7 +157,7 @@ def get_reader(
         check_branch_name(name)
     return PlaybookService(
         context.container.playbooks,
-        PlaybookScope(APP_NAME, user if whose == "user" else None, name),
+        PlaybookScope(app, user if whose == "user" else None, name),
         person=user,
         limits=settings.limits,
         clock=context.container.clock,

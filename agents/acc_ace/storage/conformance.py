@@ -95,6 +95,9 @@ async def journal_appends_by_compare_and_swap(stores: StoresToCheck) -> None:
     _same(list(await journal.history(_KEY, limit=1)), [_entry(2)], "at most `limit`")
     page = [name for name, _ in await journal.sessions(_KEY.tenant)]
     _same(page, ["s-2", "s-1"], "sessions are listed by their last change")
+    await journal.append(_OTHER_USER, _entry(1), expected_version=0)
+    latest = [key for key, _ in await journal.sessions_of_app(_KEY.app, limit=2)]
+    _same(latest, [_OTHER_USER, _OTHER_SESSION], "so are those of all users of an app")
 
 
 async def journal_lets_one_of_many_append(stores: StoresToCheck) -> None:
@@ -126,6 +129,8 @@ async def evidence_is_recorded_and_undone(stores: StoresToCheck) -> None:
     _same(outcomes, expected, "newest first, undone ones included")
     page = await evidence.list(_KEY, limit=1, before="i-3")
     _same([found.turn for found in page], [2], "a page starts after an invocation")
+    oldest = [found.invocation_id for found in await evidence.list(_KEY, limit=2, after="")]
+    _same(oldest, ["i-1", "i-2"], "with `after`, the oldest come first")
     _same(list(await evidence.list(_OTHER_USER)), [], "other users have nothing of it")
 
 
@@ -193,6 +198,7 @@ async def playbooks_are_committed_by_compare_and_swap(stores: StoresToCheck) -> 
 async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
     """A session exists from its first turn until it is deleted."""
     directory = stores.directory
+    _same(await directory.knows_app(_KEY.app), False, "an app with nothing stored is not known")
     _same(await directory.find(_KEY), None, "an unknown session is None")
     opened = await directory.open(_KEY, at=_START, memory="acc")
     _same(await directory.find(_KEY), opened, "it is found as it was opened")
@@ -200,6 +206,8 @@ async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
     await directory.open(_OTHER_SESSION, at=later, memory="acc")
     names = [record.session for record in await directory.list(_KEY.tenant)]
     _same(names, ["s-2", "s-1"], "most recently active first")
+    _same(await directory.knows_app(_KEY.app), True, "an app with a session is known")
+    _same(list(await directory.apps()), [_KEY.app], "apps are listed")
     taken = [await directory.take_idle(_KEY.app, since=later, retry_s=60) for _ in range(2)]
     _same(taken, [_KEY, None], "one that was active before is taken once")
     await directory.reset(_KEY, turn=3)

@@ -45,6 +45,11 @@ _IDLE = """
     SELECT user_id, session, idle_since FROM session_directory
      WHERE app = ? AND idle_since < ? ORDER BY idle_since, user_id, session LIMIT 1
 """
+_KNOWS_APP = """
+    SELECT EXISTS (SELECT 1 FROM tenants WHERE app = ?)
+        OR EXISTS (SELECT 1 FROM playbooks WHERE app = ?)
+"""
+_APPS = "SELECT app FROM tenants UNION SELECT app FROM playbooks ORDER BY app LIMIT 100"
 _TAKE = f"""
     UPDATE session_directory SET idle_since = ? WHERE {_KEY} AND idle_since = ? RETURNING session
 """  # noqa: S608 - a constant
@@ -156,6 +161,15 @@ class SqlSessionDirectory:
 
         await self._database.write(work)
         await self._database.scrub()
+
+    async def knows_app(self, app: str) -> bool:
+        """Whether anything is stored for an app: a user's data, or a playbook."""
+        row = await self._database.read(lambda rows: rows.one(_KNOWS_APP, (app, app)))
+        return bool(row and row[0])
+
+    async def apps(self) -> Sequence[str]:
+        """The apps for which anything is stored, by name, at most 100."""
+        return [app for (app,) in await self._database.read(lambda rows: rows.all(_APPS))]
 
     async def names(self, tenant: Tenant) -> Sequence[str]:
         """All sessions of a user with a record, readable or not."""

@@ -26,8 +26,9 @@ _UNLESS_COMMITTED = " WHERE interactions.outcome = ?"
 """A failed turn never replaces a committed one with the same key."""
 _SELECT = "SELECT outcome, body FROM interactions WHERE app = ? AND user_id = ? AND session = ?"
 _NEWEST_FIRST = " ORDER BY turn DESC, seq DESC LIMIT ?"
-_BEFORE = (
-    " AND (turn, seq) < (SELECT turn, seq FROM interactions "
+_OLDEST_FIRST = " ORDER BY turn, seq LIMIT ?"
+_CURSOR = (
+    "(SELECT turn, seq FROM interactions "
     "WHERE app = ? AND user_id = ? AND session = ? AND invocation_id = ?)"
 )
 _UNDO = """
@@ -71,17 +72,17 @@ class SqlEvidenceStore:
 
     async def last(self, key: SessionKey) -> Interaction | None:
         """The newest answered interaction that was not undone, or None."""
-        found = await self._newest(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
+        found = await self._page(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
         return found[0] if found else None
 
     async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
         """The interaction of an invocation, or None."""
-        found = await self._newest(key, " AND invocation_id = ?", (invocation_id,), limit=1)
+        found = await self._page(key, " AND invocation_id = ?", (invocation_id,), limit=1)
         return found[0] if found else None
 
     async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
         """The committed turn of an idempotency key, or None."""
-        found = await self._newest(key, " AND request = ?", (idempotency_key,), limit=1)
+        found = await self._page(key, " AND request = ?", (idempotency_key,), limit=1)
         return found[0] if found else None
 
     async def list(
@@ -91,13 +92,17 @@ class SqlEvidenceStore:
         limit: int = 50,
         before_turn: int | None = None,
         before: str | None = None,
+        after: str | None = None,
     ) -> Sequence[Interaction]:
-        """A page of interactions, newest first, at most `limit`."""
-        earlier = _MAX_TURN if before_turn is None else min(before_turn, _MAX_TURN)
-        where, values = " AND turn < ?", (earlier,)
-        if before is None:
-            return await self._newest(key, where, values, limit=limit)
-        return await self._newest(key, where + _BEFORE, (*values, *key, before), limit=limit)
+        """A page of interactions, at most `limit`: newest first, or oldest first with `after`."""
+        where, values = "", list[object]()
+        if before_turn is not None:
+            where, values = " AND turn < ?", [min(before_turn, _MAX_TURN)]
+        sign, cursor = ("<", before) if after is None else (">", after)
+        if cursor:
+            where, values = f"{where} AND (turn, seq) {sign} {_CURSOR}", [*values, *key, cursor]
+        order = _NEWEST_FIRST if after is None else _OLDEST_FIRST
+        return await self._page(key, where, values, limit=limit, order=order)
 
     async def mark_undone(self, key: SessionKey, after_turn: int) -> int:
         """Mark the committed interactions after turn `after_turn` as UNDONE; return how many."""
@@ -117,13 +122,17 @@ class SqlEvidenceStore:
         await self._database.scrub()
         return erased
 
-    async def _newest(
-        self, key: SessionKey, where: str, values: Sequence[object], *, limit: int
+    async def _page(
+        self,
+        key: SessionKey,
+        where: str,
+        values: Sequence[object],
+        *,
+        limit: int,
+        order: str = _NEWEST_FIRST,
     ) -> Sequence[Interaction]:
         found = await self._database.read(
-            lambda rows: rows.all(
-                _SELECT + where + _NEWEST_FIRST, (*key, *values, page_size(limit))
-            )
+            lambda rows: rows.all(_SELECT + where + order, (*key, *values, page_size(limit)))
         )
         return [_interaction(key, *row) for row in found]
 

@@ -30,6 +30,11 @@ _SESSIONS = """
      WHERE journal_heads.app = ? AND journal_heads.user_id = ? AND journal_heads.seq < ?
      ORDER BY journal_heads.seq DESC LIMIT ?
 """
+_SESSIONS_OF_APP = """
+    SELECT journal.user_id, journal.session, journal.version, digest, body
+      FROM journal_heads JOIN journal ON journal.seq = journal_heads.seq
+     WHERE journal_heads.app = ? ORDER BY journal_heads.seq DESC LIMIT ?
+"""
 
 
 class SqlJournal:
@@ -103,6 +108,15 @@ class SqlJournal:
             return rows.all(_SESSIONS, (*tenant, changed, page_size(limit)))
 
         return [(row[0], _entry(*row)) for row in await self.database.read(work)]
+
+    async def sessions_of_app(
+        self, app: str, *, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, JournalEntry]]:
+        """The most recently changed sessions of all users of an app, the latest first."""
+        found = await self.database.read(
+            lambda rows: rows.all(_SESSIONS_OF_APP, (app, page_size(limit)))
+        )
+        return [(SessionKey(app, user, row[0]), _entry(*row)) for user, *row in found]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); return how many."""

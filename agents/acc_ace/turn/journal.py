@@ -53,6 +53,12 @@ class Journal(Protocol):
         """
         ...
 
+    async def sessions_of_app(
+        self, app: str, *, limit: int = 50
+    ) -> Sequence[tuple[SessionKey, JournalEntry]]:
+        """Return the most recently changed sessions of all users of an app, the latest first."""
+        ...
+
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); return how many."""
         ...

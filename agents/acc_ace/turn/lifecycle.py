@@ -243,6 +243,7 @@ class TurnLifecycle:
             memory=record.memory,
             models={stage: use.model for stage, use in record.stages.items() if use.model},
             prompt_hashes=dict(prompt_hashes),
+            notes=[] if output is None else list(record.notes),
             feedback=record.feedback,
             idempotency_key=record.idempotency_key,
             created_at=self._container.clock.now(),

@@ -95,12 +95,13 @@ class EvidenceStore(Protocol):
         limit: int = 50,
         before_turn: int | None = None,
         before: str | None = None,
+        after: str | None = None,
     ) -> Sequence[Interaction]:
         """Return a page of interactions, newest first, at most `limit`.
 
         `before_turn` limits it to earlier turns. `before` is the last invocation_id of the
         previous page: a turn that was undone and repeated is listed twice, so its number is no
-        cursor.
+        cursor. With `after`, the last invocation_id of such a page or '', it is the oldest first.
         """
         ...
 

@@ -95,6 +95,14 @@ class SessionDirectory(Protocol):
         """
         ...
 
+    async def knows_app(self, app: str) -> bool:
+        """Whether anything is stored for an app: a user's data, or a playbook."""
+        ...
+
+    async def apps(self) -> Sequence[str]:
+        """Return the apps for which anything is stored, by name, at most 100."""
+        ...
+
     async def names(self, tenant: Tenant) -> Sequence[str]:
         """Return all sessions of a user, including those with unreadable records."""
         ...

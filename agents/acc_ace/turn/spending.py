@@ -120,7 +120,7 @@ class Spending:
         if not found:
             raise NotFoundError(f"no model call of a session '{key.session}' of this user is kept")
         totals = await self.store.of_session(key)
-        turns = _by_turn(await self.store.uses(key, turns=limit, before=before))
+        turns = await self.turns(key, limit=limit, before=before)
         return SessionCost(
             session=key.session,
             cost=totals.spent,
@@ -132,6 +132,10 @@ class Spending:
             next_before=turns[-1].turn if len(turns) == limit else None,
             today=await self.today(key.tenant),
         )
+
+    async def turns(self, key: SessionKey, *, limit: int, before: int) -> list[CostOfTurn]:
+        """What the newest `limit` turns before one cost, newest first. Raises StoreError."""
+        return _by_turn(await self.store.uses(key, turns=limit, before=before))
 
     def _day(self) -> date:
         return self._clock.now().astimezone(UTC).date()

@@ -23,6 +23,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import BaseNode
 from google.genai import types
 
 from acc_ace.adk.gated_memory import gate_memory
@@ -69,9 +70,13 @@ class BoundedMemoryPlugin(BasePlugin):
         listener: Listener | None = None,
         guard: GuardMode | None = None,
         search_evidence: bool = True,
+        root: BaseNode | None = None,
         name: str = "bounded_memory",
     ) -> None:
-        """`container` is that of the process by default; `models` overrides those of the settings.
+        """`container` is that of the process by default.
+
+        Memory asks the model of the app's first LlmAgent, unless `models` or the settings name
+        another. ADK does not show a root that is a workflow to plugins: name it as `root`.
 
         `listener` receives the events of a turn as they happen; the last one is TurnDone with the
         report, or TurnPaused with the calls that wait. `guard` is the mode for tool calls that
@@ -81,11 +86,12 @@ class BoundedMemoryPlugin(BasePlugin):
         super().__init__(name=name)
         self._container = container or _process_container()
         self._prompt = load_prompt(_PROMPT)
-        self._memory = TurnMemory(self._container, models or {})
-        self._maintenance = SessionMaintenance(self._container, models=self._memory.models)
+        self._memory = TurnMemory(self._container, models or {}, root)
+        lasting = self._memory.models.lasting()
+        self._maintenance = SessionMaintenance(self._container, models=lasting)
         self._guard = ToolGuard(self._container, (models or {}).get("guard"), mode=guard)
-        own = [*self._memory.models.values(), *filter(None, [self._guard.model])]
-        self._container.spending.require_prices(priced_names(own))
+        judges = [self._guard.model] if self._guard.model else []
+        self._container.spending.require_prices(priced_names(judges))
         self._turns = Turns(
             self._container,
             self._memory,
@@ -258,9 +264,9 @@ class BoundedMemoryPlugin(BasePlugin):
         await self._maintenance.close()
         if self._memory.learning is not None:
             await self._memory.learning.stop()
-        for model in (*self._memory.models.values(), self._guard.model):
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._memory.models.aclose()
+        if isinstance(self._guard.model, ResilientLlm):
+            await self._guard.model.aclose()
 
     def _search_tool(self) -> BaseTool:
         """The tool that reads memory, imported with what it needs when it is offered."""
@@ -299,9 +305,10 @@ def _persist(turn: OpenTurn, event: Event) -> None:
 def _add_notes(turn: OpenTurn, event: Event) -> None:
     """Append the notes on rules to the first final answer, unless that is JSON."""
     text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
-    if not (turn.record.notes and event.is_final_response() and text.strip()):
+    notes = turn.record.notes
+    if turn.has_notes or not (notes and event.is_final_response() and text.strip()):
         return
-    notes, turn.record.notes = turn.record.notes, ()
+    turn.has_notes = True
     if event.content is not None and not text.lstrip().startswith(("{", "[")):
         below = types.Part(text="\n\n" + "\n".join(notes))
         event.content.parts = [*(event.content.parts or []), below]

@@ -139,6 +139,8 @@ class OpenTurn:
     """Keys of session.state that the next event of the run will persist."""
     drivers: "set[asyncio.Task[Any]]" = field(default_factory=set)
     """The tasks that have consumed events of the run; usually one."""
+    has_notes: bool = False
+    """Whether an answer of the run has the notes on rules below it."""
     committed: str | None = None
     """The last committed answer."""
     closing: "asyncio.Task[None] | None" = None

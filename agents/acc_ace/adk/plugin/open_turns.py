@@ -67,11 +67,13 @@ class Turns:
     async def take(self, ctx: InvocationContext) -> None:
         """Hold the session of a run before its message is stored.
 
-        Raises SpendingCeilingError for a user who has spent the day's ceiling, SessionBusyError,
-        ConflictError when the session was deleted meanwhile, or StoreError.
+        Raises ConfigError when it is not known which model to ask, SpendingCeilingError for a user
+        who has spent the day's ceiling, SessionBusyError, ConflictError when the session was
+        deleted meanwhile, or StoreError.
         """
         if self._is_part(ctx):
             return
+        self._memory.require_models(ctx)
         key = session_key(ctx)
         await self._end_abandoned(key)
         if self._sessions.find(ctx) is None:

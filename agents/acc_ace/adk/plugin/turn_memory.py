@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
+from google.adk.workflow import BaseNode
 from google.genai import types
 
+from acc_ace.adk.plugin.host_models import HostModels
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import turn_events, turn_trigger
 from acc_ace.adk.stages.initializer import StateInitializer
 from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
-from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.models.factory import build_model
 from acc_ace.schemas import state as keys
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import ToolResult
@@ -31,24 +32,28 @@ MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curato
 class TurnMemory:
     """Runs the steps of the bounded turn before and after an existing agent."""
 
-    def __init__(self, container: Container, models: Mapping[Role, BaseLlm]) -> None:
+    def __init__(
+        self,
+        container: Container,
+        models: Mapping[Role, BaseLlm],
+        root: BaseNode | None = None,
+    ) -> None:
         """Raises ConfigError for a model that cannot be used."""
         self._container = container
-        self.models = {
-            role: models.get(role) or build_model(role, container.settings) for role in MODEL_ROLES
-        }
+        self.models = HostModels(container, MODEL_ROLES, models, root)
         records, digests = TurnRecords(), load_prompts().digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
         self._initializer = StateInitializer(
             container, records, name_attachments=True, memory="acc"
         )
-        self._completions = direct_completions(self.models, container.settings)
-        self.learning = background_learning(container, models)
-        self._after = learning_stages(
-            container, records, lambda _: self._completions, self.learning
-        )
+        self.learning = background_learning(container, self.models.lasting())
+        self._after = learning_stages(container, records, self.models.completions, self.learning)
         # Step 5 is the agent's, and the turn is committed at its answer.
         check_order([self._initializer, *STEPS, *self._after])
+
+    def require_models(self, ctx: InvocationContext) -> None:
+        """Raise ConfigError for a run whose agents do not say which model to ask."""
+        self.models.completions(ctx)
 
     async def open(self, turn: OpenTurn) -> State:
         """Run steps 1 to 4, or resume a paused turn; return the state keys to persist.
@@ -67,7 +72,10 @@ class TurnMemory:
         if arrived.is_result:
             state = await self._initialize(turn, arrived.newest)
         steps = TurnSteps(
-            self._container, record, self._completions, invocation_id=turn.own.invocation_id
+            self._container,
+            record,
+            self.models.completions(turn.own),
+            invocation_id=turn.own.invocation_id,
         )
         await run_steps(PREPARATION, steps.ports(), record)
         return state

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import json_line, print_items, stdout_console
 from acc_ace.cli.playbook.playbook_tables import branches_view
 from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook
@@ -19,10 +20,10 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Branch name.")]
 
 
 @branches.command("list")
-def list_branches(*, user: User = None, as_json: Json = False) -> None:
+def list_branches(*, app_name: App = APP_NAME, user: User = None, as_json: Json = False) -> None:
     """List the branches."""
     found = with_playbook(
-        PlaybookTarget(user), lambda service: service.store.branches(service.scope)
+        PlaybookTarget(user, app=app_name), lambda service: service.store.branches(service.scope)
     )
     print_items(found, branches_view, as_json=as_json)
 
@@ -32,6 +33,7 @@ def create(
     name: _Name,
     *,
     version: Annotated[int | None, typer.Option(min=0, help="Version to start from.")] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Annotated[str | None, typer.Option("--from", help="Branch to start from.")] = None,
     as_json: Json = False,
@@ -42,7 +44,9 @@ def create(
         return await service.store.fork(service.scope, name, by=service.author, version=version)
 
     _report(
-        with_playbook(PlaybookTarget(user, branch), work), f"branch {name} created", as_json=as_json
+        with_playbook(PlaybookTarget(user, branch, app_name), work),
+        f"branch {name} created",
+        as_json=as_json,
     )
 
 
@@ -53,6 +57,7 @@ def promote(
     onto: Annotated[
         int | None, typer.Option(min=0, help="Version of main that the promotion must follow.")
     ] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     as_json: Json = False,
 ) -> None:
@@ -61,19 +66,21 @@ def promote(
     async def work(service: PlaybookService) -> StoredPlaybook:
         return await service.store.promote(service.scope, by=service.author, expected_version=onto)
 
-    done = with_playbook(_named(user, name), work)
+    done = with_playbook(_named(user, name, app_name), work)
     _report(done, f"branch {name} is now the main playbook", as_json=as_json)
 
 
 @branches.command()
-def drop(name: _Name, *, user: User = None, as_json: Json = False) -> None:
+def drop(
+    name: _Name, *, app_name: App = APP_NAME, user: User = None, as_json: Json = False
+) -> None:
     """Delete a branch and its log."""
 
     async def work(service: PlaybookService) -> None:
         await service.store.load(service.scope)
         await service.store.drop(service.scope)
 
-    with_playbook(_named(user, name), work)
+    with_playbook(_named(user, name, app_name), work)
     if as_json:
         print(json_line({"dropped": name}))
     else:
@@ -88,7 +95,7 @@ def _report(stored: StoredPlaybook, said: str, *, as_json: bool) -> None:
         stdout_console().print(f"{said}: version {stored.version}, {count} bullets")
 
 
-def _named(user: str | None, name: str) -> PlaybookTarget:
+def _named(user: str | None, name: str, app_name: str) -> PlaybookTarget:
     if not name:
         raise InputError("give a branch name")
-    return PlaybookTarget(user, name)
+    return PlaybookTarget(user, name, app_name)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
 from acc_ace.cli.playbook.playbook_tables import edit_view, steps_view
 from acc_ace.cli.playbook.playbook_target import (
@@ -39,6 +40,7 @@ def apply(
         str, typer.Argument(metavar="FILE.jsonl|-", help="One DeltaBatch per line; - for stdin.")
     ],
     *,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
 ) -> None:
@@ -57,28 +59,38 @@ def apply(
                 print(json_line(done), flush=True)
         return succeeded
 
-    succeeded = with_playbook(PlaybookTarget(user, branch), work)
+    succeeded = with_playbook(PlaybookTarget(user, branch, app_name), work)
     raise typer.Exit(ExitCode.OK if succeeded else ExitCode.BAD_INPUT)
 
 
 @app.command()
 def pin(
-    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+    bullet: BulletId,
+    *,
+    app_name: App = APP_NAME,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
 ) -> None:
     """Protect a bullet from automatic changes."""
     done = with_playbook(
-        PlaybookTarget(user, branch), lambda service: service.pin(bullet, pinned=True)
+        PlaybookTarget(user, branch, app_name), lambda service: service.pin(bullet, pinned=True)
     )
     report(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
 
 
 @app.command()
 def unpin(
-    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+    bullet: BulletId,
+    *,
+    app_name: App = APP_NAME,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
 ) -> None:
     """Allow automatic changes to a bullet again."""
     done = with_playbook(
-        PlaybookTarget(user, branch), lambda service: service.pin(bullet, pinned=False)
+        PlaybookTarget(user, branch, app_name), lambda service: service.pin(bullet, pinned=False)
     )
     report(done, as_json=as_json, said=f"{bullet} is not pinned")
 
@@ -89,6 +101,7 @@ def edit(
     *,
     content: Annotated[str | None, typer.Option(help="New text, on one line.")] = None,
     section: Annotated[str | None, typer.Option(help="New section.")] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
@@ -97,7 +110,7 @@ def edit(
     if content is None and section is None:
         raise InputError("give --content TEXT, --section NAME, or both")
     done = with_playbook(
-        PlaybookTarget(user, branch),
+        PlaybookTarget(user, branch, app_name),
         lambda service: service.edit(bullet, content=content, section=section),
     )
     after = done.stored.playbook.get(bullet)
@@ -107,10 +120,17 @@ def edit(
 
 @app.command()
 def restore(
-    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+    bullet: BulletId,
+    *,
+    app_name: App = APP_NAME,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
 ) -> None:
     """Restore an archived, removed or merged bullet."""
-    done = with_playbook(PlaybookTarget(user, branch), lambda service: service.restore(bullet))
+    done = with_playbook(
+        PlaybookTarget(user, branch, app_name), lambda service: service.restore(bullet)
+    )
     report(done, as_json=as_json, said=f"{bullet} was restored")
 
 
@@ -118,12 +138,15 @@ def restore(
 def rollback(
     version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="Version to restore.")],
     *,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Restore the content of an earlier version, as a new version."""
-    done = with_playbook(PlaybookTarget(user, branch), lambda service: service.rollback(version))
+    done = with_playbook(
+        PlaybookTarget(user, branch, app_name), lambda service: service.rollback(version)
+    )
     report(done, as_json=as_json, said=f"restored the content of version {version}")
 
 
@@ -133,6 +156,7 @@ def refine(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change without changing it.")
     ] = False,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
@@ -145,7 +169,9 @@ def refine(
         return await refinery.refine(service.scope, service.context(), dry_run=dry_run)
 
     _report_refined(
-        with_playbook(PlaybookTarget(user, branch), work), dry_run=dry_run, as_json=as_json
+        with_playbook(PlaybookTarget(user, branch, app_name), work),
+        dry_run=dry_run,
+        as_json=as_json,
     )
 
 
@@ -160,6 +186,7 @@ def import_file(
             help="markdown, json, jsonl, ace or skillbook (default: detect).",
         ),
     ] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
@@ -168,7 +195,7 @@ def import_file(
     incoming = read(_text(source), _form(form))
     report(
         with_playbook(
-            PlaybookTarget(user, branch), lambda service: service.import_bullets(incoming)
+            PlaybookTarget(user, branch, app_name), lambda service: service.import_bullets(incoming)
         ),
         as_json=as_json,
     )

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, TypeVar
 
 import typer
 
-from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name
+from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
 from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
@@ -24,10 +24,11 @@ BulletId = Annotated[str, typer.Argument(metavar="BULLET", help="Bullet id, e.g.
 
 
 class PlaybookTarget(NamedTuple):
-    """A user's own playbook or, without a user, the one that chats use; and a branch."""
+    """A user's own playbook or, without a user, the one that chats use; a branch, and the app."""
 
     user: str | None = None
     branch: str | None = None
+    app: str = APP_NAME
 
 
 T = TypeVar("T")
@@ -43,13 +44,14 @@ def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
         branch = ""
     if branch:
         check_branch_name(branch)
-    return PlaybookScope(APP_NAME, None if user is None else checked_name(user, "--user"), branch)
+    return PlaybookScope(place.app, None if user is None else checked_name(user, "--user"), branch)
 
 
 def with_playbook(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]]) -> T:
     """Run `work` on a playbook; opens only the stores, so it is fast.
 
-    Raises ConfigError, InputError for invalid names, StoreError and the errors of `work`.
+    Raises ConfigError, InputError for invalid names, NotFoundError for an unknown app, StoreError
+    and the errors of `work`.
     """
     settings = load_settings()
     scope = scope_of(place, settings)
@@ -65,7 +67,21 @@ def with_playbook(place: PlaybookTarget, work: Callable[[PlaybookService], Await
             clock=clock,
         )
         try:
+            await require_app(stores.directory, place.app)
             return await work(service)
+        finally:
+            await stores.close()
+
+    return asyncio.run(run())
+
+
+def other_apps(app: str) -> list[str]:
+    """The other apps for which anything is stored, by name."""
+
+    async def run() -> list[str]:
+        stores = create_stores(load_settings(), SystemClock())
+        try:
+            return [name for name in await stores.directory.apps() if name != app]
         finally:
             await stores.close()
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import (
     create_private_file,
     json_line,
@@ -29,6 +30,7 @@ from acc_ace.cli.playbook.playbook_target import (
     Json,
     PlaybookTarget,
     User,
+    other_apps,
     with_playbook,
 )
 from acc_ace.cli.slash_commands import playbook_view
@@ -50,19 +52,22 @@ _Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum results.")]
 def show(
     *,
     version: Annotated[int | None, typer.Option(min=0, help="Show an earlier version.")] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Show the playbook."""
     stored = with_playbook(
-        PlaybookTarget(user, branch),
+        PlaybookTarget(user, branch, app_name),
         lambda service: service.store.load(service.scope, version=version),
     )
     if as_json:
         print(json_line(stored.model_dump(mode="json")))
     else:
         stdout_console().print(playbook_view(stored))
+        if not stored.playbook.bullets and (others := other_apps(app_name)):
+            stdout_console().print(f"other apps here: {', '.join(others)} (--app NAME)")
 
 
 @app.command()
@@ -70,13 +75,14 @@ def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Words or a bullet id.")],
     *,
     limit: _Limit = 10,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Search the bullets."""
     hits = with_playbook(
-        PlaybookTarget(user, branch), lambda service: service.search(text, limit=limit)
+        PlaybookTarget(user, branch, app_name), lambda service: service.search(text, limit=limit)
     )
     print_items(hits, hits_view, as_json=as_json)
 
@@ -89,6 +95,7 @@ def diff(
         typer.Argument(metavar="[B]", min=0, help="The later version (default: current)."),
     ] = None,
     *,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
@@ -103,7 +110,7 @@ def diff(
         document = {"from": first, "to": last, **found.model_dump(mode="json")}
         return last, found.lines(), json_line(document)
 
-    last, lines, line = with_playbook(PlaybookTarget(user, branch), work)
+    last, lines, line = with_playbook(PlaybookTarget(user, branch, app_name), work)
     if as_json:
         print(line)
     else:
@@ -118,12 +125,13 @@ def history(
         bool,
         typer.Option("--operations", help="List every operation, including those not applied."),
     ] = False,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """List the versions, newest first."""
-    place = PlaybookTarget(user, branch)
+    place = PlaybookTarget(user, branch, app_name)
     if operations:
         records = with_playbook(
             place, lambda service: service.store.deltas(service.scope, limit=limit)
@@ -138,10 +146,17 @@ def history(
 
 @app.command()
 def why(
-    bullet: BulletId, *, user: User = None, branch: Branch = None, as_json: Json = False
+    bullet: BulletId,
+    *,
+    app_name: App = APP_NAME,
+    user: User = None,
+    branch: Branch = None,
+    as_json: Json = False,
 ) -> None:
     """Show a bullet's origin and history."""
-    story = with_playbook(PlaybookTarget(user, branch), lambda service: service.story(bullet))
+    story = with_playbook(
+        PlaybookTarget(user, branch, app_name), lambda service: service.story(bullet)
+    )
     if not as_json:
         stdout_console().print(story_view(story))
         return
@@ -159,7 +174,9 @@ def why(
 
 
 @app.command()
-def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) -> None:
+def stats(
+    *, app_name: App = APP_NAME, user: User = None, branch: Branch = None, as_json: Json = False
+) -> None:
     """Show counts of bullets, tags and pending changes."""
 
     async def work(service: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
@@ -167,7 +184,7 @@ def stats(*, user: User = None, branch: Branch = None, as_json: Json = False) ->
         held = await service.held(limit=PAGE)
         return stored, len(held), await service.store.archived(service.scope, limit=PAGE)
 
-    stored, held, records = with_playbook(PlaybookTarget(user, branch), work)
+    stored, held, records = with_playbook(PlaybookTarget(user, branch, app_name), work)
     playbook, limits, archived = stored.playbook, load_settings().limits, len(records)
     left = len(departures(records))
     found = {
@@ -204,6 +221,7 @@ def export(
         str, typer.Option("--format", help="File format: markdown, json, jsonl or ace.")
     ] = "markdown",
     out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
 ) -> None:
@@ -211,7 +229,7 @@ def export(
     if form not in WRITABLE:
         raise InputError(f"--format is one of {', '.join(WRITABLE)}, not {form[:40]!r}")
     stored = with_playbook(
-        PlaybookTarget(user, branch), lambda service: service.store.load(service.scope)
+        PlaybookTarget(user, branch, app_name), lambda service: service.store.load(service.scope)
     )
     text = write(stored.playbook, Form(form))
     if out is None:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import report
 from acc_ace.cli.playbook.playbook_tables import edit_view, held_view
@@ -36,12 +37,13 @@ def review(
     dismiss_one: Annotated[
         int | None, typer.Option("--dismiss", metavar="NUMBER", min=1, help="Dismiss this change.")
     ] = None,
+    app_name: App = APP_NAME,
     user: User = None,
     branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Review pending changes interactively."""
-    place = PlaybookTarget(user, branch)
+    place = PlaybookTarget(user, branch, app_name)
     if apply_one is not None:
         done = with_playbook(place, lambda service: service.approve(apply_one))
         report(done, as_json=as_json)

@@ -106,6 +106,17 @@ class SessionSummary(BaseModel):
     gist: str = Field(description="What the session is about now.")
     updated_at: datetime
 
+    @classmethod
+    def of(cls, session: str, entry: JournalEntry) -> "SessionSummary":
+        """The public view of a session by its newest journal entry."""
+        return SessionSummary(
+            session=session,
+            turn=entry.state.turn,
+            version=entry.state.version,
+            gist=entry.state.ccs.semantic_gist,
+            updated_at=entry.created_at,
+        )
+
 
 class SessionPage(BaseModel):
     """A page of sessions, most recently changed first."""
@@ -132,23 +143,14 @@ async def list_sessions(
 ) -> SessionPage:
     """List your sessions that have a state, most recently changed first."""
     rows = await context.conversation.sessions(tenant, limit=limit, before=before)
-    items = [
-        SessionSummary(
-            session=session,
-            turn=entry.state.turn,
-            version=entry.state.version,
-            gist=entry.state.ccs.semantic_gist,
-            updated_at=entry.created_at,
-        )
-        for session, entry in rows
-    ]
+    items = [SessionSummary.of(session, entry) for session, entry in rows]
     return SessionPage(items=items, next_before=items[-1].session if len(items) == limit else None)
 
 
 @router.get("/{session}/ccs", summary="Read the state", responses=documented(401, 403, 404, 503))
 async def read_state(context: Context, key: Key) -> State:
     """The Compressed Cognitive State after the last turn."""
-    return State.of(key.session, await _head(context, key))
+    return State.of(key.session, await current_state(context, key))
 
 
 @router.get(
@@ -164,7 +166,7 @@ async def read_history(
     ] = None,
 ) -> VersionPage:
     """Every version of the state with what it changed, newest first."""
-    await _head(context, key)
+    await current_state(context, key)
     entries = await context.conversation.history(key, limit=limit, before_version=before)
     items = [Version.of(entry) for entry in entries]
     more = len(items) == limit and items[-1].version > 1
@@ -243,7 +245,7 @@ async def undo(
 )
 async def reset(context: Context, key: Key) -> None:
     """Clear the state, constraints included. History and evidence are kept."""
-    await _head(context, key)
+    await current_state(context, key)
     await context.conversation.reset(key)
 
 
@@ -271,7 +273,8 @@ async def delete(
         raise _no_session(key)
 
 
-async def _head(context: ServerContext, key: SessionKey) -> CommittedState:
+async def current_state(context: ServerContext, key: SessionKey) -> CommittedState:
+    """The state of a session. Raises NotFoundError for one that this user does not have."""
     state = await context.conversation.state(key)
     if state is None:
         raise _no_session(key)

@@ -6,43 +6,35 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from acc_ace.cli.names import APP_NAME, checked_name
+from acc_ace.cli.names import find_session, require_app
 from acc_ace.cli.output import Lines, json_line, printable, stdout_console
 from acc_ace.clock import SystemClock
 from acc_ace.config import load_settings
-from acc_ace.errors import NotFoundError
 from acc_ace.models.prices import load_prices
-from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.cost import NEWEST, SessionCost
 from acc_ace.schemas.report import TokenUse
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.spending import Spending
 
 
-def run_cost(session: str | None, *, user: str, limit: int, as_json: bool) -> None:
+def run_cost(session: str | None, *, app: str, user: str | None, limit: int, as_json: bool) -> None:
     """Print it. Raises ConfigError, InputError, NotFoundError or StoreError."""
-    checked_name(user, "--user")
-    if session is not None:
-        checked_name(session, "SESSION")
-    explained = asyncio.run(_explained(session, Tenant(APP_NAME, user), limit=limit))
+    explained = asyncio.run(_explained(app, user, session, limit=limit))
     if as_json:
         print(json_line(explained.model_dump(mode="json")))
     else:
         stdout_console().print(cost_view(explained))
 
 
-async def _explained(session: str | None, tenant: Tenant, *, limit: int) -> SessionCost:
+async def _explained(app: str, user: str | None, session: str | None, *, limit: int) -> SessionCost:
     settings, clock = load_settings(), SystemClock()
     prices = load_prices(settings.prices)
     stores = create_stores(settings, clock)
     try:
-        if session is None:
-            newest = await stores.directory.list(tenant, limit=1)
-            if not newest:
-                raise NotFoundError(f"user '{tenant.user}' has no session")
-            session = newest[0].session
+        await require_app(stores.directory, app)
+        key = await find_session(stores.journal, app, user, session)
         spending = Spending(stores.spending, prices, clock, ceiling=settings.max_cost)
-        return await spending.session(SessionKey(*tenant, session), limit=limit, before=NEWEST)
+        return await spending.session(key, limit=limit, before=NEWEST)
     finally:
         await stores.close()
 
