@@ -1,1 +1,1 @@
-"""The cockpit: a page that shows and corrects the memory of every app, and what feeds it."""
+"""The cockpit: a page in the browser over `/v1`, with streams of what is committed."""
