@@ -32,7 +32,7 @@ function App() {
   const { theme, lang } = usePrefs();
   const route = useRoute();
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const isSession = route.name === "session";
+  const isSession = ["session", "demo"].includes(route.name) && route.parts.length > 1;
   const app = (isSession ? route.parts[0] : route.query.app) || OWN_APP;
   const viewer = useData("ui/me");
   const me = viewer.data;
@@ -99,8 +99,8 @@ function skip(event) {
 
 /** The app and, without tokens, the user whose memory is shown. Any name can be typed. */
 function Whose({ app, user, me, route }) {
-  const known = useData("list-apps").data;
-  const names = [...new Set([OWN_APP, app, ...(Array.isArray(known) ? known : [])])];
+  const known = useData("v1/apps").data;
+  const names = [...new Set([OWN_APP, app, ...(known ?? [])])];
   const name = route.name === "session" ? "sessions" : route.name;
   const choose = (changed) => go([name], { app, user: me?.signed_in ? "" : user, ...changed });
   return html`

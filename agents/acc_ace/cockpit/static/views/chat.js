@@ -1,14 +1,14 @@
 /** The conversation: its turns, open questions, and the composer of the next turn. */
 
-import { html, useEffect, useRef } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { post } from "../lib/api.js";
 import { useAction } from "../lib/data.js";
-import { when } from "../lib/format.js";
+import { number, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Button, Empty, Failure, isMissingRoute, Loading, More, Notice, Tag } from "../lib/ui.js";
-import { Calls, Composer, RunningTurn, useTurn } from "./composer.js";
+import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
 
-const OUTCOMES = { failed: "bad", refused: "bad", paused: "warn", blocked: "warn" };
+const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
 
 export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place }) {
   const running = useTurn(base, place, reload);
@@ -29,7 +29,7 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
         ${isNew && !running.state &&
         html`<${Empty}>${t("A new session. What you say first begins it.")}</${Empty}>`}
         ${shown.map((each) => html`
-          <${Turn} key=${each.turn} ...${each} base=${base} isPicked=${each.turn === turn}
+          <${Turn} key=${each.id} ...${each} base=${base} isPicked=${each.turn === turn}
                    onPick=${onPick} />
         `)}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
@@ -42,32 +42,53 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
   `;
 }
 
-function Turn({ turn, input, answer, outcome, at, created_at, isPicked, onPick, base }) {
+function Turn({ turn, isPicked, onPick, base, ...it }) {
   const article = useRef();
   useEffect(() => isPicked && article.current.scrollIntoView({ block: "nearest" }), [isPicked]);
+  const kind = OUTCOMES[it.outcome];
   return html`
-    <article ref=${article} class="turn" aria-current=${isPicked ? "true" : undefined}>
+    <article ref=${article} class=${`turn ${it.outcome}`} aria-current=${isPicked ? "true" : undefined}>
       <button type="button" class="no" onClick=${() => onPick(turn)}
               aria-label=${t("Show the memory at turn {turn}", { turn })}>${turn}</button>
-      <div class="said">${input}</div>
-      <div class="answer">${answer}</div>
+      <div class="said">${it.input.text}</div>
+      ${it.input.authority !== "user" && html`<${Tag}>${t(it.input.authority)}</${Tag}>`}
+      ${it.input.attachments.map((source) => html`<${Tag}>${source || t("attachment")}</${Tag}>`)}
+      ${it.tools.map((tool) => html`<${ToolCall} key=${tool.id} ...${tool} />`)}
+      ${it.guarded.map(({ tool, verdict, rule_id: rule, why }) => html`
+        <p class="small"><${Tag} kind=${verdict === "allowed" ? "" : "warn"}>${t(verdict)}</${Tag}>
+          ${" "}${tool} ${rule && html`<code>${rule}</code>`} <span class="muted">${why}</span></p>
+      `)}
+      <div class="answer">${it.answer}</div>
+      ${it.notes.map((note) => html`<p class="note mono">${note}</p>`)}
       <div class="row muted small">
-        ${outcome && OUTCOMES[outcome] && html`<${Tag} kind=${OUTCOMES[outcome]}>${t(outcome)}</${Tag}>`}
-        <time>${when(at ?? created_at)}</time>
+        ${kind !== undefined && html`<${Tag} kind=${kind}>${t(it.outcome)}</${Tag}>`}
+        <time>${when(it.at)}</time>
+        ${it.cost && html`<span>${number(tokensOf(it.cost.tokens))} ${t("tokens")}</span>`}
         <span class="grow"></span>
-        ${answer && html`<${Thumbs} path=${`${base}/turns/${turn}/feedback`} />`}
+        ${it.outcome === "answered" &&
+        html`<${Thumbs} path=${`${base}/turns/${turn}/feedback`} given=${it.feedback} />`}
       </div>
     </article>
   `;
 }
 
-function Thumbs({ path }) {
-  const rate = useAction((thumbs) => post(path, { thumbs }));
-  const given = useRef("");
+const ToolCall = ({ name, arguments: args, result, is_error: isError }) => html`
+  <details class="tool small">
+    <summary class="mono">${isError ? "✗" : result === null ? "…" : "✓"} ${name}(${args})</summary>
+    <pre>${result ?? t("no result")}</pre>
+  </details>
+`;
+
+function Thumbs({ path, given }) {
+  const [own, setOwn] = useState(null);
+  const rate = useAction(async (thumbs) => {
+    await post(path, { thumbs });
+    setOwn(thumbs);
+  });
+  const current = own ?? given.findLast(({ thumbs }) => thumbs)?.thumbs;
   const button = (thumbs, sign, label) => html`
-    <${Button} kind="quiet thumb" aria-label=${label} title=${label}
-               aria-pressed=${given.current === thumbs} busy=${rate.isBusy}
-               onClick=${async () => (await rate.run(thumbs)) && (given.current = thumbs)}>
+    <${Button} kind="quiet thumb" aria-label=${label} title=${label} busy=${rate.isBusy}
+               aria-pressed=${String(current === thumbs)} onClick=${() => rate.run(thumbs)}>
       ${sign}
     </${Button}>
   `;
@@ -80,8 +101,19 @@ function Thumbs({ path }) {
 /** What the newest turn waits for, when it paused before this page was opened. */
 function Waiting({ turns, running }) {
   const [newest] = turns;
-  if (running.state || newest?.outcome !== "paused" || !newest.calls?.length) return null;
-  return html`<${Calls} calls=${newest.calls} answer=${running.answer} />`;
+  if (running.state || newest?.outcome !== "paused") return null;
+  const calls = newest.tools.filter(({ name, result }) => name === CONFIRMATION && result === null);
+  const whole = calls.map((call) => ({ ...call, args: parsed(call.arguments) }));
+  return html`<${Calls} calls=${whole} answer=${running.answer} />`;
+}
+
+/** Arguments as an object; long ones come cut, and are shown as they come. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { arguments: text };
+  }
 }
 
 function Questions({ base, rules, reload }) {

@@ -7,7 +7,8 @@ import { duration, number, tokensOf } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Button, Failure, Notice } from "../lib/ui.js";
 
-const CONFIRMATION = "adk_request_confirmation";
+/** The name under which ADK asks a person whether a tool may run. */
+export const CONFIRMATION = "adk_request_confirmation";
 
 const begun = (input) => ({
   input,

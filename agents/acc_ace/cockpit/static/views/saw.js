@@ -1,2 +1,97 @@
-import { html } from "../vendor/preact.js";
-export const Saw = () => html`<p></p>`;
+/** What the models of a turn saw: each request as a window of parts, its reply, time and price. */
+
+import { html, useState } from "../vendor/preact.js";
+import { useData } from "../lib/data.js";
+import { duration, number, tokensOf, usd } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { Empty, Failure, Loading, Notice, Raw } from "../lib/ui.js";
+
+const PARTS = {
+  role: "role text",
+  playbook: "playbook",
+  rules: "rules",
+  state: "state",
+  x_t: "input x_t",
+  artifacts: "recalled",
+  tools: "tools",
+  schema: "reply schema",
+  tool_results: "tool results",
+  history: "history",
+};
+
+export function Saw({ base, turn }) {
+  const path = turn ? `${base}/turns/${turn}/requests` : null;
+  const { data, error, isLoading, reload } = useData(path);
+  const [picked, setPicked] = useState(null);
+  if (!turn) return html`<${Empty}>${t("No turn yet.")}</${Empty}>`;
+  if (!data) {
+    return html`<${Failure} error=${error} reload=${reload} />${isLoading && html`<${Loading} />`}`;
+  }
+  const main = data.calls.findLastIndex(({ stage }) => stage === "generator");
+  const at = picked !== null && picked < data.calls.length ? picked : Math.max(main, 0);
+  return html`
+    <div class="row">
+      <div class="switch" role="group" aria-label=${t("Calls")}>
+        ${data.calls.map((call, index) => html`
+          <button type="button" aria-pressed=${String(index === at)} onClick=${() => setPicked(index)}>
+            ${t(call.stage)} <small>${number(call.tokens.in)}</small>
+          </button>
+        `)}
+      </div>
+      <span class="grow"></span><${Raw} path=${path} />
+    </div>
+    ${data.calls.length
+      ? html`<${Call} key=${`${turn}/${at}`} ...${data.calls[at]} />`
+      : html`<${Empty}>${t("No model was asked in this turn.")}</${Empty}>`}
+  `;
+}
+
+function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds, error }) {
+  const cached = parts.reduce((sum, part) => sum + part.cached, 0);
+  const total = parts.reduce((sum, part) => sum + part.tokens, 0) || 1;
+  const share = (value) => `${((100 * value) / total).toFixed(1)}%`;
+  return html`
+    <dl class="stats">
+      <div><dt>${t("Model")}</dt><dd class="plain">${[model || "–", agent].filter(Boolean).join(" · ")}</dd></div>
+      <div><dt>${t("Read")}</dt><dd>${number(tokens.in)}</dd></div>
+      <div><dt>${t("Cached")}</dt><dd>${number(tokens.cached)}</dd></div>
+      <div><dt>${t("Written")}</dt><dd>${number(tokensOf(tokens) - tokens.in)}</dd></div>
+      <div><dt>${t("Time")}</dt><dd>${duration(seconds * 1_000)}</dd></div>
+    </dl>
+    ${error && html`<${Notice} kind="bad">${error}</${Notice}>`}
+    <div class="window" role="img" aria-label=${t("The request by parts")}>
+      ${parts.map((part, index) => html`
+        <span class=${`part p${index % 8}`} style=${{ width: share(part.tokens) }}
+              title=${`${named(part.kind)}: ${number(part.tokens)} ${t("tokens")}`}></span>
+      `)}
+    </div>
+    ${cached > 0 && html`<div class="cached" style=${{ width: share(cached) }}>
+      ${t("cached")} ${share(cached)}</div>`}
+    <div class="parts">
+      ${parts.map((part, index) => html`
+        <details key=${index}>
+          <summary>
+            <span class=${`swatch p${index % 8}`}></span>
+            <b>${named(part.kind)}</b>
+            <span class="grow"></span>
+            ${part.cached > 0 && html`<span class="muted">${t("cached")} ${number(part.cached)}</span>`}
+            <span class="num">${number(part.tokens)}</span>
+            <span class="num muted">${share(part.tokens)}</span>
+            <span class="num muted">${usd(part.usd)}</span>
+          </summary>
+          <pre>${part.text}</pre>
+          ${part.cut > 0 && html`<p class="muted small">
+            ${t("{cut} more characters are not kept.", { cut: number(part.cut) })}</p>`}
+        </details>
+      `)}
+      <details open>
+        <summary><span class="swatch"></span><b>${t("Reply")}</b><span class="grow"></span>
+          <span class="num">${number(tokensOf(tokens) - tokens.in)}</span>
+          <span class="num muted"></span><span class="num muted">${usd(replyUsd)}</span></summary>
+        <pre>${reply || "–"}</pre>
+      </details>
+    </div>
+  `;
+}
+
+const named = (kind) => t(PARTS[kind] ?? kind);

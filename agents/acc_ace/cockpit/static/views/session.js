@@ -25,22 +25,22 @@ const TITLES = {
 const SOON_MS = 150;
 
 /** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
-function placeOf({ parts }) {
+function placeOf({ name, parts }) {
   const [app, user, session, , turn, tab] = parts;
-  return { app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
+  return { name, app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
 }
 
-const placed = ({ app, user, session, turn, tab }) =>
-  ["session", app, user, session, "turn", String(turn), tab];
+const placed = ({ name, app, user, session, turn, tab }) =>
+  [name, app, user, session, "turn", String(turn), tab];
 
 export default function Session({ route }) {
   const place = placeOf(route);
   const base = `v1/sessions/${encodeURIComponent(place.session)}`;
   const head = useData(`${base}/ccs`);
-  const turns = usePages(`${base}/turns`, { limit: 100 });
+  const turns = usePages(`${base}/turns`, { limit: 50 }, { next: "next_cursor", key: "cursor" });
   const rules = useData(`${base}/rules`);
   const reload = () => [head, turns, rules].forEach((each) => each.reload());
-  const stream = useReloads(place.session, reload);
+  const stream = useReloads(head.data ? place.session : null, reload);
   useDeparture(place, head);
   const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
   const turn = place.turn || last;
@@ -91,7 +91,7 @@ export default function Session({ route }) {
 /** Read everything again when the server says that the session went on. */
 function useReloads(session, reload) {
   const timer = useRef(0);
-  return useStream("sse/timeline", { session }, () => {
+  return useStream(session && "sse/timeline", { session }, () => {
     clearTimeout(timer.current);
     timer.current = setTimeout(reload, SOON_MS);
   });

@@ -1,7 +1,7 @@
 /** The sessions of a user in an app. */
 
 import { html, useMemo, useState } from "../vendor/preact.js";
-import { usePages } from "../lib/data.js";
+import { usePages, useStream } from "../lib/data.js";
 import { when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { go, href } from "../lib/router.js";
@@ -12,6 +12,7 @@ const PAGE = { limit: 100 };
 
 export default function Sessions({ route, app, user }) {
   const { items, error, isLoading, more, reload } = usePages(PATH, PAGE);
+  useStream("sse/timeline", {}, reload);
   const [words, setWords] = useState("");
   const found = useMemo(() => items.filter((item) => holds(item, words)), [items, words]);
   return html`
