@@ -1,6 +1,8 @@
+import asyncio
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -180,3 +182,21 @@ async def test_preflight_needs_no_token_and_refusals_can_be_read_by_the_page() -
     assert preflight.status_code == 200
     assert refused.status_code == 401
     assert refused.headers["access-control-allow-origin"] == "https://good.example"
+
+
+async def test_a_server_keeps_house_from_its_start_to_its_end(app: FastAPI) -> None:
+    """Offload of idle sessions and background learning run beside the routes."""
+    messages = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+    sent: list[str] = []
+    beside: list[int] = []
+
+    async def receive() -> MutableMapping[str, Any]:
+        beside.append(len(asyncio.all_tasks()))
+        return next(messages)
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message["type"])
+
+    await app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert beside == [1, 2]

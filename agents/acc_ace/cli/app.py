@@ -246,6 +246,20 @@ def serve() -> None:
 
 
 @app.command()
+def demo(
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 = a free one.")] = 0,
+    pace: Annotated[float, typer.Option(min=0, max=60, help="Seconds between turns.")] = 1.5,
+    language: Annotated[str, typer.Option(help="Conversation to play: en or ja.")] = "en",
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Open the cockpit with a bundled conversation playing live; needs no key."""
+    from acc_ace.cli.demo import run_demo  # noqa: PLC0415 — keeps --help quick
+
+    run_demo(port=port, pace=pace, language=language, browser=browser)
+
+
+@app.command()
 def doctor(
     as_json: _Json = False,
     online: Annotated[bool, typer.Option(help="Also send a test request to Gemini.")] = False,

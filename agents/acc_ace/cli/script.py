@@ -88,6 +88,7 @@ class _Mapping(BaseModel):
     name: Any = None
     language: Any = None
     description: Any = None
+    promises: Any = None
     invariants: Any = None
 
 

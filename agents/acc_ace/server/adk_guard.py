@@ -131,10 +131,13 @@ class AdkInputGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
         refusal = None
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in _RUN:
+        if scope["method"] == "POST" and scope["path"] in _RUN:
             refusal = _check(scope, self._limits) or check_names(scope)
-        elif scope["type"] == "http" and scope["path"].startswith(_APPS):
+        elif scope["path"].startswith(_APPS):
             refusal = check_names(scope)
         if refusal is not None:
             await problem_response(refusal)(scope, receive, send)

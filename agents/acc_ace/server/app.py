@@ -3,9 +3,10 @@
 The OpenAPI document lists the errors of each route; `/docs` and `/redoc` need no network.
 """
 
+import asyncio
 import warnings
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
@@ -23,7 +24,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.cockpit import pages
+from acc_ace.cockpit import pages, stream_routes
+from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
@@ -149,11 +151,23 @@ _ROUTERS: Final = (
     status_routes.models_router,
     status_routes.health_router,
     pages.router,
+    stream_routes.router,
 )
 
 
-def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = None) -> FastAPI:
+Beside = Callable[[ServerContext], Coroutine[Any, Any, None]]
+"""Work that runs while the server does, and is cancelled at its end."""
+
+
+def create_app(
+    container: Container,
+    *,
+    models: Mapping[Role, BaseLlm] | None = None,
+    beside: Beside | None = None,
+) -> FastAPI:
     """Build the server over a process's stores; `models` replaces models in tests.
+
+    `beside` runs while the server does: a demo that plays, a loop that is shown.
 
     Raises ConfigError for an unknown model name or a missing directory of agents.
     """
@@ -165,11 +179,13 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
     conversation = Conversation(container, app=built, session_service=service, models=models)
     context = ServerContext(container, conversation, service, TurnGate())
     identities = Identities(settings.auth_tokens)
-    app = _adk_app(settings, context, agent_loader(settings, built))
+    lifespan = _lifespan(context, beside)
+    app = _adk_app(settings, context, agent_loader(settings, built), lifespan)
     _close_trace_view(app)
     app.title, app.version = "ACC×ACE", version("acc-ace")
     app.description = "Bounded memory (ACC) and a self-improving playbook (ACE), by turn."
     app.state.acc_ace = context
+    app.state.acc_ace_timeline = Timeline()
     serve_docs(app)
     for router in (*_ROUTERS, login_router(identities)):
         app.include_router(router)
@@ -181,7 +197,9 @@ def create_app(container: Container, *, models: Mapping[Role, BaseLlm] | None = 
     return app
 
 
-def _adk_app(settings: Settings, context: ServerContext, loader: BaseAgentLoader) -> FastAPI:
+def _adk_app(
+    settings: Settings, context: ServerContext, loader: BaseAgentLoader, lifespan: Lifespan[FastAPI]
+) -> FastAPI:
     disable_unexported_telemetry()
     with warnings.catch_warnings():
         # ADK calls its own credential service experimental; it holds nothing of ours.
@@ -199,7 +217,7 @@ def _adk_app(settings: Settings, context: ServerContext, loader: BaseAgentLoader
             bind_host=None if settings.auth_tokens else settings.host,
             port=settings.port,
             reload_agents=settings.reload_agents and settings.agent_dir is not None,
-            lifespan=_lifespan(context),
+            lifespan=lifespan,
         )
 
 
@@ -210,14 +228,28 @@ def _close_trace_view(app: FastAPI) -> None:
     ]
 
 
-def _lifespan(context: ServerContext) -> Lifespan[FastAPI]:
+def _lifespan(context: ServerContext, beside: Beside | None) -> Lifespan[FastAPI]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with context.conversation.keeping_house():
+        async with context.conversation.keeping_house(), _running(beside, context):
             yield
         await context.close()
 
     return lifespan
+
+
+@asynccontextmanager
+async def _running(beside: Beside | None, context: ServerContext) -> AsyncIterator[None]:
+    if beside is None:
+        yield
+        return
+    task = asyncio.create_task(beside(context))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def _guard(app: FastAPI, container: Container, identities: Identities, gate: TurnGate) -> None:

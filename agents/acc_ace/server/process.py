@@ -75,6 +75,8 @@ def serve(app: FastAPI, listener: socket.socket, *, on_ready: Callable[[], None]
         http=header_timeout(settings.limits.receive_s),
         timeout_graceful_shutdown=_LINGER_S,
         server_header=False,
+        # A lifespan that fails ends the server; by default uvicorn goes on without one.
+        lifespan="on",
     )
     DrainingServer(config, context, on_ready=on_ready).run(sockets=[listener])
 

@@ -1,0 +1,366 @@
+"""Routes of the timeline: streams, pages of events, snapshots of runs, metrics.
+
+The names are those of the survivor's specification; the filters are app, session, kind and run.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Hashable
+from contextlib import AsyncExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from pydantic import BaseModel, Field, ValidationError
+from starlette.responses import Response
+
+from acc_ace.cockpit.sources import (
+    PlaybookSource,
+    RunSource,
+    SessionSource,
+    Source,
+    TenantSource,
+    TimelineEvent,
+    position_of,
+)
+from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
+from acc_ace.config import Settings
+from acc_ace.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.report import Money
+from acc_ace.schemas.survival import LoopSettings, LoopSnapshot
+from acc_ace.server.problems import documented
+from acc_ace.server.server_context import (
+    NAME_LENGTH,
+    NAME_PATTERN,
+    Context,
+    CurrentTenant,
+    ServerContext,
+    User,
+    may_edit,
+)
+
+router = APIRouter(tags=["cockpit"])
+
+_RUN: Final = re.compile(r"[\w.-]{1,120}")
+_MOST_RUNS: Final = 200
+_MOST_POINTS: Final = 2_000
+_SERIES: Final = ("danger", "unknown", "fear", "curiosity", "threshold", "exploration")
+
+SessionFilter = Annotated[
+    str | None, Query(max_length=NAME_LENGTH, pattern=NAME_PATTERN, description="One session.")
+]
+RunFilter = Annotated[str | None, Query(max_length=124, description="A run of the survivor.")]
+KindFilter = Annotated[
+    str, Query(max_length=200, description="Kinds, comma-separated: turn, state, delta, tick, …")
+]
+After = Annotated[
+    int | None, Query(ge=0, le=2**62, description="Position to go on from; default: from now on.")
+]
+
+
+class RunControl(Protocol):
+    """The running loop that this server shows, if it runs in this process."""
+
+    @property
+    def run(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def settings(self) -> LoopSettings:
+        """The settings in force."""
+        ...
+
+    def change(self, **fields: Any) -> LoopSettings:  # noqa: ANN401 - validated by LoopSettings
+        """Change settings; the loop takes them up within a tick. Raises InputError."""
+        ...
+
+    def step(self) -> None:
+        """Let a paused loop live one tick."""
+        ...
+
+
+def runs_dir(settings: Settings) -> Path:
+    """Where runs are kept."""
+    return settings.data_dir / "survivor" / "runs"
+
+
+def run_path(context: ServerContext, user: str, run: str) -> Path:
+    """The file of a run.
+
+    Raises ForbiddenError for a user who may not see the operator's runs, NotFoundError.
+    """
+    settings = context.container.settings
+    if not may_edit(settings, user):
+        raise ForbiddenError("runs are the operator's; ACC_ACE_PLAYBOOK_EDITORS names who may look")
+    path = runs_dir(settings) / f"{run}.jsonl"
+    if not _RUN.fullmatch(run) or not path.is_file():
+        raise NotFoundError(f"no run {run[:120]!r}; GET /snapshots/runs lists them")
+    return path
+
+
+def wanted_source(
+    context: Context,
+    tenant: CurrentTenant,
+    user: User,
+    *,
+    session: SessionFilter = None,
+    run: RunFilter = None,
+    kind: KindFilter = "",
+) -> tuple[Hashable, Callable[[], Source]]:
+    """A run, a session, a playbook's log (`kind=delta`), or the user's sessions."""
+    container = context.container
+    if run is not None:
+        path = run_path(context, user, run)
+        return path, lambda: RunSource(path)
+    if session is not None:
+        key = SessionKey(tenant.app, tenant.user, session)
+        return key, lambda: SessionSource(container, key)
+    if kind == "delta":
+        scope = container.playbook_scope(tenant.app, tenant.user)
+        return scope, lambda: PlaybookSource(container, scope)
+    return tenant, lambda: TenantSource(container, tenant)
+
+
+Asked = Annotated[tuple[Hashable, Callable[[], Source]], Depends(wanted_source)]
+
+
+def timeline_of(request: Request) -> Timeline:
+    """The timeline of this process."""
+    timeline: Timeline = request.app.state.acc_ace_timeline
+    return timeline
+
+
+Streams = Annotated[Timeline, Depends(timeline_of)]
+
+
+@router.get("/sse/timeline", summary="Follow a timeline", responses=documented(401, 403, 404, 422))
+async def stream(
+    asked: Asked,
+    timeline: Streams,
+    *,
+    kind: KindFilter = "",
+    after: After = None,
+    last_event_id: Annotated[str | None, Header(max_length=600)] = None,
+) -> Response:
+    """Events as they are committed, as server-sent events; resumes after `Last-Event-ID`.
+
+    `gap` means: too far behind, read the page again. `gone` is the last event of a source that was
+    deleted.
+    """
+    if last_event_id:
+        after = position_of(last_event_id)[1]
+    key, make = asked
+    following = AsyncExitStack()
+    pulse = await following.enter_async_context(timeline.follow(key, make))
+    return TimelineResponse(blocks(pulse, after=after, kinds=_kinds(kind)), following)
+
+
+class EventPage(BaseModel):
+    """A page of events, oldest first."""
+
+    items: list[TimelineEvent]
+    next_after: int | None = Field(description="`after` of the next page; null at the newest.")
+
+
+@router.get("/events", summary="List events", responses=documented(401, 403, 404, 422))
+async def events(
+    asked: Asked,
+    *,
+    kind: KindFilter = "",
+    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+) -> EventPage:
+    """The same events as JSON."""
+    source = asked[1]()
+    newest = await source.newest()
+    found = await source.after(after, limit=limit)
+    last = found[-1].n if found else newest
+    kinds = _kinds(kind)
+    items = [event for event in found if not kinds or event.kind in kinds]
+    return EventPage(items=items, next_after=last if last < newest else None)
+
+
+class Run(BaseModel):
+    """A kept run of the survivor."""
+
+    run: str
+    bytes: int
+    changed_at: float = Field(description="Seconds since 1970.")
+    is_live: bool = Field(description="Whether its loop runs in this server.")
+
+
+@router.get("/snapshots/runs", summary="List runs", responses=documented(401, 403))
+async def runs(request: Request, context: Context, user: User) -> list[Run]:
+    """The runs kept here, newest first."""
+    settings = context.container.settings
+    if not may_edit(settings, user):
+        return []
+    live = _control(request)
+
+    def listed() -> list[Run]:
+        found = [(path, path.stat()) for path in runs_dir(settings).glob("*.jsonl")]
+        newest = sorted(found, key=lambda item: -item[1].st_mtime)
+        return [
+            Run(
+                run=path.stem,
+                bytes=stat.st_size,
+                changed_at=stat.st_mtime,
+                is_live=live is not None and live.run == path.stem,
+            )
+            for path, stat in islice(newest, _MOST_RUNS)
+        ]
+
+    return await asyncio.to_thread(listed)
+
+
+class SnapshotPage(BaseModel):
+    """A page of a run's snapshots, oldest first."""
+
+    items: list[dict[str, Any]]
+    next_after: int | None
+    newest: int = Field(description="Snapshots of the run so far.")
+
+
+@router.get("/snapshots", summary="List snapshots", responses=documented(401, 403, 404, 422))
+async def snapshots(
+    context: Context,
+    user: User,
+    *,
+    run: Annotated[str, Query(max_length=124)],
+    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SnapshotPage:
+    """Snapshots of a run, whole, as they stand in its file."""
+    source = RunSource(run_path(context, user, run))
+    newest = await source.newest()
+    found = await source.after(after, limit=limit)
+    last = found[-1].n if found else newest
+    return SnapshotPage(
+        items=[{"n": event.n, **event.data} for event in found],
+        next_after=last if last < newest else None,
+        newest=newest,
+    )
+
+
+class Series(BaseModel):
+    """Values of a run over its ticks, thinned to at most 2,000 points."""
+
+    n: list[int]
+    values: dict[str, list[float]]
+
+
+@router.get("/snapshots/series", summary="Read series", responses=documented(401, 403, 404, 422))
+async def series(
+    context: Context, user: User, *, run: Annotated[str, Query(max_length=124)]
+) -> Series:
+    """Life, food, water, danger, fear, curiosity, reward and score over the run, for charts."""
+    path = run_path(context, user, run)
+    stride = -(-(await RunSource(path).newest()) // _MOST_POINTS) or 1
+    return await asyncio.to_thread(_series, path, stride)
+
+
+def _series(path: Path, stride: int) -> Series:
+    names = ("life", "food", "water", *_SERIES, "reward", "score", "episode")
+    found = Series(n=[], values={name: [] for name in names})
+    with path.open(encoding="utf-8") as file:
+        for number, line in islice(enumerate(file, start=1), 0, None, stride):
+            try:
+                tick = LoopSnapshot.model_validate_json(line)
+            except ValidationError:
+                continue  # Such a line is a warning of the stream and of `analyze`.
+            body, board = tick.body, tick.scoreboard
+            row = (
+                *(body.life, body.food, body.water),
+                *(getattr(tick, name) for name in _SERIES),
+                *(board.total, board.score, tick.episode),
+            )
+            found.n.append(number)
+            for name, value in zip(names, row, strict=True):
+                found.values[name].append(value)
+    return found
+
+
+class Metrics(BaseModel):
+    """What the asking user's memory in an app holds and costs; nothing of others."""
+
+    app: str
+    user: str
+    sessions: int = Field(description="Sessions with a state, at most 200 are counted.")
+    turns: int
+    spent: Money = Field(description="Of the days listed.")
+    replay: Money
+    days: dict[str, float] = Field(description="US dollars by day (UTC), newest first.")
+    playbook: dict[str, Any]
+    streams: int = Field(description="Open streams of this server process.")
+
+
+@router.get("/metrics", summary="Read metrics", responses=documented(401, 403, 503))
+async def metrics(context: Context, tenant: CurrentTenant, timeline: Streams) -> Metrics:
+    """Counts and money of your sessions in an app."""
+    container = context.container
+    heads = await container.journal.sessions(tenant, limit=200)
+    sums = await container.spending.store.days(tenant, limit=200)
+    days: dict[str, float] = {}
+    for each in sums:
+        days[str(each.day)] = days.get(str(each.day), 0.0) + (each.totals.spent.usd or 0.0)
+    spent = sum(each.totals.nano for each in sums)
+    replay = sum(each.totals.replay_nano for each in sums)
+    unpriced = sum(each.totals.unpriced for each in sums)
+    scope = container.playbook_scope(tenant.app, tenant.user)
+    stored = await container.playbooks.load(scope)
+    return Metrics(
+        app=tenant.app,
+        user=tenant.user,
+        sessions=len(heads),
+        turns=sum(entry.state.turn for _, entry in heads),
+        spent=Money.of(spent, unpriced),
+        replay=Money.of(replay, unpriced),
+        days=days,
+        playbook={"version": stored.version, **stored.playbook.stats()},
+        streams=timeline.clients,
+    )
+
+
+@router.get("/survivor/settings", summary="Read settings", responses=documented(401, 403, 409))
+async def read_settings(request: Request, context: Context, user: User) -> LoopSettings:
+    """The settings of the loop that runs in this server."""
+    return _loop(request, context, user).settings
+
+
+@router.post("/survivor/settings", summary="Change", responses=documented(401, 403, 409, 422))
+async def change_settings(
+    request: Request, context: Context, user: User, body: dict[str, Any]
+) -> LoopSettings:
+    """Change settings of the running loop, `paused` among them; they hold within a tick."""
+    if unknown := sorted(body.keys() - LoopSettings.model_fields.keys()):
+        raise InputError(f"no setting {', '.join(unknown)[:200]}")
+    return _loop(request, context, user).change(**body)
+
+
+@router.post("/survivor/step", summary="Live one tick", responses=documented(401, 403, 409))
+async def step(request: Request, context: Context, user: User) -> LoopSettings:
+    """Let the paused loop live one tick."""
+    loop = _loop(request, context, user)
+    loop.step()
+    return loop.settings
+
+
+def _control(request: Request) -> RunControl | None:
+    control: RunControl | None = getattr(request.app.state, "acc_ace_run", None)
+    return control
+
+
+def _loop(request: Request, context: ServerContext, user: str) -> RunControl:
+    control = _control(request)
+    if control is None:
+        raise ConflictError("no loop runs in this server: acc-ace survive --ui PORT starts one")
+    if not may_edit(context.container.settings, user):
+        raise ForbiddenError("the loop is the operator's; ACC_ACE_PLAYBOOK_EDITORS names who may")
+    return control
+
+
+def _kinds(kind: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in kind.split(",") if part.strip())
