@@ -1,22 +1,28 @@
-/** The shell: navigation, whose data is shown, keys; each view is loaded when it is first shown. */
+/** The shell: navigation, whose data is shown, keys, and the view of the route. */
 
-import { html, render, useEffect, useErrorBoundary, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useErrorBoundary, useState } from "./lib/preact.js";
 import { whose } from "./lib/api.js";
 import { useData } from "./lib/data.js";
 import { t } from "./lib/i18n.js";
 import { applyPrefs, nextLang, nextTheme, usePrefs } from "./lib/prefs.js";
 import { go, href, useRoute } from "./lib/router.js";
-import { Button, Failure, Loading, Notice } from "./lib/ui.js";
+import { Button, Failure, Notice } from "./lib/ui.js";
+import Demo from "./views/demo.js";
+import Playbook from "./views/playbook.js";
+import Session from "./views/session.js";
+import Sessions from "./views/sessions.js";
+import Survivor from "./views/survivor.js";
 
 const OWN_APP = "acc_ace";
 
 const VIEWS = {
-  sessions: { title: "Sessions", load: () => import("./views/sessions.js") },
-  session: { load: () => import("./views/session.js") },
-  playbook: { title: "Playbook", load: () => import("./views/playbook.js") },
-  survivor: { title: "Survivor", load: () => import("./views/survivor.js") },
-  demo: { title: "Demo", load: () => import("./views/demo.js") },
+  sessions: Sessions,
+  session: Session,
+  playbook: Playbook,
+  survivor: Survivor,
+  demo: Demo,
 };
+const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo" };
 
 const KEYS = [
   ["/", "Search"],
@@ -61,12 +67,10 @@ function App() {
     <header class="bar">
       <a class="brand" href=${href(["sessions"], query)}>ACC<b>×</b>ACE</a>
       <nav aria-label=${t("Main")}>
-        ${Object.entries(VIEWS).map(
-          ([name, { title }]) =>
-            title &&
-            html`<a key=${name} href=${href([name], query)}
-              aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>`,
-        )}
+        ${Object.entries(MENU).map(([name, title]) => html`
+          <a key=${name} href=${href([name], query)}
+             aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>
+        `)}
       </nav>
       <${Whose} app=${app} user=${user} me=${me} route=${route} />
       <${Button} kind="quiet" onClick=${nextLang} lang=${lang === "en" ? "ja" : "en"}>
@@ -81,7 +85,7 @@ function App() {
       <${Failure} error=${viewer.error} reload=${viewer.reload} />
       ${isForeign && html`<${Notice} kind="bad">${t("This link is of another user.")}</${Notice}>`}
       ${me && !isForeign &&
-      html`<${View} key=${`${route.name}/${app}/${user}`}
+      html`<${View} key=${`${route.name}/${app}/${user}`} view=${VIEWS[route.name] ?? Sessions}
                     route=${route} app=${app} user=${user} me=${me} />`}
     </main>
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
@@ -118,24 +122,13 @@ function Whose({ app, user, me, route }) {
   `;
 }
 
-function View({ route, ...props }) {
-  const [shown, setShown] = useState({ name: "", view: null, error: null });
+/** A view that fails says so, and leaves the rest of the page as it is. */
+function View({ view, ...props }) {
   const [broken, repair] = useErrorBoundary((error) => console.error(error));
-  useEffect(() => {
-    const { load } = VIEWS[route.name] ?? VIEWS.sessions;
-    load().then(
-      (module) => setShown({ name: route.name, view: module.default }),
-      () => setShown({ name: route.name, error: { status: 0 } }),
-    );
-  }, [route.name]);
-  if (broken) {
-    return html`<${Notice} kind="bad" onClose=${repair}>
-      ${t("This view failed:")} ${String(broken.message)}
-    </${Notice}>`;
-  }
-  if (shown.name !== route.name) return html`<${Loading} />`;
-  if (shown.error) return html`<${Failure} error=${shown.error} />`;
-  return html`<${shown.view} route=${route} ...${props} />`;
+  if (!broken) return html`<${view} ...${props} />`;
+  return html`<${Notice} kind="bad" onClose=${repair}>
+    ${t("This view failed:")} ${String(broken.message)}
+  </${Notice}>`;
 }
 
 function Help({ onClose }) {

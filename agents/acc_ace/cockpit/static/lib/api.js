@@ -116,48 +116,42 @@ export function follow(path, query, { onEvent, onState }) {
 }
 
 async function follows(path, query, onEvent, onState, signal) {
-  let last = "";
-  let wait = FIRST_WAIT_MS;
+  let [last, wait] = ["", FIRST_WAIT_MS];
   while (!signal.aborted) {
-    try {
-      const lost = await once(path, query, last, signal, onState, (event) => {
-        wait = FIRST_WAIT_MS;
-        last = event.id || last;
-        if (!signal.aborted) onEvent(event);
-      });
-      if (lost) return onState(lost);
-    } catch {
-      // A torn stream and a server that restarts look alike: both are tried again.
-    }
-    if (signal.aborted) return;
-    onState("reconnecting");
+    const state = await connection(path, query, last, signal, onState, (event) => {
+      [last, wait] = [event.id || last, FIRST_WAIT_MS];
+      if (!signal.aborted) onEvent(event);
+    });
+    onState(state);
+    if (state !== "reconnecting") return;
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }
 
-/** One connection of a stream; why there is none to hope for, or "". */
-async function once(path, query, last, signal, onState, onEvent) {
+/** One connection, from its beginning to its end; what that end means. */
+async function connection(path, query, last, signal, onState, onEvent) {
   const torn = new AbortController();
   const tear = () => torn.abort();
   signal.addEventListener("abort", tear);
   let silence = setTimeout(tear, SILENCE_MS);
   try {
-    const headers = { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) };
+    const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
     const response = await send("GET", path, { query, headers, signal: torn.signal });
-    if (response.status === 404) return "missing";
-    if (response.status === 401 || response.status === 403) return "refused";
-    if (!response.ok) return "";
+    if ([401, 403, 404].includes(response.status)) return response.status === 404 ? "missing" : "refused";
+    if (!response.ok) return "reconnecting";
     onState("live");
     const onChunk = () => {
       clearTimeout(silence);
       silence = setTimeout(tear, SILENCE_MS);
     };
     for await (const event of eventsOf(response, onChunk)) onEvent(event);
-    return "";
+  } catch {
+    // A torn stream and a server that restarts look alike: both are tried again.
   } finally {
     clearTimeout(silence);
     signal.removeEventListener("abort", tear);
-    torn.abort();
+    tear();
   }
+  return "reconnecting";
 }

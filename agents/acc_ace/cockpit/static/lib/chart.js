@@ -1,6 +1,6 @@
 /** Charts over time by uPlot, whose files are loaded when the first chart is shown. */
 
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./preact.js";
 import { usePrefs } from "./prefs.js";
 
 const HEIGHT = 160;
@@ -23,19 +23,21 @@ function loadLibrary() {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Lines over `x`: `series` is [{label, values, color (a CSS variable), dash, format}]. */
-export function Chart({ label, x, xLabel, series, height = HEIGHT, mark }) {
+export function Chart({ label, x, xLabel, series, height = HEIGHT }) {
   const box = useRef();
   const plot = useRef();
   const { theme } = usePrefs();
   const [scheme, setScheme] = useState(0);
   const data = [x, ...series.map((each) => each.values)];
+  const latest = useRef();
+  latest.current = data;
   const shape = JSON.stringify([series.map(({ label: name, color }) => [name, color]), theme, scheme]);
 
   useEffect(() => {
     let isGone = false;
     loadLibrary().then((UPlot) => {
       if (isGone) return;
-      plot.current = new UPlot(options(xLabel, series, height, box.current), data, box.current);
+      plot.current = new UPlot(options(xLabel, series, height, box.current), latest.current, box.current);
     });
     return () => {
       isGone = true;
@@ -59,7 +61,7 @@ export function Chart({ label, x, xLabel, series, height = HEIGHT, mark }) {
   }, []);
   return html`
     <figure class="chart" role="img" aria-label=${label}>
-      <figcaption>${label}${mark && html`<span class="muted"> · ${mark}</span>`}</figcaption>
+      <figcaption>${label}</figcaption>
       <div ref=${box}></div>
     </figure>
   `;
@@ -72,7 +74,7 @@ function options(xLabel, series, height, box) {
     height,
     cursor: { y: false },
     scales: { x: { time: false } },
-    axes: [{ ...axis, ticks: { show: false } }, { ...axis, size: 56, ticks: { show: false }, values: axisValues(series) }],
+    axes: [{ ...axis, size: 28, ticks: { show: false } }, { ...axis, size: 56, ticks: { show: false }, values: axisValues(series) }],
     series: [
       { label: xLabel },
       ...series.map(({ label, color, dash, format }) => ({

@@ -1,6 +1,6 @@
 /** Data of the server as hooks of components. */
 
-import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
+import { useCallback, useEffect, useRef, useState } from "./preact.js";
 import { follow, get, whose } from "./api.js";
 
 /**

@@ -1,18 +1,20 @@
 /** The difference of two texts by words, and of two lists by items. */
 
-import { html } from "../vendor/preact.js";
+import { html } from "./preact.js";
 
 /** Words beyond which a text is shown whole, old and new: the table below grows with the square. */
 const MOST_WORDS = 600;
 /** Share of its words that a text has to keep: below it, a mixture of both could not be read. */
-const KEPT_SHARE = 0.4;
+const KEPT_SHARE = 0.5;
 
-const wordsOf = (text) => text.match(/\s+|[A-Za-z0-9_'’-]+|[^\sA-Za-z0-9_'’-]/gu) ?? [];
+/** Words with the space behind them; where there are no spaces, characters. */
+const wordsOf = (text) => text.match(/(?:[A-Za-z0-9_'’-]+|\S|^)\s*/gu) ?? [];
 
 /** [{kind: "same" | "old" | "new", text}] of a longest common subsequence. */
 export function compare(before, after) {
   const [old, now] = [wordsOf(before), wordsOf(after)];
-  if (old.length > MOST_WORDS || now.length > MOST_WORDS) return whole(before, after);
+  const whole = [{ kind: "old", text: before }, { kind: "new", text: after }].filter(({ text }) => text);
+  if (old.length > MOST_WORDS || now.length > MOST_WORDS) return whole;
   const parts = [];
   const add = (kind, text) => {
     const last = parts.at(-1);
@@ -20,7 +22,7 @@ export function compare(before, after) {
     else parts.push({ kind, text });
   };
   const common = commonLengths(old, now);
-  if (common[0][0] < KEPT_SHARE * Math.max(old.length, now.length)) return whole(before, after);
+  if (common[0][0] < KEPT_SHARE * Math.max(old.length, now.length)) return whole;
   let [i, j] = [0, 0];
   while (i < old.length || j < now.length) {
     if (i < old.length && j < now.length && old[i] === now[j]) {
@@ -34,9 +36,6 @@ export function compare(before, after) {
   }
   return parts;
 }
-
-const whole = (before, after) =>
-  [{ kind: "old", text: before }, { kind: "new", text: after }].filter((part) => part.text);
 
 function commonLengths(old, now) {
   const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));

@@ -1,6 +1,6 @@
 /** What a person chose for this browser: language and colours. */
 
-import { useEffect, useState } from "../vendor/preact.js";
+import { useEffect, useState } from "./preact.js";
 import { loadWords } from "./i18n.js";
 
 const THEMES = ["auto", "light", "dark"];

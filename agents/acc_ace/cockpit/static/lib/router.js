@@ -1,6 +1,6 @@
 /** Hash routes: `#/name/part/part?key=value`. Each view has a link of its own. */
 
-import { useEffect, useState } from "../vendor/preact.js";
+import { useEffect, useState } from "./preact.js";
 
 export function parse(hash = location.hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");

@@ -4,64 +4,29 @@ import { get } from "./api.js";
 import { t } from "./i18n.js";
 
 /** The version of LoopSnapshot that this page reads. */
-export const SNAPSHOT_VERSION = 1;
+const SNAPSHOT_VERSION = 1;
 const PAGE = 50;
-const SERIES = ["danger", "unknown", "fear", "curiosity", "threshold"];
 
-const valuesOf = (tick) => ({
-  life: tick.body.life,
-  food: tick.body.food,
-  water: tick.body.water,
-  ...Object.fromEntries(SERIES.map((name) => [name, tick[name]])),
-  reward: tick.scoreboard.total,
-  score: tick.scoreboard.score,
-});
-
-export function isReadable(tick) {
-  return tick?.version === SNAPSHOT_VERSION && Boolean(tick.body && tick.plan && tick.steps);
-}
-
-/** The series of ticks 1, 2, …: {n: [], values: {name: []}}. */
-export function seriesOf(ticks) {
-  const series = { n: [], values: {} };
-  for (const tick of ticks) appendTo(series, tick.n, tick);
-  return series;
-}
-
-/** Add the values of a tick at the end of a series. */
-export function appendTo(series, n, tick) {
-  if (!isReadable(tick)) return;
-  series.n.push(n);
-  for (const [name, value] of Object.entries(valuesOf(tick))) {
-    (series.values[name] ??= []).push(value);
-  }
-}
-
-/** A run file as a list of ticks, and what could not be read of it. Raises an Error with nothing. */
-export async function readFile(file) {
-  const lines = (await file.text()).split("\n").filter((line) => line.trim());
-  const ticks = [];
-  const versions = new Set();
-  let broken = 0;
-  for (const line of lines) {
-    const tick = parsed(line);
-    if (isReadable(tick)) ticks.push({ ...tick, n: ticks.length + 1 });
-    else if (tick?.version && tick.version !== SNAPSHOT_VERSION) versions.add(tick.version);
-    else broken += 1;
-  }
-  if (!ticks.length && !versions.size) throw new Error(t("This is no run file of a survivor."));
-  const warnings = [
-    versions.size && otherVersion([...versions].join(", ")),
-    broken && t("{count} lines cannot be read.", { count: broken }),
-  ].filter(Boolean);
-  return { name: file.name, ticks, warnings };
-}
+export const isReadable = (tick) =>
+  tick?.version === SNAPSHOT_VERSION && Boolean(tick.body && tick.plan && tick.steps);
 
 export const otherVersion = (version) =>
   t("This run was written by another version (its format is {version}, this page reads {known}).", {
     version,
     known: SNAPSHOT_VERSION,
   });
+
+/** A run file as ticks and warnings of what could not be read. Raises an Error for another file. */
+export async function readFile(file) {
+  const lines = (await file.text()).split("\n").filter((line) => line.trim()).map(parsed);
+  const ticks = lines.filter(isReadable).map((tick, at) => ({ ...tick, n: at + 1 }));
+  const others = new Set(lines.map((tick) => tick?.version).filter((each) => each && each !== SNAPSHOT_VERSION));
+  if (!ticks.length && !others.size) throw new Error(t("This is no run file of a survivor."));
+  const broken = lines.filter((tick) => !isReadable(tick) && !others.has(tick?.version)).length;
+  const warnings = [...others].map(otherVersion);
+  if (broken) warnings.push(t("{count} lines cannot be read.", { count: broken }));
+  return { name: file.name, ticks, warnings };
+}
 
 function parsed(line) {
   try {
@@ -71,29 +36,24 @@ function parsed(line) {
   }
 }
 
+/** The page of ticks that holds tick `n` begins behind this one. */
+const before = (n) => Math.floor((n - 1) / PAGE) * PAGE;
+
 /** Ticks of a run kept by the server, read page by page. */
 export class ServerRun {
   constructor(run) {
     this.run = run;
-    this.pages = new Map();
     this.count = 0;
   }
 
-  /** The ticks of the page that holds tick `n`, oldest first. */
+  /** The ticks around tick `n`, oldest first. */
   async around(n) {
-    const first = Math.floor((n - 1) / PAGE) * PAGE;
-    const known = this.pages.get(first);
-    if (known && (known.length === PAGE || known.at(-1)?.n >= this.count)) return known;
-    const query = { run: this.run, after: first, limit: PAGE };
-    const page = await get("snapshots", query);
+    const page = await get("snapshots", { run: this.run, after: before(n), limit: PAGE });
     this.count = Math.max(this.count, page.newest);
-    this.pages.set(first, page.items);
     return page.items;
   }
 
-  series() {
-    return get("snapshots/series", { run: this.run });
-  }
+  series = () => get("snapshots/series", { run: this.run });
 }
 
 /** Ticks of a file. */
@@ -103,12 +63,15 @@ export class FileRun {
     this.count = ticks.length;
   }
 
-  async around(n) {
-    const first = Math.floor((n - 1) / PAGE) * PAGE;
-    return this.ticks.slice(first, first + PAGE);
-  }
+  around = async (n) => this.ticks.slice(before(n), before(n) + PAGE);
 
   async series() {
-    return seriesOf(this.ticks);
+    const values = {};
+    for (const { body, scoreboard, ...tick } of this.ticks) {
+      for (const [name, value] of Object.entries({ ...tick, ...body, score: scoreboard.score })) {
+        if (typeof value === "number") (values[name] ??= []).push(value);
+      }
+    }
+    return { n: values.n, values };
   }
 }

@@ -1,7 +1,8 @@
 /** The small parts that every view is made of. Texts of others are text nodes, always. */
 
-import { html } from "../vendor/preact.js";
+import { html, useState } from "./preact.js";
 import { address } from "./api.js";
+import { useAction } from "./data.js";
 import { t } from "./i18n.js";
 
 export const Button = ({ kind = "", busy = false, children, ...rest }) => html`
@@ -46,6 +47,55 @@ function explanation(error) {
   if (isMissingRoute(error)) return t("This server does not offer this part.");
   return error.message || t("Something went wrong.");
 }
+
+/** A button that changes something: it waits for the server, and shows what went wrong. */
+export function Act({ action, children, ...rest }) {
+  const { run, isBusy, error, dismiss } = useAction(action);
+  return html`
+    <${Button} ...${rest} busy=${isBusy} onClick=${() => run()}>${children}</${Button}>
+    <${Failure} error=${error} onClose=${dismiss} />
+  `;
+}
+
+/** What there is of data, by a function of it, or why it is not there. */
+export const Loaded = ({ of: { data, error, isLoading, reload }, children }) => html`
+  <${Failure} error=${error} reload=${reload} />
+  ${isLoading && html`<${Loading} />`}
+  ${data !== undefined && children(data)}
+`;
+
+/** A text to change; `save` gets it. Escape leaves it as it was. */
+export function TextEditor({ text, label, hint, save, onClose }) {
+  const [current, setCurrent] = useState(text);
+  return html`
+    <textarea rows="4" aria-label=${label} value=${current}
+      onInput=${(event) => setCurrent(event.target.value)}
+      onKeyDown=${(event) => event.key === "Escape" && onClose()} />
+    <div class="row">
+      <${Act} kind="primary" action=${() => save(current)}>${t("Save")}</${Act}>
+      <${Button} onClick=${onClose}>${t("Cancel")}</${Button}>
+      <span class="muted small">${hint}</span>
+    </div>
+  `;
+}
+
+/** Figures: `items` is [[name, value]]. */
+export const Stats = ({ items }) => html`
+  <dl class="stats">
+    ${items.map(([name, value]) => html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}
+  </dl>
+`;
+
+/** One of a few: `options` is [[id, what is shown]]. */
+export const Choice = ({ label, options, current, onPick }) => html`
+  <div class="switch" role="group" aria-label=${label}>
+    ${options.map(([id, shown]) => html`
+      <button key=${id} type="button" aria-pressed=${String(id === current)} onClick=${() => onPick(id)}>
+        ${shown}
+      </button>
+    `)}
+  </div>
+`;
 
 /** A link to the raw answer of the server that a view shows. */
 export const Raw = ({ path, query }) => html`

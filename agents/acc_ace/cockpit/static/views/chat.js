@@ -1,11 +1,10 @@
 /** The conversation: its turns, open questions, and the composer of the next turn. */
 
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
-import { useAction } from "../lib/data.js";
 import { number, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Button, Empty, Failure, isMissingRoute, Loading, More, Notice, Tag } from "../lib/ui.js";
+import { Act, Empty, Failure, Loading, More, Notice, Tag } from "../lib/ui.js";
 import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
 
 const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
@@ -14,17 +13,16 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
   const running = useTurn(base, place, reload);
   const shown = [...turns.items].reverse();
   const isListed = shown.some((each) => each.turn === running.state?.report?.turn);
-  const end = useRef();
+  const list = useRef();
   const newest = `${shown.at(-1)?.turn} ${running.state?.phase} ${running.state?.text.length}`;
   useEffect(() => {
-    if (turn === shown.at(-1)?.turn || running.state) end.current?.scrollIntoView({ block: "end" });
+    if (turn === shown.at(-1)?.turn || running.state) list.current.scrollTop = list.current.scrollHeight;
   }, [newest]);
   return html`
     <section class="chat" aria-label=${t("Chat")}>
-      <div class="turns" role="log" aria-live="polite">
+      <div ref=${list} class="turns" role="log" aria-live="polite">
         <${More} more=${turns.more} />
-        ${turns.error && !isNew && (isMissingRoute(turns.error) || turns.error.status !== 404) &&
-        html`<${Failure} error=${turns.error} reload=${turns.reload} />`}
+        ${!isNew && html`<${Failure} error=${turns.error} reload=${turns.reload} />`}
         ${turns.isLoading && html`<${Loading} />`}
         ${isNew && !running.state &&
         html`<${Empty}>${t("A new session. What you say first begins it.")}</${Empty}>`}
@@ -35,7 +33,6 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
         <${Waiting} turns=${turns.items} running=${running} />
         <${Questions} base=${base} rules=${rules} reload=${reload} />
-        <div ref=${end}></div>
       </div>
       <${Composer} running=${running} />
     </section>
@@ -44,7 +41,9 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
 
 function Turn({ turn, isPicked, onPick, base, ...it }) {
   const article = useRef();
-  useEffect(() => isPicked && article.current.scrollIntoView({ block: "nearest" }), [isPicked]);
+  useEffect(() => {
+    if (isPicked) article.current.scrollIntoView({ block: "nearest" });
+  }, [isPicked]);
   const kind = OUTCOMES[it.outcome];
   return html`
     <article ref=${article} class=${`turn ${it.outcome}`} aria-current=${isPicked ? "true" : undefined}>
@@ -81,21 +80,15 @@ const ToolCall = ({ name, arguments: args, result, is_error: isError }) => html`
 
 function Thumbs({ path, given }) {
   const [own, setOwn] = useState(null);
-  const rate = useAction(async (thumbs) => {
+  const current = own ?? given.findLast(({ thumbs }) => thumbs)?.thumbs;
+  const rate = async (thumbs) => {
     await post(path, { thumbs });
     setOwn(thumbs);
-  });
-  const current = own ?? given.findLast(({ thumbs }) => thumbs)?.thumbs;
-  const button = (thumbs, sign, label) => html`
-    <${Button} kind="quiet thumb" aria-label=${label} title=${label} busy=${rate.isBusy}
-               aria-pressed=${String(current === thumbs)} onClick=${() => rate.run(thumbs)}>
-      ${sign}
-    </${Button}>
-  `;
-  return html`
-    ${button("up", "▲", t("Good answer"))}${button("down", "▼", t("Bad answer"))}
-    <${Failure} error=${rate.error} onClose=${rate.dismiss} />
-  `;
+  };
+  return [["up", "▲", "Good answer"], ["down", "▼", "Bad answer"]].map(([thumbs, sign, label]) => html`
+    <${Act} key=${thumbs} kind="quiet thumb" aria-label=${t(label)} title=${t(label)}
+            aria-pressed=${String(current === thumbs)} action=${() => rate(thumbs)}>${sign}</${Act}>
+  `);
 }
 
 /** What the newest turn waits for, when it paused before this page was opened. */
@@ -117,24 +110,19 @@ function parsed(text) {
 }
 
 function Questions({ base, rules, reload }) {
-  const settle = useAction(async (id, answer) => {
+  const settle = async (id, answer) => {
     await post(`${base}/questions/${encodeURIComponent(id)}`, { answer });
     reload();
-  });
-  return html`
-    ${(rules.data?.questions ?? []).map(({ id, text, quote }) => html`
-      <${Notice} key=${id} kind="ask">
-        <p>${text}</p>
-        ${quote && html`<blockquote>${quote}</blockquote>`}
-        <div class="row">
-          <${Button} kind="primary" busy=${settle.isBusy} onClick=${() => settle.run(id, "yes")}>
-            ${t("Yes")}
-          </${Button}>
-          <${Button} busy=${settle.isBusy} onClick=${() => settle.run(id, "no")}>${t("No")}</${Button}>
-          <span class="muted small mono">${id}</span>
-        </div>
-      </${Notice}>
-    `)}
-    <${Failure} error=${settle.error} onClose=${settle.dismiss} />
-  `;
+  };
+  return (rules.data?.questions ?? []).map(({ id, text, quote }) => html`
+    <${Notice} key=${id} kind="ask">
+      <p>${text}</p>
+      ${quote && html`<blockquote>${quote}</blockquote>`}
+      <div class="row">
+        <${Act} kind="primary" action=${() => settle(id, "yes")}>${t("Yes")}</${Act}>
+        <${Act} action=${() => settle(id, "no")}>${t("No")}</${Act}>
+        <code>${id}</code>
+      </div>
+    </${Notice}>
+  `);
 }

@@ -1,11 +1,10 @@
 /** A turn as it runs: the composer that sends it, its stages, its answer, what it waits for. */
 
-import { html, useRef, useState } from "../vendor/preact.js";
+import { html, useRef, useState } from "../lib/preact.js";
 import { conversation, post } from "../lib/api.js";
-import { useAction } from "../lib/data.js";
 import { duration, number, tokensOf } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Button, Failure, Notice } from "../lib/ui.js";
+import { Act, Failure, Notice } from "../lib/ui.js";
 
 /** The name under which ADK asks a person whether a tool may run. */
 export const CONFIRMATION = "adk_request_confirmation";
@@ -147,28 +146,18 @@ const Stages = ({ stages }) => html`
 `;
 
 /** Calls that wait for a person: approved or refused here. */
-export function Calls({ calls, answer }) {
-  const decide = useAction(answer);
-  return html`
-    ${calls.map((call) => html`
-      <${Notice} key=${call.id} kind="ask">
-        <p><b>${question(call)}</b></p>
-        <pre>${JSON.stringify(call.args.originalFunctionCall?.args ?? call.args, null, 1)}</pre>
-        ${call.name === CONFIRMATION
-          ? html`<div class="row">
-              <${Button} kind="primary" busy=${decide.isBusy} onClick=${() => decide.run(call, true)}>
-                ${t("Approve")}
-              </${Button}>
-              <${Button} busy=${decide.isBusy} onClick=${() => decide.run(call, false)}>
-                ${t("Refuse")}
-              </${Button}>
-            </div>`
-          : html`<p class="muted">${t("This call wants another answer than yes or no.")}</p>`}
-      </${Notice}>
-    `)}
-    <${Failure} error=${decide.error} onClose=${decide.dismiss} />
-  `;
-}
+export const Calls = ({ calls, answer }) => calls.map((call) => html`
+  <${Notice} key=${call.id} kind="ask">
+    <p><b>${question(call)}</b></p>
+    <pre>${JSON.stringify(call.args.originalFunctionCall?.args ?? call.args, null, 1)}</pre>
+    ${call.name === CONFIRMATION
+      ? html`<div class="row">
+          <${Act} kind="primary" action=${() => answer(call, true)}>${t("Approve")}</${Act}>
+          <${Act} action=${() => answer(call, false)}>${t("Refuse")}</${Act}>
+        </div>`
+      : html`<p class="muted">${t("This call wants another answer than yes or no.")}</p>`}
+  </${Notice}>
+`);
 
 function question({ name, args }) {
   const tool = args.originalFunctionCall?.name ?? name;

@@ -1,41 +1,36 @@
 /** Tokens and money of a session by turn, against replaying its transcript. */
 
-import { html } from "../vendor/preact.js";
+import { html } from "../lib/preact.js";
 import { usePages } from "../lib/data.js";
 import { Chart } from "../lib/chart.js";
 import { money, number, tokensOf, usd } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Empty, Failure, Loading, More, Notice, Raw } from "../lib/ui.js";
+import { Empty, Loaded, More, Notice, Raw, Stats } from "../lib/ui.js";
 
 export function Cost({ base, isNew }) {
   const path = isNew ? null : `${base}/cost`;
   const cost = usePages(path, { limit: 200 }, { items: "turns" });
   const turns = [...cost.items].reverse();
   if (isNew) return html`<${Empty}>${t("No cost yet.")}</${Empty}>`;
-  if (!cost.data) {
-    return html`<${Failure} error=${cost.error} reload=${cost.reload} />${cost.isLoading && html`<${Loading} />`}`;
-  }
-  const { data } = cost;
-  return html`
+  return html`<${Loaded} of=${cost}>${(data) => html`
     <div class="row">
-      <dl class="stats">
-        <div><dt>${t("Spent")}</dt><dd>${money(data.cost)}</dd></div>
-        <div><dt>${t("Replaying, at least")}</dt><dd>${money(data.replay)}</dd></div>
-        <div><dt>${t("Tokens")}</dt><dd>${number(sum(data.stages))}</dd></div>
-        <div><dt>${t("Tokens of a replay")}</dt><dd>${number(tokensOf(data.replayed))}</dd></div>
-        <div><dt>${t("Today")}</dt><dd>${money(data.today.spent)}${data.today.ceiling_usd !== null
-          ? ` / ${usd(data.today.ceiling_usd)}` : ""}</dd></div>
-      </dl>
+      <${Stats} items=${[
+        ["Spent", money(data.cost)],
+        ["Replaying, at least", money(data.replay)],
+        ["Tokens", number(sum(data.stages))],
+        ["Tokens of a replay", number(tokensOf(data.replayed))],
+        ["Today", money(data.today.spent) + (data.today.ceiling_usd ? ` / ${usd(data.today.ceiling_usd)}` : "")],
+      ]} />
       <span class="grow"></span><${Raw} path=${`${base}/cost`} />
     </div>
     <p class="muted small">
       ${t("List prices as of {date}; – is a price that is not known.", { date: data.prices_as_of })}
     </p>
-    <${Crossing} turns=${turns} />
+    ${data.crossing && html`<${Crossing} ...${data.crossing} />`}
     <${Curves} turns=${turns} />
     <${Stages} stages=${data.stages} />
     <${More} more=${cost.more} />
-  `;
+  `}</${Loaded}>`;
 }
 
 const sum = (stages) => stages.reduce((total, { tokens }) => total + tokensOf(tokens), 0);
@@ -45,38 +40,31 @@ const running = (values) => {
   return values.map((value) => (total += value ?? 0));
 };
 
-/** From which turn on the session as a whole is cheaper than replaying it. */
-export function crossing(turns) {
-  const spent = running(turns.map(({ cost }) => cost.usd));
-  const replay = running(turns.map(({ replay: each }) => each.usd));
-  const above = spent.findLastIndex((value, at) => value >= replay[at]);
-  return above + 1 < turns.length ? turns[above + 1].turn : null;
-}
+/** The turn from which on the session as a whole took less than replaying it would have. */
+const Crossing = ({ money: usdTurn, tokens }) => html`<${Notice}>
+  ${tokens ? t("Fewer tokens than replaying the transcript from turn {turn} on.", { turn: tokens })
+    : t("Not yet fewer tokens than replaying the transcript.")}
+  ${usdTurn && ` ${t("Cheaper from turn {turn} on.", { turn: usdTurn })}`}
+</${Notice}>`;
 
-function Crossing({ turns }) {
-  if (!turns.some(({ replay }) => replay.usd)) return null;
-  const turn = crossing(turns);
-  return html`<${Notice}>${turn
-    ? t("Cheaper than replaying the transcript from turn {turn} on.", { turn })
-    : t("Not yet cheaper than replaying the transcript.")}</${Notice}>`;
-}
+const against = (own, replay, format) => [
+  { label: t("this session"), values: own, color: "--accent", format },
+  { label: t("replay"), values: replay, color: "--warn", dash: [4, 4], format },
+];
 
 function Curves({ turns }) {
   const x = turns.map(({ turn }) => turn);
-  const replayTokens = turns.map(({ replayed }) => (replayed ? tokensOf(replayed) : null));
-  const tokens = [
-    { label: t("this session"), values: turns.map((each) => tokensOf(each.tokens)), color: "--accent", format: number },
-    { label: t("replay"), values: replayTokens, color: "--warn", dash: [4, 4], format: number },
-  ];
-  const spent = [
-    { label: t("this session"), values: running(turns.map(({ cost }) => cost.usd)), color: "--accent", format: usd },
-    { label: t("replay"), values: running(turns.map(({ replay }) => replay.usd)), color: "--warn", dash: [4, 4], format: usd },
-  ];
-  const hasMoney = turns.some(({ cost, replay }) => cost.usd || replay.usd);
+  const tokens = turns.map((each) => tokensOf(each.tokens));
+  const replayed = turns.map((each) => tokensOf(each.replayed));
+  const spent = running(turns.map(({ cost }) => cost.usd));
+  const replay = running(turns.map((each) => each.replay.usd));
   return html`
     <${Chart} label=${t("Tokens by turn")} x=${x} xLabel=${t("turn")}
-      series=${replayTokens.some((value) => value !== null) ? tokens : tokens.slice(0, 1)} />
-    ${hasMoney && html`<${Chart} label=${t("Money, summed")} x=${x} xLabel=${t("turn")} series=${spent} />`}
+              series=${against(tokens, replayed, number)} />
+    <${Chart} label=${t("Tokens, summed")} x=${x} xLabel=${t("turn")}
+              series=${against(running(tokens), running(replayed), number)} />
+    ${spent.at(-1) > 0 && html`<${Chart} label=${t("Money, summed")} x=${x} xLabel=${t("turn")}
+                                         series=${against(spent, replay, usd)} />`}
   `;
 }
 

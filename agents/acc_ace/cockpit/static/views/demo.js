@@ -1,16 +1,17 @@
 /** The demo: its promises, each green, red or pending, and the live session beside them. */
 
-import { html, useEffect } from "../vendor/preact.js";
+import { html, useEffect } from "../lib/preact.js";
 import { useData } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
-import { Failure, isMissingRoute, Loading, Notice, Raw } from "../lib/ui.js";
+import { Failure, isMissingRoute, Loaded, Notice, Raw } from "../lib/ui.js";
 import Session from "./session.js";
 
 const EVERY_MS = 1_000;
 const SIGNS = { ok: "✓", failed: "✗", pending: "·" };
 
 export default function Demo({ route }) {
-  const { data, error, isLoading, reload } = useData("demo/checks");
+  const checks = useData("demo/checks");
+  const { data, error, reload } = checks;
   const isOver = data && data.played === data.turns;
   useEffect(() => {
     if (error || isOver) return undefined;
@@ -22,8 +23,7 @@ export default function Demo({ route }) {
       ${t("No demo is played here. Start one:")} <code>acc-ace demo</code>
     </${Notice}></div>`;
   }
-  if (!data) return html`<div class="page"><${Failure} error=${error} reload=${reload} />
-    ${isLoading && html`<${Loading} />`}</div>`;
+  if (!data) return html`<div class="page"><${Loaded} of=${checks} /></div>`;
   const { app, user, session } = data;
   const parts = route.parts.length > 1 ? route.parts : [app, user, session];
   const count = (status) => data.checks.filter((check) => check.status === status).length;

@@ -1,12 +1,12 @@
 /** The playbook: its bullets, the timeline of its deltas, what waits for review, its versions. */
 
-import { html, useMemo, useState } from "../vendor/preact.js";
+import { html, useMemo, useState } from "../lib/preact.js";
 import { call } from "../lib/api.js";
-import { useAction, useData } from "../lib/data.js";
+import { useData } from "../lib/data.js";
 import { number, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { href } from "../lib/router.js";
-import { Button, Empty, Failure, Loading, Raw, Search, Tabs, Tag } from "../lib/ui.js";
+import { Act, Button, Empty, Loaded, Raw, Search, Stats, Tabs, Tag, TextEditor } from "../lib/ui.js";
 import { Held, Log, Refine, Versions } from "./playbook_log.js";
 
 export const PATH = "v1/playbook";
@@ -43,7 +43,9 @@ export default function Playbook({ route, app, user, me }) {
         </div>
         <${Raw} path=${PATH} query=${ask} />
       </div>
-      ${book.data && html`<${Statistics} stats=${book.data.stats} />`}
+      ${book.data && html`<${Stats} items=${Object.entries(book.data.stats).map(([name, value]) => [
+        name, number(value),
+      ])} />`}
       <${Tabs} label=${t("Playbook")} current=${view}
         tabs=${Object.entries(VIEWS).map(([id, title]) => ({
           id,
@@ -51,23 +53,13 @@ export default function Playbook({ route, app, user, me }) {
           count: id === "held" ? held.data?.items.length : 0,
           href: link({ view: id }),
         }))} />
-      <${Failure} error=${book.error} reload=${book.reload} />
-      ${book.isLoading && html`<${Loading} />`}
-      ${book.data && html`
-        <${Part} key=${view + scope} book=${book.data} held=${held} ask=${ask} words=${words}
+      <${Loaded} of=${book}>${(data) => html`
+        <${Part} key=${view + scope} book=${data} held=${held} ask=${ask} words=${words}
                  reload=${reload} />
-      `}
+      `}</${Loaded}>
     </div>
   `;
 }
-
-const Statistics = ({ stats }) => html`
-  <dl class="stats">
-    ${Object.entries(stats).map(([name, value]) => html`
-      <div key=${name}><dt>${t(name)}</dt><dd>${typeof value === "number" ? number(value) : value}</dd></div>
-    `)}
-  </dl>
-`;
 
 export const fits = (words, ...texts) =>
   texts.join("\n").toLowerCase().includes(words.toLowerCase().trim());
@@ -101,16 +93,16 @@ function Bullet({ bullet, ask, reload }) {
   const [isEdited, setEdited] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const path = `${PATH}/bullets/${bullet.id}`;
-  const change = useAction(async (body) => {
+  const change = async (body) => {
     await call("PATCH", path, { body, query: ask });
     setEdited(false);
     reload();
-  });
+  };
   return html`
     <li class="card">
       ${isEdited
-        ? html`<${EditBullet} content=${bullet.content} change=${change}
-                              onClose=${() => setEdited(false)} />`
+        ? html`<${TextEditor} text=${bullet.content} label=${t("Lesson")}
+                 save=${(content) => change({ content })} onClose=${() => setEdited(false)} />`
         : html`<p class="lead">${bullet.content}</p>`}
       <div class="row small">
         <code>${bullet.id}</code>
@@ -120,16 +112,14 @@ function Bullet({ bullet, ask, reload }) {
         ${bullet.pinned && html`<${Tag} kind="accent">${t("pinned")}</${Tag}>`}
         <${OriginLink} origin=${bullet.origin} />
         <span class="grow"></span>
-        <${Button} kind="quiet" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+        <${Button} kind="quiet" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>
           ${t("History")}
         </${Button}>
         <${Button} kind="quiet" onClick=${() => setEdited(true)}>${t("Edit")}</${Button}>
-        <${Button} kind="quiet" busy=${change.isBusy}
-                   onClick=${() => change.run({ pinned: !bullet.pinned })}>
+        <${Act} kind="quiet" action=${() => change({ pinned: !bullet.pinned })}>
           ${bullet.pinned ? t("Unpin") : t("Pin")}
-        </${Button}>
+        </${Act}>
       </div>
-      <${Failure} error=${change.error} onClose=${change.dismiss} />
       ${isOpen && html`<${History} path=${path} ask=${ask} />`}
     </li>
   `;
@@ -144,37 +134,20 @@ export function OriginLink({ origin }) {
   return html`<a class="muted" href=${to}>${session} · ${t("turn {turn}", { turn })}</a>`;
 }
 
-function EditBullet({ content, change, onClose }) {
-  const [text, setText] = useState(content);
-  return html`
-    <textarea rows="3" aria-label=${t("Lesson")} value=${text}
-      onInput=${(event) => setText(event.target.value)}
-      onKeyDown=${(event) => event.key === "Escape" && onClose()} />
-    <div class="row">
-      <${Button} kind="primary" busy=${change.isBusy} onClick=${() => change.run({ content: text })}>
-        ${t("Save")}
-      </${Button}>
-      <${Button} onClick=${onClose}>${t("Cancel")}</${Button}>
-    </div>
-  `;
-}
-
 function History({ path, ask }) {
-  const story = useData(path, ask);
-  if (!story.data) return html`<${Failure} error=${story.error} reload=${story.reload} />`;
-  return html`
+  return html`<${Loaded} of=${useData(path, ask)}>${({ records }) => html`
     <ol class="story small">
-      ${story.data.records.map((record) => html`
+      ${records.map((record) => html`
         <li key=${record.seq}>
           <span class="muted">v${record.version}</span> ${record.kind}${" "}
           <${Tag} kind=${statusKind(record.status)}>${t(record.status)}</${Tag}>
-          ${record.reason !== "ok" && html`<code>${record.reason}</code>`}
-          <span class="muted">${when(record.created_at)}</span>
+          ${record.reason !== "ok" && html` <code>${record.reason}</code>`}
+          <span class="muted"> ${when(record.created_at)}</span>
           ${record.rationale && html`<div>${record.rationale}</div>`}
         </li>
       `)}
     </ol>
-  `;
+  `}</${Loaded}>`;
 }
 
 export const statusKind = (status) => ({ applied: "good", held: "warn", rejected: "bad" })[status];

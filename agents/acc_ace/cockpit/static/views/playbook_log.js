@@ -1,12 +1,12 @@
 /** What led to the playbook: every proposed delta, those that wait, versions, refine. */
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
-import { useAction, useData, usePages } from "../lib/data.js";
+import { useData, usePages } from "../lib/data.js";
 import { TextDiff } from "../lib/diff.js";
 import { when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Button, Empty, Failure, Loading, More, Notice, Raw, Tag } from "../lib/ui.js";
+import { Act, Button, Choice, Empty, Failure, Loaded, Loading, More, Notice, Raw, Tag } from "../lib/ui.js";
 import { fits, OriginLink, PATH, statusKind } from "./playbook.js";
 
 const STATUSES = ["", "applied", "held", "rejected"];
@@ -21,13 +21,8 @@ export function Log({ ask, words }) {
   );
   return html`
     <div class="row">
-      <div class="switch" role="group" aria-label=${t("Status")}>
-        ${STATUSES.map((each) => html`
-          <button type="button" aria-pressed=${status === each} onClick=${() => setStatus(each)}>
-            ${each ? t(each) : t("All")}
-          </button>
-        `)}
-      </div>
+      <${Choice} label=${t("Status")} current=${status} onPick=${setStatus}
+                 options=${STATUSES.map((each) => [each, t(each || "All")])} />
       <span class="grow"></span><${Raw} path=${`${PATH}/deltas`} query=${ask} />
     </div>
     <${Failure} error=${log.error} reload=${log.reload} />
@@ -61,45 +56,37 @@ function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, 
 }
 
 export function Held({ held, ask, reload }) {
-  const decide = useAction(async (seq, word) => {
+  const decide = async (seq, word) => {
     await post(`${PATH}/held/${seq}/${word}`, undefined, { query: ask });
     reload();
-  });
-  const items = held.data?.items ?? [];
-  return html`
-    <${Failure} error=${held.error} reload=${held.reload} />
-    <${Failure} error=${decide.error} onClose=${decide.dismiss} />
-    ${!items.length && !held.error && html`<${Empty}>${t("Nothing waits for review.")}</${Empty}>`}
+  };
+  return html`<${Loaded} of=${held}>${({ items }) => html`
+    ${!items.length && html`<${Empty}>${t("Nothing waits for review.")}</${Empty}>`}
     <ul class="cards">
       ${items.map((item) => html`
         <li key=${item.seq} class="card">
           <${Delta} ...${item} />
           <div class="row">
-            <${Button} kind="primary" busy=${decide.isBusy} onClick=${() => decide.run(item.seq, "apply")}>
-              ${t("Accept")}
-            </${Button}>
-            <${Button} busy=${decide.isBusy} onClick=${() => decide.run(item.seq, "dismiss")}>
-              ${t("Reject")}
-            </${Button}>
+            <${Act} kind="primary" action=${() => decide(item.seq, "apply")}>${t("Accept")}</${Act}>
+            <${Act} action=${() => decide(item.seq, "dismiss")}>${t("Reject")}</${Act}>
           </div>
         </li>
       `)}
     </ul>
-  `;
+  `}</${Loaded}>`;
 }
 
 export function Versions({ book, ask, reload }) {
   const versions = usePages(`${PATH}/versions`, { ...ask, limit: 50 });
   const [open, setOpen] = useState(0);
-  const restore = useAction(async (version) => {
+  const restore = async (version) => {
     if (!confirm(t("Go back to version {version}, as a new version?", { version }))) return;
     await post(`${PATH}/rollback`, { version }, { query: ask });
     reload();
     versions.reload();
-  });
+  };
   return html`
     <${Failure} error=${versions.error} reload=${versions.reload} />
-    <${Failure} error=${restore.error} onClose=${restore.dismiss} />
     ${!versions.isLoading && !versions.items.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
     <ol class="timeline">
       ${versions.items.map(({ version, at, bullets, counts }) => html`
@@ -115,9 +102,7 @@ export function Versions({ book, ask, reload }) {
               ${t("Changes")}
             </${Button}>
             ${version !== book.version &&
-            html`<${Button} kind="quiet" busy=${restore.isBusy} onClick=${() => restore.run(version)}>
-              ${t("Restore")}
-            </${Button}>`}
+            html`<${Act} kind="quiet" action=${() => restore(version)}>${t("Restore")}</${Act}>`}
           </div>
           ${open === version && html`<${VersionDiff} version=${version} ask=${ask} />`}
         </li>
@@ -129,10 +114,9 @@ export function Versions({ book, ask, reload }) {
 
 function VersionDiff({ version, ask }) {
   const diff = useData(`${PATH}/diff`, { ...ask, first: version - 1, second: version });
-  if (!diff.data) return html`<${Failure} error=${diff.error} reload=${diff.reload} />`;
-  return html`
+  return html`<${Loaded} of=${diff}>${({ changes }) => html`
     <ul class="items">
-      ${diff.data.changes.map(({ before, after }) => html`
+      ${changes.map(({ before, after }) => html`
         <li>
           <code>${(after ?? before).id}</code>${" "}
           <${TextDiff} before=${before?.content} after=${after?.content} />
@@ -144,28 +128,23 @@ function VersionDiff({ version, ask }) {
         </li>
       `)}
     </ul>
-  `;
+  `}</${Loaded}>`;
 }
 
 /** What refine would do is shown first; it is done when a person says so. */
 export function Refine({ ask, reload }) {
   const [done, setDone] = useState(null);
-  const refine = useAction(async (isPreview) => {
+  const refine = async (isPreview) => {
     setDone(await post(`${PATH}/refine`, undefined, { query: { ...ask, dry_run: isPreview } }));
     if (!isPreview) reload();
-  });
+  };
   return html`
     <p class="muted">${t("Refine merges duplicates, archives stale and harmful lessons and keeps the budgets.")}</p>
     <div class="row">
-      <${Button} kind=${done?.dry_run ? "" : "primary"} busy=${refine.isBusy} onClick=${() => refine.run(true)}>
-        ${t("Preview")}
-      </${Button}>
+      <${Act} kind=${done?.dry_run ? "" : "primary"} action=${() => refine(true)}>${t("Preview")}</${Act}>
       ${done?.dry_run && done.steps.length > 0 &&
-      html`<${Button} kind="primary" busy=${refine.isBusy} onClick=${() => refine.run(false)}>
-        ${t("Refine now")}
-      </${Button}>`}
+      html`<${Act} kind="primary" action=${() => refine(false)}>${t("Refine now")}</${Act}>`}
     </div>
-    <${Failure} error=${refine.error} onClose=${refine.dismiss} />
     ${done && html`
       <${Notice}>${done.dry_run
         ? t("{count} changes would be made.", { count: done.steps.length })

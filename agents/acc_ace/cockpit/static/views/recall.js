@@ -1,28 +1,26 @@
 /** What recall found for a turn, the gate's verdicts, and what became of each in the state. */
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { call } from "../lib/api.js";
-import { useAction, useData } from "../lib/data.js";
+import { useData } from "../lib/data.js";
 import { decimal } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Button, Empty, Failure, Loading, Raw, Tag } from "../lib/ui.js";
+import { Act, Button, Empty, Loaded, Raw, Tag, TextEditor } from "../lib/ui.js";
 
 export function Recall({ base, turn }) {
   const path = turn ? `${base}/turns/${turn}/recall` : null;
-  const { data, error, isLoading, reload } = useData(path);
+  const recall = useData(path);
   if (!turn) return html`<${Empty}>${t("No turn yet.")}</${Empty}>`;
-  const most = Math.max(...(data?.items ?? []).map(({ score }) => score), 0) || 1;
   return html`
     <div class="row"><span class="muted small">${t("Candidates, best first")}</span>
       <span class="grow"></span><${Raw} path=${path} /></div>
-    <${Failure} error=${error} reload=${reload} />
-    ${isLoading && html`<${Loading} />`}
-    ${data && !data.items.length && html`<${Empty}>${t("Nothing was recalled.")}</${Empty}>`}
-    <ul class="cards">
-      ${(data?.items ?? []).map((item) => html`
-        <${Candidate} key=${item.artifact_id} ...${item} most=${most} />
-      `)}
-    </ul>
+    <${Loaded} of=${recall}>${({ items }) => html`
+      ${!items.length && html`<${Empty}>${t("Nothing was recalled.")}</${Empty}>`}
+      <ul class="cards">
+        ${items.map((item) => html`<${Candidate} key=${item.artifact_id} ...${item}
+          most=${Math.max(...items.map(({ score }) => score)) || 1} />`)}
+      </ul>
+    `}</${Loaded}>
   `;
 }
 
@@ -54,31 +52,23 @@ function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state:
 
 function Artifact({ id }) {
   const path = `v1/memory/artifacts/${encodeURIComponent(id)}`;
-  const { data, error, isLoading, reload } = useData(path);
-  const [text, setText] = useState(null);
-  const change = useAction(async (method, body) => {
-    if (method === "DELETE" && !confirm(t("Forget this piece of memory? This cannot be undone."))) return;
-    await call(method, path, { body });
-    setText(null);
-    reload();
-  });
-  if (isLoading) return html`<${Loading} />`;
-  if (!data) return html`<${Failure} error=${error} />`;
-  return html`
-    ${text === null
-      ? html`<pre>${data.content}</pre>`
-      : html`<textarea rows="5" aria-label=${t("Text")} value=${text}
-               onInput=${(event) => setText(event.target.value)} />`}
-    <div class="row">
-      ${text === null
-        ? html`<${Button} onClick=${() => setText(data.content)}>${t("Correct")}</${Button}>`
-        : html`<${Button} kind="primary" busy=${change.isBusy}
-                 onClick=${() => change.run("PUT", { content: text })}>${t("Save")}</${Button}>
-               <${Button} onClick=${() => setText(null)}>${t("Cancel")}</${Button}>`}
-      <${Button} kind="danger" busy=${change.isBusy} onClick=${() => change.run("DELETE")}>
-        ${t("Forget")}
-      </${Button}>
-    </div>
-    <${Failure} error=${change.error} onClose=${change.dismiss} />
-  `;
+  const artifact = useData(path);
+  const [isEdited, setEdited] = useState(false);
+  const save = async (content) => {
+    await call("PUT", path, { body: { content } });
+    setEdited(false);
+    artifact.reload();
+  };
+  const forget = async () => {
+    if (!confirm(t("Forget this piece of memory? This cannot be undone."))) return;
+    await call("DELETE", path);
+    artifact.reload();
+  };
+  return html`<${Loaded} of=${artifact}>${({ content }) => isEdited
+    ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
+    : html`<pre>${content}</pre>
+        <div class="row">
+          <${Button} onClick=${() => setEdited(true)}>${t("Correct")}</${Button}>
+          <${Act} kind="danger" action=${forget}>${t("Forget")}</${Act}>
+        </div>`}</${Loaded}>`;
 }

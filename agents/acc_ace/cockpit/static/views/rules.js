@@ -1,37 +1,32 @@
 /** The rules in force: whose words they are, where they hold, and what a person may do with them. */
 
-import { html, useRef, useState } from "../vendor/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
 import { useAction } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
-import { Button, Empty, Failure, Loading, Raw, Tag } from "../lib/ui.js";
+import { Act, Empty, Failure, Loaded, Raw, Tag } from "../lib/ui.js";
 
-export function Rules({ base, rules, reload }) {
-  const change = useAction(async (action) => {
-    await action();
-    reload();
-  });
-  const lift = (id) => change.run(() => call("DELETE", `${base}/rules/${encodeURIComponent(id)}`));
-  const keep = (text) => change.run(() => post(`${base}/rules`, { text, scope: "user" }));
-  const found = rules.data?.constraints ?? [];
-  return html`
-    <div class="row"><span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
-    <${Failure} error=${rules.error} reload=${rules.reload} />
-    <${Failure} error=${change.error} onClose=${change.dismiss} />
-    ${rules.isLoading && html`<${Loading} />`}
-    ${rules.data && !found.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
+export const Rules = ({ base, rules, reload }) => html`
+  <div class="row"><span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
+  <${Loaded} of=${rules}>${({ constraints }) => html`
+    ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
     <ul class="cards">
-      ${found.map((rule) => html`
-        <${Rule} key=${rule.id} ...${rule} busy=${change.isBusy}
-                 onLift=${() => lift(rule.id)} onKeep=${() => keep(rule.text)} />
-      `)}
+      ${constraints.map((rule) => html`<${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}
     </ul>
-    <${NewRule} base=${base} change=${change} />
-  `;
-}
+    <${NewRule} base=${base} reload=${reload} />
+  `}</${Loaded}>
+`;
 
-function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, busy, ...on }) {
+function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, base, reload }) {
   const isSystem = authority === "system";
+  const lift = async () => {
+    await call("DELETE", `${base}/rules/${encodeURIComponent(id)}`);
+    reload();
+  };
+  const keep = async () => {
+    await post(`${base}/rules`, { text, scope: "user" });
+    reload();
+  };
   return html`
     <li class="card">
       <p class="lead">${text}</p>
@@ -47,34 +42,33 @@ function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative,
         </${Tag}>`}
         <span class="grow"></span>
         ${scope !== "user" && !isSystem &&
-        html`<${Button} kind="quiet" busy=${busy} onClick=${on.onKeep}>${t("Keep always")}</${Button}>`}
-        ${!isSystem && html`<${Button} kind="quiet danger" busy=${busy} onClick=${on.onLift}>
-          ${tentative ? t("Not a rule") : t("Lift")}
-        </${Button}>`}
+        html`<${Act} kind="quiet" action=${keep}>${t("Keep always")}</${Act}>`}
+        ${!isSystem && html`<${Act} kind="quiet danger" action=${lift}>
+          ${tentative ? t("Not a rule") : t("Lift")}</${Act}>`}
       </div>
     </li>
   `;
 }
 
-function NewRule({ base, change }) {
+function NewRule({ base, reload }) {
+  const [text, setText] = useState("");
   const [isForAll, setForAll] = useState(false);
-  const box = useRef();
-  const make = async (event) => {
+  const make = useAction(async (event) => {
     event.preventDefault();
-    const text = box.current.value.trim();
-    if (!text) return;
-    const scope = isForAll ? "user" : "session";
-    await change.run(async () => {
-      await post(`${base}/rules`, { text, scope });
-      box.current.value = "";
-    });
-  };
+    if (!text.trim()) return;
+    await post(`${base}/rules`, { text: text.trim(), scope: isForAll ? "user" : "session" });
+    setText("");
+    reload();
+  });
   return html`
-    <form class="new" onSubmit=${make}>
-      <input ref=${box} aria-label=${t("New rule")} placeholder=${t("A new rule, in your words")} />
+    <form class="new" onSubmit=${make.run}>
+      <input name="rule" value=${text} aria-label=${t("New rule")}
+             placeholder=${t("A new rule, in your words")}
+             onInput=${(event) => setText(event.target.value)} />
       <label class="nowrap"><input type="checkbox" checked=${isForAll}
         onChange=${(event) => setForAll(event.target.checked)} /> ${t("every session")}</label>
-      <button class="button" disabled=${change.isBusy}>${t("Make a rule")}</button>
+      <button class="button" disabled=${make.isBusy}>${t("Make a rule")}</button>
     </form>
+    <${Failure} error=${make.error} onClose=${make.dismiss} />
   `;
 }

@@ -1,10 +1,10 @@
 /** What the models of a turn saw: each request as a window of parts, its reply, time and price. */
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { useData } from "../lib/data.js";
 import { duration, number, tokensOf, usd } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Empty, Failure, Loading, Notice, Raw } from "../lib/ui.js";
+import { Choice, Empty, Loaded, Notice, Raw, Stats } from "../lib/ui.js";
 
 const PARTS = {
   role: "role text",
@@ -21,29 +21,25 @@ const PARTS = {
 
 export function Saw({ base, turn }) {
   const path = turn ? `${base}/turns/${turn}/requests` : null;
-  const { data, error, isLoading, reload } = useData(path);
+  const requests = useData(path);
   const [picked, setPicked] = useState(null);
   if (!turn) return html`<${Empty}>${t("No turn yet.")}</${Empty}>`;
-  if (!data) {
-    return html`<${Failure} error=${error} reload=${reload} />${isLoading && html`<${Loading} />`}`;
-  }
-  const main = data.calls.findLastIndex(({ stage }) => stage === "generator");
-  const at = picked !== null && picked < data.calls.length ? picked : Math.max(main, 0);
-  return html`
-    <div class="row">
-      <div class="switch" role="group" aria-label=${t("Calls")}>
-        ${data.calls.map((call, index) => html`
-          <button type="button" aria-pressed=${String(index === at)} onClick=${() => setPicked(index)}>
-            ${t(call.stage)} <small>${number(call.tokens.in)}</small>
-          </button>
-        `)}
+  return html`<${Loaded} of=${requests}>${({ calls }) => {
+    const main = Math.max(calls.findLastIndex(({ stage }) => stage === "generator"), 0);
+    const at = picked !== null && picked < calls.length ? picked : main;
+    const options = calls.map(({ stage, tokens }, index) => [
+      index, html`${t(stage)} <small>${number(tokens.in)}</small>`,
+    ]);
+    return html`
+      <div class="row">
+        <${Choice} label=${t("Calls")} options=${options} current=${at} onPick=${setPicked} />
+        <span class="grow"></span><${Raw} path=${path} />
       </div>
-      <span class="grow"></span><${Raw} path=${path} />
-    </div>
-    ${data.calls.length
-      ? html`<${Call} key=${`${turn}/${at}`} ...${data.calls[at]} />`
-      : html`<${Empty}>${t("No model was asked in this turn.")}</${Empty}>`}
-  `;
+      ${calls.length
+        ? html`<${Call} key=${`${turn}/${at}`} ...${calls[at]} />`
+        : html`<${Empty}>${t("No model was asked in this turn.")}</${Empty}>`}
+    `;
+  }}</${Loaded}>`;
 }
 
 function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds, error }) {
@@ -51,13 +47,13 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
   const total = parts.reduce((sum, part) => sum + part.tokens, 0) || 1;
   const share = (value) => `${((100 * value) / total).toFixed(1)}%`;
   return html`
-    <dl class="stats">
-      <div><dt>${t("Model")}</dt><dd class="plain">${[model || "–", agent].filter(Boolean).join(" · ")}</dd></div>
-      <div><dt>${t("Read")}</dt><dd>${number(tokens.in)}</dd></div>
-      <div><dt>${t("Cached")}</dt><dd>${number(tokens.cached)}</dd></div>
-      <div><dt>${t("Written")}</dt><dd>${number(tokensOf(tokens) - tokens.in)}</dd></div>
-      <div><dt>${t("Time")}</dt><dd>${duration(seconds * 1_000)}</dd></div>
-    </dl>
+    <${Stats} items=${[
+      ["Model", html`<span class="plain">${[model || "–", agent].filter(Boolean).join(" · ")}</span>`],
+      ["Read", number(tokens.in)],
+      ["Cached", number(tokens.cached)],
+      ["Written", number(tokensOf(tokens) - tokens.in)],
+      ["Time", duration(seconds * 1_000)],
+    ]} />
     ${error && html`<${Notice} kind="bad">${error}</${Notice}>`}
     <div class="window" role="img" aria-label=${t("The request by parts")}>
       ${parts.map((part, index) => html`

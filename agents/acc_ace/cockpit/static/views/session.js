@@ -1,11 +1,11 @@
 /** A session: its chat beside its memory, at a turn. */
 
-import { html, useEffect, useRef } from "../vendor/preact.js";
+import { html, useEffect, useRef } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
-import { useAction, useData, usePages, useStream } from "../lib/data.js";
+import { useData, usePages, useStream } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
 import { go, href, replace } from "../lib/router.js";
-import { Button, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
+import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
 import { Chat } from "./chat.js";
 import { Cost } from "./cost.js";
 import { Recall } from "./recall.js";
@@ -46,10 +46,10 @@ export default function Session({ route }) {
   const turn = place.turn || last;
   useKeys(place, turn, last);
 
-  const undo = useAction(async () => {
+  const undo = async () => {
     await post(`${base}/undo`, undefined, { query: { turn: last } });
     reload();
-  });
+  };
   const Panel = PANELS[place.tab] ?? State;
   const isNew = head.error?.status === 404 && !place.turn;
   const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
@@ -62,12 +62,9 @@ export default function Session({ route }) {
         <${Connection} state=${stream} />
         <span class="grow"></span>
         <${Raw} path=${`${base}/ccs`} />
-        <${Button} kind="quiet" disabled=${!last} busy=${undo.isBusy} onClick=${undo.run}>
-          ${t("Undo the last turn")}
-        </${Button}>
+        <${Act} kind="quiet" disabled=${!last} action=${undo}>${t("Undo the last turn")}</${Act}>
         <${Delete} base=${base} place=${place} disabled=${isNew} />
       </div>
-      <${Failure} error=${undo.error} onClose=${undo.dismiss} />
       ${head.error && head.error.status !== 404 &&
       html`<${Failure} error=${head.error} reload=${reload} />`}
       <div class="split">
@@ -135,15 +132,10 @@ export function Connection({ state }) {
 }
 
 function Delete({ base, place, disabled }) {
-  const erase = useAction(async () => {
+  const erase = async () => {
     if (!confirm(t("Delete the session with all its memory? This cannot be undone."))) return;
     await call("DELETE", base);
     go(["sessions"], { app: place.app, user: place.user });
-  });
-  return html`
-    <${Button} kind="quiet danger" disabled=${disabled} busy=${erase.isBusy} onClick=${erase.run}>
-      ${t("Delete")}
-    </${Button}>
-    <${Failure} error=${erase.error} onClose=${erase.dismiss} />
-  `;
+  };
+  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}>${t("Delete")}</${Act}>`;
 }

@@ -1,17 +1,18 @@
 /** The sessions of a user in an app. */
 
-import { html, useMemo, useState } from "../vendor/preact.js";
+import { html, useMemo, useState } from "../lib/preact.js";
 import { usePages, useStream } from "../lib/data.js";
 import { when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { go, href } from "../lib/router.js";
-import { Button, Empty, Failure, Loading, More, Notice, Raw, Search } from "../lib/ui.js";
+import { Button, Empty, Loaded, More, Notice, Raw, Search } from "../lib/ui.js";
 
 const PATH = "v1/sessions";
 const PAGE = { limit: 100 };
 
 export default function Sessions({ route, app, user }) {
-  const { items, error, isLoading, more, reload } = usePages(PATH, PAGE);
+  const list = usePages(PATH, PAGE);
+  const { items, more, reload } = list;
   useStream("sse/timeline", {}, reload);
   const [words, setWords] = useState("");
   const found = useMemo(() => items.filter((item) => holds(item, words)), [items, words]);
@@ -30,11 +31,9 @@ export default function Sessions({ route, app, user }) {
       html`<${Notice}>${t("The session {session} is gone: it was deleted.", {
         session: route.query.gone,
       })}</${Notice}>`}
-      <${Failure} error=${error} reload=${reload} />
-      ${isLoading && html`<${Loading} />`}
-      ${!isLoading && !error && !items.length &&
-      html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}</${Empty}>`}
-      ${items.length > 0 && html`
+      <${Loaded} of=${list}>${() => items.length === 0
+        ? html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}</${Empty}>`
+        : html`
         <table class="list">
           <thead><tr>
             <th>${t("Session")}</th><th>${t("What it is about")}</th>
@@ -45,7 +44,7 @@ export default function Sessions({ route, app, user }) {
           </tbody>
         </table>
         ${!found.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
-      `}
+      `}</${Loaded}>
       <${More} more=${more} />
     </div>
   `;

@@ -1,12 +1,12 @@
 /** The Compressed Cognitive State: its nine fields at a version, what changed, and its journal. */
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
-import { useAction, useData, usePages } from "../lib/data.js";
+import { useData, usePages } from "../lib/data.js";
 import { number, when } from "../lib/format.js";
 import { List, TextDiff } from "../lib/diff.js";
 import { t } from "../lib/i18n.js";
-import { Button, Empty, Failure, Loading, More, Raw, Scrubber, Tag } from "../lib/ui.js";
+import { Act, Button, Empty, Loaded, More, Raw, Scrubber, Tag, TextEditor } from "../lib/ui.js";
 
 const FIELDS = {
   semantic_gist: "What it is about",
@@ -46,9 +46,7 @@ export function State({ base, head, turn, last, turns, reload, isNew }) {
       <span class="grow"></span>
       <${Raw} path=${`${base}/ccs/versions/${version}`} />
     </div>
-    <${Failure} error=${entry.error} reload=${entry.reload} />
-    ${!shown && entry.isLoading && html`<${Loading} />`}
-    ${shown && html`
+    <${Loaded} of=${entry}>${() => html`
       <dl class="fields">
         ${Object.entries(FIELDS).map(([name, title]) => html`
           <${Field} key=${`${name}/${version}`} name=${name} title=${title} value=${shown.ccs[name]}
@@ -59,7 +57,7 @@ export function State({ base, head, turn, last, turns, reload, isNew }) {
       </dl>
       ${shown.diff.repairs.length > 0 && html`<${Repairs} repairs=${shown.diff.repairs} />`}
       ${shown.warnings.map((text) => html`<p class="warning small">${text}</p>`)}
-    `}
+    `}</${Loaded}>
     <${Journal} base=${base} newest=${newest} version=${version} reload=${reload}
                 onPick=${(next) => setPicked({ turn, version: next })} />
   `;
@@ -94,25 +92,15 @@ function Value({ value, change }) {
 /** A list is edited as lines. The edit is a new version, by the user. */
 function Editor({ name, value, base, version, reload, onClose }) {
   const isList = Array.isArray(value);
-  const [text, setText] = useState(isList ? value.join("\n") : (value ?? ""));
-  const save = useAction(async () => {
+  const save = async (text) => {
     const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
     const body = { [name]: isList ? lines : text };
     await call("PUT", `${base}/state`, { body, headers: { "If-Match": `"v${version}"` } });
     onClose();
     reload();
-  });
-  return html`
-    <textarea rows=${isList ? 5 : 3} value=${text} aria-label=${name}
-              onInput=${(event) => setText(event.target.value)}
-              onKeyDown=${(event) => event.key === "Escape" && onClose()} />
-    <div class="row">
-      <${Button} kind="primary" busy=${save.isBusy} onClick=${save.run}>${t("Save")}</${Button}>
-      <${Button} onClick=${onClose}>${t("Cancel")}</${Button}>
-      ${isList && html`<span class="muted small">${t("One item a line.")}</span>`}
-    </div>
-    <${Failure} error=${save.error} onClose=${save.dismiss} />
-  `;
+  };
+  return html`<${TextEditor} text=${isList ? value.join("\n") : (value ?? "")} label=${name} save=${save}
+                onClose=${onClose} hint=${isList && t("One item a line.")} />`;
 }
 
 const Repairs = ({ repairs }) => html`
@@ -128,15 +116,14 @@ const Repairs = ({ repairs }) => html`
 
 function Journal({ base, newest, version, reload, onPick }) {
   const journal = usePages(`${base}/ccs/history`, { limit: 20 });
-  const restore = useAction(async (to) => {
+  const restore = async (to) => {
     if (!confirm(t("Go back to version {version}, as a new version?", { version: to }))) return;
     await post(`${base}/rollback`, { version: to });
     reload();
     journal.reload();
-  });
+  };
   return html`
     <h2>${t("Journal")}</h2>
-    <${Failure} error=${restore.error} onClose=${restore.dismiss} />
     <table class="list compact">
       <tbody>
         ${journal.items.map((entry) => html`
@@ -151,8 +138,7 @@ function Journal({ base, newest, version, reload, onPick }) {
             <td class="clip muted">${entry.diff.changes.map(({ field }) => t(FIELDS[field])).join(", ")}</td>
             <td class="nowrap muted">${when(entry.created_at)}</td>
             <td>${entry.version !== newest &&
-              html`<${Button} kind="quiet" busy=${restore.isBusy}
-                     onClick=${() => restore.run(entry.version)}>${t("Restore")}</${Button}>`}</td>
+              html`<${Act} kind="quiet" action=${() => restore(entry.version)}>${t("Restore")}</${Act}>`}</td>
           </tr>
         `)}
       </tbody>

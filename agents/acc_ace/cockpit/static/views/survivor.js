@@ -1,12 +1,12 @@
 /** The survivor: the live loop of this server, its saved runs, or a run file of the user's. */
 
-import { html, useCallback, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { html, useCallback, useEffect, useMemo, useState } from "../lib/preact.js";
 import { Chart } from "../lib/chart.js";
 import { useAction, useData, useStream } from "../lib/data.js";
 import { decimal, number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { go } from "../lib/router.js";
-import { appendTo, FileRun, isReadable, otherVersion, readFile, ServerRun } from "../lib/run.js";
+import { FileRun, isReadable, otherVersion, readFile, ServerRun } from "../lib/run.js";
 import { Button, Failure, isMissingRoute, Loading, Notice, Raw, Scrubber, Tag } from "../lib/ui.js";
 import { Connection } from "./session.js";
 import { AlertBanner, Controls, notify } from "./survivor_controls.js";
@@ -68,31 +68,26 @@ function LiveView({ run, isLive }) {
   const source = useMemo(() => new ServerRun(run), [run]);
   const [count, setCount] = useState(0);
   const [error, setError] = useState(null);
-  const grown = useRef(null);
   const settings = useData(isLive ? "survivor/settings" : null);
   useEffect(() => {
     source.around(1).then(() => setCount(source.count), setError);
   }, [source]);
   const connection = useStream("sse/timeline", { run }, ({ type, data }) => {
-    const event = data.data ?? data;
-    const n = data.n ?? source.count + 1;
-    if (type !== "tick" || n <= source.count) return;
-    source.count = n;
-    grown.current?.(n, event);
-    setCount(n);
-    if (settings.data?.notifications) notify(event.alerts);
+    if (type !== "tick") return;
+    setCount((old) => Math.max(old, data.n));
+    if (settings.data?.notifications) notify(data.data.alerts);
   });
   return html`
-    <div class="row"><${Connection} state=${connection} />
-      ${!isLive && html`<${Tag}>${t("a saved run, to look at")}</${Tag}>`}</div>
+    <div class="row">${isLive ? html`<${Connection} state=${connection} />`
+      : html`<${Tag}>${t("a saved run, to look at")}</${Tag}>`}</div>
     <${Failure} error=${error} />
     ${isLive && html`<${Controls} settings=${settings} />`}
-    ${count > 0 && html`<${Replay} source=${source} count=${count} grown=${grown} isLive=${isLive} />`}
+    ${count > 0 && html`<${Replay} source=${source} count=${count} isLive=${isLive} />`}
   `;
 }
 
 /** Any tick of a run, the charts of all, and a replay. */
-function Replay({ source, count, grown, isLive }) {
+function Replay({ source, count, isLive }) {
   const [picked, setPicked] = useState(null);
   const [isPlaying, setPlaying] = useState(false);
   const [ticks, setTicks] = useState([]);
@@ -101,20 +96,15 @@ function Replay({ source, count, grown, isLive }) {
   const n = Math.min(picked ?? count, count);
 
   useEffect(() => {
+    if (ticks.some((tick) => tick.n === n)) return undefined;
     let isOld = false;
     source.around(n).then((found) => isOld || (setTicks(found), setError(null)), setError);
     return () => (isOld = true);
-  }, [source, n, count]);
+  }, [source, n]);
+  // A long run's charts change little from tick to tick.
   useEffect(() => {
     source.series().then(setSeries, setError);
-    if (!grown) return undefined;
-    grown.current = (at, tick) => setSeries((old) => {
-      const next = { n: [...old.n], values: copied(old.values) };
-      appendTo(next, at, tick);
-      return next;
-    });
-    return () => (grown.current = null);
-  }, [source]);
+  }, [source, count < 200 ? count : Math.floor(count / 10)]);
   const to = useCallback((next) => setPicked(next >= count && isLive ? null : next), [count, isLive]);
   useEffect(() => {
     if (!isPlaying) return undefined;
@@ -143,24 +133,19 @@ function Replay({ source, count, grown, isLive }) {
     ${isReadable(tick) && html`
       <${AlertBanner} alerts=${tick.alerts} />
       <${Tick} tick=${tick} trail=${trailOf(ticks, tick)}
-               recent=${ticks.filter((each) => each.n <= n)} onPick=${to} />
+               recent=${ticks.filter((each) => isReadable(each) && each.n <= n)} onPick=${to}>
+        ${CHARTS.map(([label, lines]) => html`
+          <${Chart} key=${label} label=${t(label)} height=${120} x=${series.n} xLabel=${t("tick")}
+            series=${lines.map(([name, color]) => ({
+              label: t(name), values: series.values[name] ?? [], color, format: short,
+            }))} />
+        `)}
+      </${Tick}>
     `}
-    <div class="charts">
-      ${CHARTS.map(([label, lines]) => html`
-        <${Chart} key=${label} label=${t(label)} x=${series.n} xLabel=${t("tick")}
-          mark=${tick ? t("tick {n}", { n }) : ""}
-          series=${lines.map(([name, color]) => ({
-            label: t(name), values: series.values[name] ?? [], color, format: short,
-          }))} />
-      `)}
-    </div>
   `;
 }
 
 const short = (value) => (Number.isInteger(value) ? number(value) : decimal(value));
-
-const copied = (values) =>
-  Object.fromEntries(Object.entries(values).map(([name, list]) => [name, [...list]]));
 
 /** Places of the ticks before this one in its episode, and of its own steps. */
 const trailOf = (ticks, { episode, n }) =>

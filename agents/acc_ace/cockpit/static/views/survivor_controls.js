@@ -1,6 +1,6 @@
 /** What a person may change while the loop runs, and what calls for their attention. */
 
-import { html } from "../vendor/preact.js";
+import { html } from "../lib/preact.js";
 import { post } from "../lib/api.js";
 import { useAction } from "../lib/data.js";
 import { decimal } from "../lib/format.js";
@@ -45,11 +45,10 @@ export function Controls({ settings }) {
   return html`
     <div class="controls card" role="group" aria-label=${t("Controls")}>
       <div class="row">
-        <${Button} kind="primary" busy=${change.isBusy} onClick=${() => set({ paused: !now.paused })}>
+        <${Button} kind="primary" onClick=${() => set({ paused: !now.paused })}>
           ${now.paused ? t("Resume") : t("Pause")}
         </${Button}>
-        <${Button} disabled=${!now.paused} busy=${change.isBusy}
-                   onClick=${() => change.run("survivor/step")}>${t("One tick")}</${Button}>
+        <${Button} disabled=${!now.paused} onClick=${() => change.run("survivor/step")}>${t("One tick")}</${Button}>
       </div>
       ${Object.entries(BOUNDS).map(([name, [min, max]]) => html`
         <label class="row small">${t(NAMES[name])}

@@ -1,16 +1,17 @@
 /** One tick of the survivor: where it is, how it is, what it did and why, what it learnt. */
 
-import { html } from "../vendor/preact.js";
+import { html } from "../lib/preact.js";
 import { decimal, number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Tag } from "../lib/ui.js";
+import { Stats, Tag } from "../lib/ui.js";
 import { statusKind } from "./playbook.js";
 
 const TERRAIN = ["rock", "thicket", "lava", "safe", "unseen"];
+const BLANK = ["plain", "unseen"];
 const STEP_KINDS = { blocked: "bad", failed: "bad", evaded: "warn", skipped: "" };
 const LOGS = { alert: "Alert log", exploration: "Exploration log", meta: "Meta notes" };
 
-export function Tick({ tick, trail, recent, onPick }) {
+export function Tick({ tick, trail, recent, onPick, children }) {
   const { body, scoreboard: board } = tick;
   return html`
     <div class="tick">
@@ -18,7 +19,7 @@ export function Tick({ tick, trail, recent, onPick }) {
         <${Grid} ...${tick} />
         <div class="row small">
           ${Object.entries(tick.legend).map(([symbol, name]) => html`
-            <span class="nowrap"><code>${symbol}</code> ${t(name)}</span>`)}
+            <span class="nowrap"><b class=${`mono ${kindOf(name)}`}>${symbol}</b> ${t(name)}</span>`)}
         </div>
         <${World} side=${tick.side} trail=${trail} place=${tick.place} />
       </section>
@@ -42,20 +43,21 @@ export function Tick({ tick, trail, recent, onPick }) {
               <span class="num">${decimal(tick[name])}</span></dd>
           `)}
         </dl>
-        <dl class="stats">
-          <div><dt>${t("Survival score")}</dt><dd>${decimal(board.score, 1)}</dd></div>
-          <div><dt>${t("Reward of the tick")}</dt><dd>${decimal(board.total)}</dd></div>
-          <div><dt>${t("Cells seen")}</dt><dd>${number(tick.cells_seen)}</dd></div>
-          <div><dt>${t("Kinds known")}</dt><dd>${number(tick.kinds_known)}</dd></div>
-        </dl>
+        <${Stats} items=${[
+          ["Survival score", decimal(board.score, 1)],
+          ["Reward of the tick", decimal(board.total)],
+          ["Cells seen", number(tick.cells_seen)],
+          ["Kinds known", number(tick.kinds_known)],
+        ]} />
         <p class="small muted">${parts(board.external)} ${parts(board.intrinsic)}</p>
         ${[...board.warnings, ...tick.warnings].map((text) => html`<p class="warning small">${text}</p>`)}
         <${Plan} plan=${tick.plan} />
       </section>
+      <section>${children}</section>
     </div>
     <h2>${t("Actions")}</h2>
     <${Steps} steps=${tick.steps} />
-    <div class="tick">
+    <div class="halves">
       <section><h2>${t("Timeline")}</h2><${Recent} recent=${recent} onPick=${onPick} /></section>
       <section>
         ${Object.entries(LOGS).map(([name, title]) => html`<${Log} title=${title}
@@ -80,7 +82,8 @@ function Grid({ view, legend, place, path }) {
         const name = legend[symbol] ?? "";
         const kind = row === half && column === half ? "you" : kindOf(name);
         const steps = walked.has(`${row}/${column}`) ? "walked" : "";
-        return html`<span key=${`${row}/${column}`} class=${`${kind} ${steps}`} title=${name}>${symbol}</span>`;
+        return html`<span key=${`${row}/${column}`} class=${`${kind} ${steps}`} title=${name}>
+          ${BLANK.includes(name) ? "" : symbol}</span>`;
       }))}
     </div>
   `;
@@ -136,38 +139,37 @@ const Steps = ({ steps }) => html`
 `;
 
 const Recent = ({ recent, onPick }) => html`
-  <ol class="timeline">
-    ${[...recent].reverse().slice(0, 12).map((each) => html`
-      <li key=${each.n} class=${each.alerts?.length ? "held" : each.died_of ? "rejected" : ""}>
-        <div class="row small">
-          <button type="button" class="link" onClick=${() => onPick(each.n)}>${each.n}</button>
-          <span>${each.plan?.objective}</span><span class="grow"></span>
-          <span class="num muted">${t("reward")} ${decimal(each.scoreboard?.total)}</span>
-          <span class=${`num ${lossOf(each) ? "loss" : "muted"}`}>${t("loss")} ${lossOf(each)}</span>
-          <span class="num muted">${t("danger")} ${decimal(each.danger)}</span>
-        </div>
-      </li>
-    `)}
-  </ol>
+  <table class="list compact">
+    <thead><tr><th>${t("tick")}</th><th>${t("Objective")}</th><th class="num">${t("reward")}</th>
+      <th class="num">${t("loss")}</th><th class="num">${t("danger")}</th></tr></thead>
+    <tbody>
+      ${[...recent].reverse().slice(0, 14).map((each) => html`
+        <tr key=${each.n} aria-current=${each === recent.at(-1) ? "true" : undefined}>
+          <td><button type="button" class="link" onClick=${() => onPick(each.n)}>${each.n}</button></td>
+          <td class="clip">${each.plan.objective}</td>
+          <td class="num">${decimal(each.scoreboard.total)}</td>
+          <td class=${`num ${lossOf(each) ? "loss" : ""}`}>${lossOf(each) || ""}</td>
+          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(each.danger)}</td>
+        </tr>
+      `)}
+    </tbody>
+  </table>
 `;
 
-const lossOf = ({ steps = [] }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
+const lossOf = ({ steps }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
 
-const Log = ({ title, entries }) => entries.length > 0 && html`
-  <h2>${t(title)} <span class="count">${entries.length}</span></h2>
-  <ul class="items small">
-    ${entries.map(({ about, text, count }) => html`
-      <li><b>${about}</b> ${text}${count > 1 && html`<span class="muted"> ×${count}</span>`}</li>
-    `)}
-  </ul>
+const Entries = ({ title, count, entries }) => entries.length > 0 && html`
+  <h2>${t(title)} <span class="count">${count}</span></h2>
+  <ul class="items small">${entries.map((entry) => html`<li>${entry}</li>`)}</ul>
 `;
 
-const Learnt = ({ changes, version }) => changes.length > 0 && html`
-  <h2>${t("Playbook")} <span class="count">v${version}</span></h2>
-  <ul class="items small">
-    ${changes.map((change) => html`
-      <li>${change.type} <${Tag} kind=${statusKind(change.outcome)}>${t(change.outcome)}</${Tag}>
-        ${" "}${change.content} <span class="muted">${change.rationale}</span></li>
-    `)}
-  </ul>
+const Log = ({ title, entries }) => html`
+  <${Entries} title=${title} count=${entries.length} entries=${entries.map(({ about, text, count }) =>
+    html`<b>${about}</b> ${text}${count > 1 && html`<span class="muted"> ×${count}</span>`}`)} />
+`;
+
+const Learnt = ({ changes, version }) => html`
+  <${Entries} title="Playbook" count=${`v${version}`} entries=${changes.map((change) => html`
+    ${change.type} <${Tag} kind=${statusKind(change.outcome)}>${t(change.outcome)}</${Tag}>${" "}
+    ${change.content} <span class="muted">${change.rationale}</span>`)} />
 `;
